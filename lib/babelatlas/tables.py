@@ -1,0 +1,170 @@
+"""The tables of the study: their columns, reading and writing them.
+
+Every stage reads tables and writes tables. A table is a pandas DataFrame whose columns, types and key are declared in
+`SCHEMAS`; `write` refuses one that does not fit, and replaces the file in one step, so that a reader never meets half a
+file. Accuracies and scores are fractions from 0 to 1. Key columns are never null: where a column does not apply (the
+language of a group mean, say) it holds the empty string.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from babelatlas import InputError
+
+TEXT, WHOLE, REAL, WORDS = pa.string(), pa.int64(), pa.float64(), pa.list_(pa.string())
+
+EVALUATION = {"model": TEXT, "dataset": TEXT, "labels": TEXT, "prompts": TEXT, "lang": TEXT}
+SCORE_KEY = {"task": TEXT, "dataset": TEXT, "model": TEXT, "lang": TEXT, "group": TEXT, "variant": TEXT, "metric": TEXT}
+SCORE = SCORE_KEY | {"value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE}
+
+# Name of the table -> (columns and types, columns of the key).
+SCHEMAS = {
+    # Row order within one (lang, wnid, source) is the order in which that source lists its lemmas.
+    "senses": (
+        {"lang": TEXT, "wnid": TEXT, "lemma": TEXT, "source": TEXT, "licence": TEXT},
+        ["lang", "wnid", "lemma", "source"],
+    ),
+    "labels": (
+        {"lang": TEXT, "wnid": TEXT, "label": TEXT, "alternatives": WORDS, "source": TEXT, "licence": TEXT},
+        ["lang", "wnid"],
+    ),
+    # The images of a data set: file (relative to the table's folder) and class. `draw` numbers the images of a class.
+    "images": ({"path": TEXT, "wnid": TEXT, "draw": WHOLE}, ["path"]),
+    # What a model of the embedded world was trained on: the texts that named a class, how often they were shown.
+    "training_texts": (
+        {"model": TEXT, "lang": TEXT, "wnid": TEXT, "label": TEXT, "weight": REAL},
+        ["model", "lang", "wnid", "label"],
+    ),
+    # n_correct is an expected value: an image whose best score is shared by k classes counts 1/k (see zeroshot.py).
+    "zeroshot": (
+        EVALUATION | {"wnid": TEXT, "n_correct": REAL, "n_correct_top5": REAL, "n_ties": WHOLE, "n_images": WHOLE},
+        [*EVALUATION, "wnid"],
+    ),
+    "subsets": (
+        EVALUATION | {"n_classes": WHOLE, "draw": WHOLE, "n_correct": REAL, "n_images": WHOLE},
+        [*EVALUATION, "n_classes", "draw"],
+    ),
+    "scores": (SCORE, [*SCORE_KEY]),
+    "published": (SCORE | {"source": TEXT, "table": TEXT, "note": TEXT}, [*SCORE_KEY, "source", "table"]),
+}
+
+
+def root() -> Path:
+    """Return the folder that relative paths start from: the nearest one at or above here with a Snakefile, else here."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "Snakefile").is_file()), here)
+
+
+def locate(path: str | os.PathLike) -> Path:
+    """Return `path` as it stands if absolute, else below `root()`; a notebook finds its files wherever it is opened."""
+    return root() / path
+
+
+def check(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return `table` with the columns of schema `name`, in their order; raise InputError where it does not fit.
+
+    >>> check(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "draw": [0]}), "images").shape
+    (1, 3)
+    """
+    if name not in SCHEMAS:
+        raise InputError(f"There is no table {name!r}: expected one of {', '.join(SCHEMAS)}.")
+    columns, key = SCHEMAS[name]
+    missing = [column for column in columns if column not in table]
+    surplus = [column for column in table if column not in columns]
+    if missing or surplus:
+        raise InputError(
+            f"Table {name!r} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}."
+        )
+    table = table[list(columns)]
+    empty = [column for column in key if table[column].isna().any()]
+    if empty:
+        raise InputError(f"Table {name!r} has rows without a value in its key column(s) {', '.join(empty)}.")
+    double = table.duplicated(key)
+    if double.any():
+        first = ", ".join(f"{column} {value}" for column, value in table.loc[double, key].iloc[0].items())
+        raise InputError(
+            f"Table {name!r} has {int(double.sum())} row(s) with a key that occurs before, the first: {first}; "
+            f"keep one row for each {', '.join(key)}."
+        )
+    return table
+
+
+def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
+    schema = pa.schema(list(SCHEMAS[name][0].items()))
+    try:
+        return pa.Table.from_pandas(check(table, name), schema=schema, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+
+
+def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] = ()) -> dict:
+    """Return what a table was made from: commit, parameters, SHA-256 of the input files, versions. No time: two runs agree."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root(), capture_output=True, text=True, check=False)
+    return {
+        "commit": commit.stdout.strip() or "not a git checkout",
+        "parameters": parameters or {},
+        "inputs": {str(path): hashlib.sha256(locate(path).read_bytes()).hexdigest() for path in inputs},
+        "versions": {"python": platform.python_version()}
+        | {package: metadata.version(package) for package in ("babelatlas", "numpy", "pandas", "pyarrow")},
+    }
+
+
+def write(
+    table: pd.DataFrame,
+    path: str | os.PathLike,
+    name: str,
+    parameters: dict | None = None,
+    inputs: list[str | os.PathLike] = (),
+) -> Path:
+    """Write `table`, checked against schema `name`, to a Parquet file with its provenance; return the path.
+
+    The file appears whole or not at all: it is written beside its place under another name, then renamed.
+    Raises InputError where the table does not fit its schema.
+    """
+    path = locate(path)
+    arrow = _arrow(table, name)
+    note = {"table": name, **provenance(parameters, inputs)}
+    arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        pq.write_table(arrow, part, compression="zstd")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
+    """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
+
+    Raises InputError where the file is absent, unreadable, or not such a table.
+    """
+    path = locate(path)
+    if not path.is_file():
+        raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
+    columns = SCHEMAS[name][0]
+    try:
+        if path.suffix == ".csv":
+            texts = {column: str for column, kind in columns.items() if kind == TEXT}
+            table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values={c: [""] for c in set(columns) - set(texts)})
+        else:
+            table = pq.read_table(path).to_pandas()
+    except (pa.ArrowInvalid, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise InputError(f"The file {path} cannot be read as a table: {error}. Delete it and run again.") from error
+    return check(table, name)
+
+
+def made_from(path: str | os.PathLike) -> dict:
+    """Return the provenance stored in a Parquet file that `write` made: table, commit, parameters, inputs, versions."""
+    note = pq.read_schema(locate(path)).metadata or {}
+    return json.loads(note.get(b"babelatlas", b"{}"))
