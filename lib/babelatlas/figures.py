@@ -46,7 +46,7 @@ def style() -> None:
 def show(figure: Figure | Axes, caption: str, alt: str, dpi: int = 150) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
-    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says in one sentence what is drawn.
+    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says in a sentence what is drawn.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure
     buffer = io.BytesIO()
@@ -72,5 +72,3 @@ def columns(count: int, most: int = 3) -> tuple[int, int]:
     """Return rows and columns of a grid of `count` panels with at most `most` in a row."""
     across = min(count, most)
     return -(-count // across), across
-
-

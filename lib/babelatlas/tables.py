@@ -59,7 +59,7 @@ SCHEMAS = {
 
 
 def root() -> Path:
-    """Return the folder that relative paths start from: the nearest one at or above here with a Snakefile, else here."""
+    """Return where relative paths start: the nearest folder at or above here with a Snakefile, else here."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / "Snakefile").is_file()), here)
 
@@ -107,7 +107,7 @@ def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
 
 
 def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] = ()) -> dict:
-    """Return what a table was made from: commit, parameters, SHA-256 of the input files, versions. No time: two runs agree."""
+    """Return what a table was made from: commit, parameters, SHA-256 of the inputs, versions; no time, so that runs agree."""
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root(), capture_output=True, text=True, check=False)
     return {
         "commit": commit.stdout.strip() or "not a git checkout",
@@ -156,7 +156,9 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     try:
         if path.suffix == ".csv":
             texts = {column: str for column, kind in columns.items() if kind == TEXT}
-            table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values={c: [""] for c in set(columns) - set(texts)})
+            table = pd.read_csv(
+                path, dtype=texts, keep_default_na=False, na_values={c: [""] for c in set(columns) - set(texts)}
+            )
         else:
             table = pq.read_table(path).to_pandas()
     except (pa.ArrowInvalid, pd.errors.ParserError, UnicodeDecodeError) as error:

@@ -1,0 +1,179 @@
+"""Zero-shot image classification: pure functions from embeddings to counts.
+
+The procedure is that of Radford et al. (2021) as used by Geigle et al. (2024, section 4): a class is the mean of the
+embeddings of its prompts, the prediction is the class whose vector has the highest cosine with the image. Everything is
+computed in float32 whatever the encoder ran in.
+
+A tie counts as its expected value: where k classes share the best score and the right one is among them, the image
+counts 1/k, and it is counted as tied. Two classes with one label in a language always tie; without this rule their
+order in the list would decide.
+"""
+
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas import InputError
+from babelatlas.tables import locate
+
+# Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
+TIE = 1e-6
+CHUNK = 4096
+
+
+def normalise(vectors: np.ndarray) -> np.ndarray:
+    """Return `vectors` (n, d) as float32 rows of length 1; raise InputError for a row that is NaN, infinite or zero."""
+    vectors = np.asarray(vectors, dtype=np.float32)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    bad = ~(np.isfinite(lengths) & (lengths > 0)).ravel()
+    if bad.any():
+        raise InputError(
+            f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, the first at row {bad.argmax()}: "
+            "the checkpoint is damaged or was loaded wrongly; fetch or train it again."
+        )
+    return vectors / lengths
+
+
+def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return one vector of length 1 for each class: the mean of its prompts' embeddings, each of length 1.
+
+    `prompt_embeddings` (prompts, d) and `index` (classes, templates) as `prompts.unique_prompts` gives it; returns
+    (classes, d). Source: Radford et al. (2021), section 3.1.4.
+    """
+    return normalise(normalise(prompt_embeddings)[index].mean(axis=1))
+
+
+def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the cosines (images, classes), float32, of image embeddings (images, d) and class vectors (classes, d)."""
+    return normalise(images) @ normalise(classes).T
+
+
+def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
+    """Return for each image the probability that its class is among the k best if ties are broken at random.
+
+    `scores` (images, classes), higher is better; `target` (images,) the column of the right class. Values are 0 or 1
+    save for ties at the k-th place.
+
+    >>> hits(np.array([[0.9, 0.1, 0.9], [0.2, 0.8, 0.1]]), np.array([0, 1])).tolist()
+    [0.5, 1.0]
+    """
+    own = scores[np.arange(len(scores)), target][:, None]
+    better = (scores > own + TIE).sum(axis=1)
+    equal = (np.abs(scores - own) <= TIE).sum(axis=1)
+    return np.clip((k - better) / equal, 0.0, 1.0)
+
+
+def tied(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return for each image whether its class shares the best score with another class: (images,) of bool."""
+    own = scores[np.arange(len(scores)), target][:, None]
+    return (scores <= own + TIE).all(axis=1) & ((np.abs(scores - own) <= TIE).sum(axis=1) > 1)
+
+
+def _columns(image_wnids: Iterable[str], class_wnids: Iterable[str]) -> np.ndarray:
+    """Return for each image the column of its class, or -1 where the label set has none for it."""
+    place = {wnid: column for column, wnid in enumerate(class_wnids)}
+    return np.array([place.get(wnid, -1) for wnid in image_wnids], dtype=np.int64)
+
+
+def evaluate(
+    images: np.ndarray, image_wnids: Iterable[str], classes: np.ndarray, class_wnids: list[str]
+) -> pd.DataFrame:
+    """Return the counts of right predictions for each class of one label set.
+
+    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) with `class_wnids`. Images of classes
+    without a label are left out: a language is tested on the classes that it names. Returns one row for each class that
+    has images: wnid, n_correct, n_correct_top5 (expected values), n_ties, n_images.
+    Raises InputError where a class of the label set has no image.
+    """
+    target = _columns(image_wnids, class_wnids)
+    rows = np.flatnonzero(target >= 0)
+    n_images = np.bincount(target[rows], minlength=len(class_wnids))
+    if (n_images == 0).any():
+        without = [class_wnids[column] for column in np.flatnonzero(n_images == 0)]
+        raise InputError(
+            f"{len(without)} class(es) of the label set have no image, the first {without[0]}: "
+            "use labels made for this data set, or complete the images."
+        )
+    images, classes = normalise(images), normalise(classes)
+    counts = np.zeros((3, len(class_wnids)))
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
+        scores, right = images[part] @ classes.T, target[part]
+        for row, value in enumerate((hits(scores, right), hits(scores, right, k=5), tied(scores, right))):
+            counts[row] += np.bincount(right, weights=value, minlength=len(class_wnids))
+    return pd.DataFrame(
+        {
+            "wnid": class_wnids,
+            "n_correct": counts[0],
+            "n_correct_top5": counts[1],
+            "n_ties": counts[2].astype(np.int64),
+            "n_images": n_images,
+        }
+    )
+
+
+def subset_counts(
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    classes: np.ndarray,
+    class_wnids: list[str],
+    sizes: list[int],
+    draws: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return the right predictions when only a random subset of the classes is on offer.
+
+    For each size, `draws` subsets of that many classes are drawn without replacement; the images of the subset are
+    classified among its classes alone. A size that the language does not reach is left out, and a size equal to its
+    number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
+    are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
+    """
+    target = _columns(image_wnids, class_wnids)
+    rows = np.flatnonzero(target >= 0)
+    scores, target = similarity(images[rows], classes), target[rows]
+    found = []
+    for size in sorted({size for size in sizes if size <= len(class_wnids)}):
+        for draw in range(draws if size < len(class_wnids) else 1):
+            chosen = np.random.default_rng([seed, size, draw]).permutation(len(class_wnids))[:size]
+            column = np.full(len(class_wnids), -1)
+            column[chosen] = np.arange(size)
+            here = column[target] >= 0
+            right = hits(scores[here][:, chosen], column[target[here]])
+            found.append((size, draw, right.sum(), len(right)))
+    return pd.DataFrame(found, columns=["n_classes", "draw", "n_correct", "n_images"])
+
+
+def write_vectors(path: str | os.PathLike, images: np.ndarray, image_wnids: Iterable[str], classes: dict) -> Path:
+    """Save image embeddings and class vectors, so that later stages need no encoder; return the path.
+
+    `classes` maps a language to (class wnids, class vectors (classes, d)). The file (.npz) appears whole or not at all.
+    """
+    path = locate(path)
+    arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
+    for lang, (wnids, vectors) in classes.items():
+        arrays |= {f"{lang} wnids": np.array(wnids, dtype=str), f"{lang} classes": np.asarray(vectors, np.float32)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part.npz")
+    try:
+        np.savez(part, **arrays)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Return what `write_vectors` saved: image embeddings, wnids, and {language: (class wnids, class vectors)}."""
+    path = locate(path)
+    try:
+        with path.open("rb") as file, np.load(file) as stored:
+            arrays = dict(stored)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
+    languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
+    classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
+    return arrays["images"], arrays["image_wnids"], classes

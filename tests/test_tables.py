@@ -1,0 +1,100 @@
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from babelatlas import InputError, tables
+
+
+def labels(**changes):
+    columns = {"lang": ["de", "fr"], "wnid": ["n1", "n1"], "label": ["Katze", "chat"], "alternatives": [["Kater"], []]}
+    return pd.DataFrame(columns | {"source": ["a", "b"], "licence": ["x", "x"]} | changes)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(tables).failed == 0
+
+
+def test_every_key_is_made_of_columns_of_its_table():
+    assert all(set(key) <= set(columns) for columns, key in tables.SCHEMAS.values())
+
+
+def test_a_table_comes_back_as_it_was_written(tmp_path):
+    path = tables.write(labels(), tmp_path / "new" / "labels.parquet", "labels", {"choice": "first"})
+    back = tables.read(path, "labels")
+    back["alternatives"] = back["alternatives"].map(list)
+    assert back.to_dict("list") == labels().to_dict("list")
+    assert tables.made_from(path)["parameters"] == {"choice": "first"}
+    assert [file.name for file in path.parent.iterdir()] == ["labels.parquet"]
+
+
+def test_two_runs_write_the_same_bytes(tmp_path):
+    one, two = (tables.write(labels(), tmp_path / name, "labels") for name in ("one.parquet", "two.parquet"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_provenance_holds_the_hash_of_the_input_files(tmp_path):
+    (tmp_path / "in.txt").write_text("abc")
+    path = tables.write(labels(), tmp_path / "a.parquet", "labels", inputs=[tmp_path / "in.txt"])
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2, appendix B.1
+    assert list(tables.made_from(path)["inputs"].values()) == [known]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"lang": ["de", "de"]}, "1 row.s. with a key that occurs before, the first: lang de, wnid n1"),
+        ({"lang": ["de", None]}, "without a value in its key column.s. lang"),
+        ({"extra": [1, 2]}, "not expected .'extra'."),
+        ({"label": [1, 2]}, "another type"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path, changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        tables.write(labels(**changes), tmp_path / "a.parquet", "labels")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_absent_file_and_a_damaged_file_are_each_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="does not exist: run `make book`"):
+        tables.read(tmp_path / "a.parquet", "labels")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 nonsense")
+    with pytest.raises(InputError, match="cannot be read as a table"):
+        tables.read(tmp_path / "a.parquet", "labels")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tables.write(labels(), tmp_path / "a.parquet", "labels")
+    before = path.read_bytes()
+
+    def full(*_, **__):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(tables.pq, "write_table", full)
+    with pytest.raises(OSError, match="no space"):
+        tables.write(labels(label=["Kater", "chat"]), path, "labels")
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_a_csv_keeps_codes_that_look_like_missing_values(tmp_path):
+    (tmp_path / "a.csv").write_text("path,wnid,draw\nNA,null,1\n")
+    table = tables.read(tmp_path / "a.csv", "images")
+    assert table.to_dict("list") == {"path": ["NA"], "wnid": ["null"], "draw": [1]}
+
+
+def test_an_empty_number_of_a_csv_is_nan_and_an_empty_text_is_empty(tmp_path):
+    columns = list(tables.SCHEMAS["scores"][0])
+    values = dict.fromkeys(columns, "") | {"task": "zeroshot", "value": "0.5", "n": "3"}
+    (tmp_path / "a.csv").write_text(",".join(columns) + "\n" + ",".join(values[c] for c in columns) + "\n")
+    table = tables.read(tmp_path / "a.csv", "scores")
+    assert table.loc[0, "lang"] == ""
+    assert np.isnan(table.loc[0, "ci_low"])
+
+
+def test_relative_paths_start_at_the_folder_of_the_snakefile(tmp_path, monkeypatch):
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    assert tables.locate("results/a.parquet") == tmp_path / "results/a.parquet"
