@@ -98,3 +98,17 @@ def test_relative_paths_start_at_the_folder_of_the_snakefile(tmp_path, monkeypat
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
     assert tables.locate("results/a.parquet") == tmp_path / "results/a.parquet"
+
+
+def test_the_fingerprint_of_a_folder_follows_its_files(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.png").write_bytes(b"12")
+    before = tables.fingerprint(tmp_path)
+    assert tables.fingerprint(tmp_path) == before
+    (tmp_path / "a" / "1.png").write_bytes(b"123")
+    assert tables.fingerprint(tmp_path) != before
+
+
+def test_an_absent_input_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.npz does not exist"):
+        tables.provenance(inputs=[tmp_path / "gone.npz"])

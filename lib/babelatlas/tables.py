@@ -106,13 +106,30 @@ def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
         raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
 
 
+def fingerprint(path: str | os.PathLike) -> str:
+    """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
+    path = locate(path)
+    if path.is_dir():
+        listing = sorted(
+            (str(file.relative_to(path)), file.stat().st_size) for file in path.rglob("*") if file.is_file()
+        )
+        return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
+    if not path.is_file():
+        raise InputError(f"The input {path} does not exist: run `make book`, which makes it, or give another path.")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] = ()) -> dict:
-    """Return what a table was made from: commit, parameters, SHA-256 of the inputs, versions; no time, so that runs agree."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root(), capture_output=True, text=True, check=False)
+    """Return what a table was made from: commit, parameters, hashes of the inputs, versions.
+
+    It holds no time, so that two runs write the same bytes.
+    """
+    command = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     return {
         "commit": commit.stdout.strip() or "not a git checkout",
         "parameters": parameters or {},
-        "inputs": {str(path): hashlib.sha256(locate(path).read_bytes()).hexdigest() for path in inputs},
+        "inputs": {str(path): fingerprint(path) for path in inputs},
         "versions": {"python": platform.python_version()}
         | {package: metadata.version(package) for package in ("babelatlas", "numpy", "pandas", "pyarrow")},
     }
