@@ -1,0 +1,100 @@
+"""The languages of the study: one code for each, its name, script and resource group.
+
+A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
+Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. Two things to
+know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and `zh` is
+Chinese in simplified characters, `zh-Hant` in traditional ones.
+"""
+
+import difflib
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas import InputError
+
+GROUPS = ("very low", "low", "mid", "high")
+# The most classes, of ImageNet's 1,000, that a language of the first three groups has. Source: seed paper's Table 5
+# (Portuguese, 667 classes, is the smallest "high"; the text of its section 3 puts the line one class higher).
+LIMITS = (100, 333, 666)
+
+
+@cache
+def table() -> pd.DataFrame:
+    """Return the languages, one row each, in the order of their codes.
+
+    Columns, all text, "" where there is nothing to say: `code`, `name` (English), `script` (ISO 15924) and
+    `script_name` of the labels, `iso639_3`, `nllb` (code of the NLLB translation models), `aliases` (separated by
+    spaces), `group` (resource group in Babel-ImageNet, Geigle et al. 2024, Table 5).
+    Do not change the table: every caller gets the same one.
+    """
+    return pd.read_csv(Path(__file__).parent / "data" / "languages.csv", dtype=str, keep_default_na=False)
+
+
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    return {row["code"]: row for row in table().to_dict("records")}
+
+
+@cache
+def _codes() -> dict[str, str]:
+    """Return every spelling of a code, lower case with hyphens, and the code it stands for."""
+    found = {}
+    for code, row in _rows().items():
+        for other in (row["iso639_3"], row["nllb"], *row["aliases"].split()):
+            # Chinese in traditional characters shares the three letters of Chinese, which come first.
+            found.setdefault(_plain(other), code)
+    found |= {_plain(code): code for code in _rows()}
+    found.pop("", None)
+    return found
+
+
+def _plain(code: str) -> str:
+    return str(code).strip().lower().replace("_", "-")
+
+
+def canonical(code: str) -> str:
+    """Return the study's code for a language given by any of its codes; upper and lower case, "-" and "_" are equal.
+
+    Raises InputError, with the nearest known codes and names, where no language has this code.
+
+    >>> canonical("jp"), canonical("IW"), canonical("fil"), canonical("deu_Latn"), canonical("zh-TW")
+    ('ja', 'he', 'tl', 'de', 'zh-Hant')
+    """
+    found = _codes().get(_plain(code))
+    if found is None:
+        names = {row["name"].lower(): known for known, row in _rows().items()}
+        near = [names[match] for match in difflib.get_close_matches(_plain(code), names, n=2)]
+        near += [_codes()[match] for match in difflib.get_close_matches(_plain(code), _codes(), n=3, cutoff=0.5)]
+        near = list(dict.fromkeys(near))[:3]
+        hint = " or ".join(f"{known!r} ({name(known)})" for known in near)
+        raise InputError(
+            f"There is no language with the code {code!r}: "
+            + (f"did you mean {hint}?" if near else "give an ISO 639 code such as 'de', or add a row to languages.csv.")
+        )
+    return found
+
+
+def name(code: str) -> str:
+    """Return the English name of a language given by any of its codes; InputError where it is unknown.
+
+    >>> name("hak")
+    'Hakka Chinese'
+    """
+    return _rows()[canonical(code)]["name"]
+
+
+def group_by_classes(n_classes: int) -> str:
+    """Return the resource group of a language with labels for `n_classes` of ImageNet's 1,000 classes.
+
+    The limits are the paper's (Geigle et al. 2024, Table 5) and mean nothing for another list of classes.
+
+    >>> [group_by_classes(n) for n in (100, 101, 333, 334, 666, 667)]
+    ['very low', 'low', 'low', 'mid', 'mid', 'high']
+    """
+    if not 0 <= n_classes <= 1000:
+        raise InputError(
+            f"A language has from 0 to 1000 ImageNet classes, got {n_classes}: groups need ImageNet's list."
+        )
+    return GROUPS[sum(n_classes > limit for limit in LIMITS)]

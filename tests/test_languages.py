@@ -1,0 +1,120 @@
+import doctest
+
+import pytest
+
+from babelatlas import InputError, languages
+
+# The XM3600, xFlickrCo and XTD columns of Geigle et al. (2024), Tables 10 to 12, as printed.
+RETRIEVAL = (
+    "ar bn cs da de el en es fa fi fil fr he hi hr hu id it ja jp ko mi nl no pl pt quz ro ru sv sw te th tr uk vi zh"
+)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(languages).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("alias", "code"),
+    [
+        *[
+            ("jp", "ja"),
+            ("iw", "he"),
+            ("fil", "tl"),
+            ("tgl", "tl"),
+            ("qz", "quz"),
+            ("que", "quz"),
+            ("cmn", "zh"),
+            ("zho", "zh"),
+        ],
+        *[
+            ("nob", "no"),
+            ("nb", "no"),
+            ("nor", "no"),
+            ("nno", "nn"),
+            ("arb", "ar"),
+            ("ara", "ar"),
+            ("zsm", "ms"),
+            ("ind", "id"),
+        ],
+        *[
+            ("als", "sq"),
+            ("gsw", "gsw"),
+            ("fas", "fa"),
+            ("pes", "fa"),
+            ("lvs", "lv"),
+            ("swh", "sw"),
+            ("qcn", "zh-Hant"),
+        ],
+        *[
+            ("yue", "yue"),
+            ("wuu", "wuu"),
+            ("hak", "hak"),
+            ("zho_Hans", "zh"),
+            ("zho_Hant", "zh-Hant"),
+            ("DE", "de"),
+            (" deu ", "de"),
+        ],
+    ],
+)
+def test_codes_of_other_projects_resolve(alias, code):
+    assert languages.canonical(alias) == code
+
+
+def test_a_code_resolves_to_itself():
+    codes = list(languages.table().code)
+    assert [languages.canonical(code) for code in codes] == codes
+
+
+def test_no_alias_belongs_to_two_languages():
+    table = languages.table()
+    spellings = [
+        (spelling.lower().replace("_", "-"), row.code)
+        for row in table.itertuples()
+        for spelling in {row.code, row.iso639_3, row.nllb, *row.aliases.split()} - {""}
+    ]
+    shared = {}
+    for spelling, code in spellings:
+        shared.setdefault(spelling, set()).add(code)
+    # One ISO 639-3 code for both Chinese scripts; and NLLB's Kurdish is Northern Kurdish, also a language of its own here.
+    assert {spelling: codes for spelling, codes in shared.items() if len(codes) > 1} == {
+        "zho": {"zh", "zh-Hant"},
+        "kmr-latn": {"kmr", "ku"},
+    }
+
+
+def test_the_languages_of_the_papers_resolve_and_have_a_name_and_a_script():
+    published = languages.table().query("group != ''")
+    assert len(published) == 100
+    for code in [*published.code, *RETRIEVAL.split(), "en"]:
+        row = languages.table().set_index("code").loc[languages.canonical(code)]
+        assert row["name"]
+        assert len(row["script"]) == 4
+
+
+def test_the_papers_groups_have_the_papers_sizes():
+    sizes = languages.table().group.value_counts()
+    assert [sizes[group] for group in languages.GROUPS] == [17, 32, 35, 16]
+
+
+def test_every_row_is_complete():
+    table = languages.table()
+    assert table.code.is_unique
+    assert table.name.is_unique
+    assert (table[["code", "name", "script", "script_name", "iso639_3"]] != "").all(axis=None)
+    assert set(table.group) <= {*languages.GROUPS, ""}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"), [("germann", "'de' (German)"), ("deuu", "'de' (German)"), ("####", "languages.csv")]
+)
+def test_an_unknown_code_is_refused_with_what_may_be_meant(wrong, hint):
+    with pytest.raises(InputError) as caught:
+        languages.canonical(wrong)
+    assert repr(wrong) in str(caught.value)
+    assert hint in str(caught.value)
+
+
+def test_groups_are_refused_for_more_classes_than_imagenet_has():
+    with pytest.raises(InputError, match="1000"):
+        languages.group_by_classes(1001)
