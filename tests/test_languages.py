@@ -76,7 +76,7 @@ def test_no_alias_belongs_to_two_languages():
     shared = {}
     for spelling, code in spellings:
         shared.setdefault(spelling, set()).add(code)
-    # One ISO 639-3 code for both Chinese scripts; and NLLB's Kurdish is Northern Kurdish, also a language of its own here.
+    # Both Chinese scripts share an ISO 639-3 code; NLLB's Kurdish is Northern Kurdish, which is a language of its own.
     assert {spelling: codes for spelling, codes in shared.items() if len(codes) > 1} == {
         "zho": {"zh", "zh-Hant"},
         "kmr-latn": {"kmr", "ku"},

@@ -2,8 +2,8 @@
 
 A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
 Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. Two things to
-know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and `zh` is
-Chinese in simplified characters, `zh-Hant` in traditional ones.
+know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and
+`zh` is Chinese in simplified characters, `zh-Hant` in traditional ones.
 """
 
 import difflib
