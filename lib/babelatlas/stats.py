@@ -1,0 +1,400 @@
+"""Intervals, correlations, paired tests and fits: a table in, a table out, and a seed for everything random.
+
+All intervals are percentile intervals of a bootstrap that draws whole clusters with replacement (a language with all
+its models, a class with all its images), because rows of one cluster are not independent (Efron & Tibshirani 1993,
+Chapter 13). A resample is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is
+one matrix product. Clusters are taken in sorted order: the order of the rows does not matter.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas import InputError
+
+EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
+METHODS = ("pearson", "spearman")
+
+
+def weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarray:
+    """Return how often each cluster is drawn: shape (n_resamples, n_clusters), rows sum to n_clusters.
+
+    >>> weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
+    [3.0, 3.0]
+    """
+    if n_resamples < 1:
+        raise InputError(f"A bootstrap needs at least one resample, got n_resamples={n_resamples}.")
+    draws = np.random.default_rng([seed, n_clusters]).integers(n_clusters, size=(n_resamples, n_clusters))
+    draws += n_clusters * np.arange(n_resamples)[:, None]
+    counts = np.bincount(draws.ravel(), minlength=n_resamples * n_clusters)
+    return counts.reshape(n_resamples, n_clusters).astype(float)
+
+
+def interval(resampled: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and upper percentile over the first axis (resamples), leaving out undefined (NaN) resamples."""
+    if not 0 < level < 1:
+        raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
+    low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def _numbers(table: pd.DataFrame, names: Sequence[str], what: str) -> None:
+    """Raise InputError unless `table` has rows, the columns `names`, and a finite number in each."""
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise InputError(
+            f"{what} needs the column(s) {', '.join(missing)}; the table has {', '.join(map(str, table))}."
+        )
+    if table.empty:
+        raise InputError(f"{what} needs a table with rows, got an empty one.")
+    for name in names:
+        bad = int((~np.isfinite(table[name].to_numpy(float))).sum())
+        if bad:
+            raise InputError(
+                f"{what} needs numbers, but {bad} of {len(table)} in column {name!r} are missing or infinite."
+            )
+
+
+def _clusters(labels: pd.Series | np.ndarray, what: str) -> tuple[np.ndarray, int]:
+    """Return the number of the cluster of each row, and how many there are; raise InputError where that is one."""
+    if pd.isna(labels).any():
+        raise InputError(f"{what} needs a cluster for every row, but some are missing.")
+    names, index = np.unique(np.asarray(labels).astype(str), return_inverse=True)
+    if len(names) < 2:
+        raise InputError(f"{what} needs at least two clusters to draw from, got only {names[0]!r}.")
+    return index, len(names)
+
+
+def _sums(values: np.ndarray, index: np.ndarray, n_clusters: int) -> np.ndarray:
+    return np.bincount(index, weights=values, minlength=n_clusters)
+
+
+def bootstrap(
+    values: pd.Series | np.ndarray,
+    clusters: pd.Series | np.ndarray | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the mean of `values` with its bootstrap interval: one row with value, ci_low, ci_high, n, n_clusters.
+
+    `clusters` says which values belong together, every value by itself unless given. Raises InputError for no values,
+    values that are not finite, or a single cluster.
+    """
+    values = np.asarray(values, float).ravel()
+    clusters = np.arange(len(values)) if clusters is None else np.asarray(clusters)
+    if len(values) != len(clusters):
+        raise InputError(
+            f"A bootstrap needs one cluster per value, got {len(values)} values and {len(clusters)} clusters."
+        )
+    _numbers(pd.DataFrame({"values": values}), ["values"], "A bootstrap")
+    index, n_clusters = _clusters(clusters, "A bootstrap")
+    drawn = weights(n_clusters, n_resamples, seed)
+    totals, counts = _sums(values, index, n_clusters), _sums(np.ones(len(values)), index, n_clusters)
+    low, high = interval((drawn @ totals) / (drawn @ counts), level)
+    row = {"value": values.mean(), "ci_low": low, "ci_high": high, "n": len(values), "n_clusters": n_clusters}
+    return pd.DataFrame([row])
+
+
+def group_means(
+    scores: pd.DataFrame,
+    by: Sequence[str] = ("model", "group"),
+    value: str = "value",
+    cluster: str = "lang",
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the mean over languages within each combination of `by`: by, value, ci_low, ci_high, n (rows).
+
+    The interval is over languages, as if those of the group were a sample of languages. A group of one language
+    (English, say) has a mean and no interval (NaN). Groups come in order of appearance.
+
+    >>> scores = pd.DataFrame({"model": "a", "group": "low", "lang": ["si", "lo"], "value": [0.2, 0.4]})
+    >>> round(float(group_means(scores).value[0]), 3)
+    0.3
+    """
+    by = list(by)
+    _numbers(scores, [value], "A mean over languages")
+    rows = []
+    for key, part in scores.groupby(by, sort=False):
+        if (part[cluster] != part[cluster].iloc[0]).any():
+            row = bootstrap(part[value], part[cluster], n_resamples, level, seed).iloc[0]
+            rows.append([*key, row.value, row.ci_low, row.ci_high, len(part)])
+        else:
+            rows.append([*key, part[value].mean(), np.nan, np.nan, len(part)])
+    return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "n"])
+
+
+def accuracy_interval(
+    counts: pd.DataFrame,
+    by: Sequence[str] = EVALUATION,
+    item: str = "wnid",
+    correct: str = "n_correct",
+    total: str = "n_images",
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return accuracy from counts per class, with an interval over classes: by, value, ci_low, ci_high, n (images).
+
+    `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. Accuracy is the share of
+    images; the interval draws classes, because images of one class are right or wrong together. The same draws serve
+    all models in a language, so that their intervals can be compared. One class alone has no interval (NaN). 500,000
+    rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or a class given twice.
+    """
+    by = list(by)
+    _numbers(counts, [correct, total], "An accuracy")
+    if counts.duplicated([*by, item]).any():
+        raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
+    if (counts[total] <= 0).any() or (counts[correct] > counts[total]).any():
+        raise InputError(f"An accuracy needs images in every class, and {correct} at most {total}; check the counts.")
+    counts = counts.sort_values(item, kind="stable")
+    groups = list(counts.groupby(by, sort=False).indices.items())
+    right, seen = counts[correct].to_numpy(float), counts[total].to_numpy(float)
+    result: list = [None] * len(groups)
+    sizes: dict[int, list[int]] = {}
+    for number, (_, rows) in enumerate(groups):
+        sizes.setdefault(len(rows), []).append(number)
+    for size, numbers in sizes.items():  # all groups with the same number of classes share one matrix of draws
+        rows = np.stack([groups[number][1] for number in numbers])
+        low = high = np.full(len(numbers), np.nan)
+        if size > 1:
+            drawn = weights(size, n_resamples, seed)
+            low, high = interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level)
+        value, n = right[rows].sum(axis=1) / seen[rows].sum(axis=1), seen[rows].sum(axis=1).astype(int)
+        for place, number in enumerate(numbers):
+            result[number] = [*groups[number][0], value[place], low[place], high[place], n[place]]
+    table = pd.DataFrame(result, columns=[*by, "value", "ci_low", "ci_high", "n"])
+    return table.sort_values(by, ignore_index=True)
+
+
+def _ranks(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return the mid-ranks of `values` in each resample, shape (resamples, values); a row stands `drawn` times."""
+    unique, place = np.unique(values, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(len(unique)))
+    tied = np.add.reduceat(drawn[:, order], starts, axis=1)
+    return (np.cumsum(tied, axis=1) - tied + (tied + 1) / 2)[:, place]
+
+
+def _pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return the weighted correlation of `x` and `y` in each resample, NaN where one of them is constant."""
+    x, y = np.broadcast_to(x, drawn.shape), np.broadcast_to(y, drawn.shape)
+    n = drawn.sum(axis=1, keepdims=True)
+    x = x - (drawn * x).sum(axis=1, keepdims=True) / n
+    y = y - (drawn * y).sum(axis=1, keepdims=True) / n
+    xx, yy, xy = ((drawn * product).sum(axis=1) for product in (x * x, y * y, x * y))
+    scale = np.sqrt(xx * yy)
+    return np.divide(xy, scale, out=np.full(len(xy), np.nan), where=scale > 1e-12)
+
+
+def correlation(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    cluster: str = "lang",
+    methods: Sequence[str] = METHODS,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the correlation of two columns with a bootstrap interval over clusters, one row per method.
+
+    Columns: method, value, ci_low, ci_high, n (rows), n_clusters. Methods: "pearson" (linear), "spearman" (of ranks,
+    ties share their mean rank; ranks are taken anew in every resample). Resamples in which a column is constant are
+    left out. Raises InputError for an empty table, missing values, a constant column, a single cluster or an unknown method.
+    """
+    what = f"A correlation of {x} and {y}"
+    _numbers(table, [x, y], what)
+    for name in (x, y):
+        if table[name].nunique() < 2:
+            raise InputError(f"{what} is not defined: every row has the same {name}, {table[name].iloc[0]}.")
+    index, n_clusters = _clusters(table[cluster], what)
+    drawn = weights(n_clusters, n_resamples, seed)[:, index]
+    first, second = table[x].to_numpy(float), table[y].to_numpy(float)
+    rows = []
+    for method in methods:
+        if method == "pearson":
+            value, resampled = scipy_stats.pearsonr(first, second)[0], _pearson(first, second, drawn)
+        elif method == "spearman":
+            value = scipy_stats.spearmanr(first, second)[0]
+            resampled = _pearson(_ranks(first, drawn), _ranks(second, drawn), drawn)
+        else:
+            raise InputError(f"There is no correlation {method!r}: expected one of {', '.join(METHODS)}.")
+        rows.append([method, value, *interval(resampled, level), len(table), n_clusters])
+    return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
+
+
+def leave_one_out(
+    table: pd.DataFrame,
+    by: str,
+    x: str,
+    y: str,
+    cluster: str = "lang",
+    methods: Sequence[str] = METHODS,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the correlation with each value of column `by` left out in turn, and `change` against the whole table.
+
+    Columns: left_out, those of `correlation`, change (value minus that of all rows). Raises what `correlation` raises.
+    """
+    if by not in table:
+        raise InputError(f"There is no column {by!r} to leave out: expected one of {', '.join(map(str, table))}.")
+    whole = correlation(table, x, y, cluster, methods, 1, level, seed).set_index("method").value
+    parts = []
+    for name in sorted(table[by].unique()):
+        part = correlation(table[table[by] != name], x, y, cluster, methods, n_resamples, level, seed)
+        part.insert(0, "left_out", name)
+        parts.append(part.assign(change=part.value - part.method.map(whole)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _line(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return intercept and slope of the least-squares line in each resample, NaN where x is constant."""
+    n = drawn.sum(axis=1)
+    mean_x, mean_y = drawn @ x / n, drawn @ y / n
+    xx, xy = drawn @ (x * x) / n - mean_x**2, drawn @ (x * y) / n - mean_x * mean_y
+    slope = np.divide(xy, xx, out=np.full(len(xx), np.nan), where=xx > 1e-12)
+    return mean_y - slope * mean_x, slope
+
+
+def regression_band(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    cluster: str = "lang",
+    points: int = 50,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the least-squares line of y on x over the range of x, with its bootstrap band: x, y, ci_low, ci_high.
+
+    `points` places, evenly spread. Raises InputError for an empty table, missing values, constant x, a single cluster.
+    """
+    what = f"A regression of {y} on {x}"
+    _numbers(table, [x, y], what)
+    if table[x].nunique() < 2:
+        raise InputError(f"{what} is not defined: every row has the same {x}, {table[x].iloc[0]}.")
+    index, n_clusters = _clusters(table[cluster], what)
+    first, second = table[x].to_numpy(float), table[y].to_numpy(float)
+    at = np.linspace(first.min(), first.max(), points)
+    fit = scipy_stats.linregress(first, second)
+    intercept, slope = _line(first, second, weights(n_clusters, n_resamples, seed)[:, index])
+    low, high = interval(intercept[:, None] + slope[:, None] * at, level)
+    return pd.DataFrame({"x": at, "y": fit.intercept + fit.slope * at, "ci_low": low, "ci_high": high})
+
+
+def log_linear_fit(
+    n_classes: pd.Series | np.ndarray,
+    accuracy: pd.Series | np.ndarray,
+    cluster: pd.Series | np.ndarray | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Fit accuracy = intercept + slope * ln(n_classes) by least squares; return one row.
+
+    Columns: intercept, slope (both as fractions), per_doubling, ci_low, ci_high (points of accuracy gained with each
+    doubling of the number of classes, negative where it falls, and its interval), r2, max_residual (points), n,
+    n_clusters. `cluster` says which rows belong together (the draws of one subset, say), each by itself unless given.
+    Raises InputError for no rows, missing values, class counts below 1, or fewer than two different class counts.
+    """
+    table = pd.DataFrame({"n_classes": np.asarray(n_classes), "accuracy": np.asarray(accuracy)})
+    _numbers(table, ["n_classes", "accuracy"], "A fit over the number of classes")
+    if (table.n_classes < 1).any() or table.n_classes.nunique() < 2:
+        raise InputError("A fit over the number of classes needs at least two different numbers, all 1 or more.")
+    clusters = np.arange(len(table)) if cluster is None else np.asarray(cluster)
+    index, n_clusters = _clusters(clusters, "A fit over the number of classes")
+    x, y = np.log(table.n_classes.to_numpy(float)), table.accuracy.to_numpy(float)
+    fit = scipy_stats.linregress(x, y)
+    _, slopes = _line(x, y, weights(n_clusters, n_resamples, seed)[:, index])
+    points = 100 * np.log(2)
+    low, high = interval(points * slopes, level)
+    residual = 100 * float(np.abs(y - fit.intercept - fit.slope * x).max())
+    row = {"intercept": fit.intercept, "slope": fit.slope, "per_doubling": points * fit.slope, "ci_low": low}
+    row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(table), "n_clusters": n_clusters}
+    return pd.DataFrame([row])
+
+
+def holm(p: Sequence[float]) -> np.ndarray:
+    """Return p values corrected for their number by Holm's step-down method (1979), in the order given.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p, float)
+    order = np.argsort(p, kind="stable")
+    steps = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    corrected = np.empty_like(steps)
+    corrected[order] = steps
+    return corrected
+
+
+def sign_flip(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> float:
+    """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
+
+    All patterns of signs are tried where there are at most `n_permutations` of them, random ones otherwise.
+    """
+    differences = np.asarray(differences, float)
+    n = len(differences)
+    exact = n < 31 and 2**n <= n_permutations
+    if exact:
+        signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+    else:
+        signs = 1 - 2 * np.random.default_rng([seed, n]).integers(2, size=(n_permutations, n), dtype=np.int8)
+    means, observed = np.abs(signs @ differences) / n, abs(differences.mean())
+    as_far = int((means >= observed * (1 - 1e-9)).sum())
+    # A random test counts the observed pattern itself, so that p is never 0.
+    return as_far / 2**n if exact else (as_far + 1) / (n_permutations + 1)
+
+
+def paired_difference(
+    table: pd.DataFrame,
+    of: str = "model",
+    unit: str = "lang",
+    value: str = "value",
+    by: Sequence[str] = (),
+    pairs: Sequence[tuple[str, str]] | None = None,
+    n_resamples: int = 2000,
+    n_permutations: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare the values of column `of` (models) in pairs, over the units (languages, classes) that both have.
+
+    Returns one row for each combination of `by` and pair: by, first, second, value (mean of first minus second, a
+    fraction), ci_low, ci_high (bootstrap over units), p (sign-flip permutation test, two-sided), p_holm (Holm's
+    correction over all rows returned), n (units). `pairs` lists (first, second), all pairs unless given. Raises
+    InputError for an empty table, missing values, a unit that occurs twice, an unknown name, or fewer than two units.
+    """
+    by = list(by)
+    _numbers(table, [value], "A paired difference")
+    if table.duplicated([*by, of, unit]).any():
+        raise InputError(f"A paired difference needs one row for each {', '.join([*by, of, unit])}; some occur twice.")
+    names = sorted(table[of].unique())
+    pairs = list(combinations(names, 2)) if pairs is None else list(pairs)
+    unknown = {name for pair in pairs for name in pair} - set(names)
+    if unknown:
+        raise InputError(f"There is no {of} {sorted(unknown)[0]!r} in the table: expected one of {', '.join(names)}.")
+    rows = []
+    for key, part in table.groupby(by, sort=False) if by else [((), table)]:
+        wide = part.pivot_table(index=unit, columns=of, values=value).sort_index()
+        for first, second in pairs:
+            if first not in wide or second not in wide:
+                raise InputError(
+                    f"The pair {first!r}, {second!r} cannot be compared in {key}: one of them is not there."
+                )
+            gap = (wide[first] - wide[second]).dropna()
+            mean = bootstrap(gap, gap.index, n_resamples, level, seed).iloc[0]
+            p = sign_flip(gap, n_permutations, seed)
+            rows.append([*key, first, second, mean.value, mean.ci_low, mean.ci_high, p, np.nan, len(gap)])
+    columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
+    result = pd.DataFrame(rows, columns=columns)
+    return result.assign(p_holm=holm(result.p))

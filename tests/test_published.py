@@ -1,0 +1,154 @@
+"""The papers' numbers: they are the papers', they agree with each other, and they merge with ours."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from babelatlas import InputError, published, stats, tables
+
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
+CODES = {"jp": "ja", "fil": "tl"}
+
+
+def parsed(name):
+    if not (PARSED / name).is_file():
+        pytest.skip(f"the parsed tables of the paper are not here ({name}; BABELATLAS_PARSED names their folder)")
+    return pd.read_csv(PARSED / name)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return published.read("geigle2024")
+
+
+def rows(table, number):
+    return table[table.table == str(number)].reset_index(drop=True)
+
+
+def test_the_table_fits_its_schema_and_has_every_cell_of_the_paper(table):
+    tables.check(table, "published")
+    cells = {"2": 60, "3": 55, "5": 100, "8": 840, "9": 372, "10": 99, "11": 407, "12": 132}
+    assert table.groupby("table").size().to_dict() == cells
+    assert set(table.task) == {"zeroshot", "labels", "retrieval"}
+
+
+def test_accuracies_and_recalls_are_fractions_and_only_class_counts_are_counts(table):
+    assert table.value[table.metric != "classes"].between(0, 1).all()
+    assert table.value[table.metric == "classes"].between(10, 1000).all()
+
+
+def test_a_row_is_of_a_language_or_of_a_group_except_where_it_says_which_group_a_language_is_in(table):
+    both = (table.lang != "") == (table.group != "")
+    assert (both == (table.task == "labels")).all()
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_group_means_equal_the_parsed_table_row_by_row(table, number):
+    wide = parsed(f"seed000_table{number}.csv")
+    long = wide.melt("model", ["very low", "low", "mid", "high", "en"])
+    ours = rows(table, number).assign(cell=lambda t: t.group.where(t.group != "", t.lang))
+    ours = ours.set_index(["model", "cell"]).value
+    assert len(ours) == len(long)
+    for row in long.itertuples():
+        assert ours[row.model, row.variable] == pytest.approx(row.value / 100, abs=1e-12), (row.model, row.variable)
+
+
+def test_class_counts_and_groups_equal_the_parsed_table_row_by_row(table):
+    expected = parsed("seed000_table5.csv")
+    ours = rows(table, 5)
+    assert ours.lang.tolist() == expected.lang.tolist()
+    assert ours.group.tolist() == expected.group.tolist()
+    assert ours.value.tolist() == expected.classes.tolist()
+
+
+def test_accuracies_by_language_equal_the_parsed_tables_row_by_row(table):
+    expected = parsed("seed000_table8_9.csv")
+    ours = table[table.table.isin(["8", "9"])].reset_index(drop=True)
+    for column in ("model", "lang"):
+        assert ours[column].tolist() == expected[column].tolist()
+    assert ours.table.tolist() == expected.table.astype(str).tolist()
+    assert (100 * ours.value).tolist() == pytest.approx(expected.acc.tolist(), abs=1e-9)
+
+
+@pytest.mark.parametrize("number", [10, 11, 12])
+def test_recalls_equal_the_parsed_tables_row_by_row(table, number):
+    expected = parsed(f"seed000_table{number}.csv")
+    ours = rows(table, number)
+    assert ours.model.tolist() == expected.model.tolist()
+    assert ours.lang.tolist() == expected.lang.replace(CODES | {"average": ""}).tolist()
+    assert (100 * ours.value).tolist() == pytest.approx(expected.r1.tolist(), abs=1e-9)
+
+
+def test_all_60_group_means_of_table_2_follow_from_the_languages_within_0_006_points(table):
+    means = stats.group_means(published.by_language(), n_resamples=10)
+    printed = rows(table, 2)
+    printed = printed.assign(group=printed.group.where(printed.lang != "en", "English"))
+    both = means.merge(printed, on=["model", "group"], suffixes=("", "_printed"))
+    assert len(both) == 60
+    assert 100 * (both.value - both.value_printed).abs().max() < 0.006
+
+
+def test_the_correlations_with_retrieval_are_those_of_the_paper(table):
+    pairs = published.retrieval()
+    assert pairs.groupby("dataset").model.nunique().to_dict() == {"xflickrco": 11, "xm3600": 11, "xtd": 11}
+    assert pairs.groupby("dataset").lang.nunique().to_dict() == {"xflickrco": 8, "xm3600": 34, "xtd": 11}
+    printed = {"xflickrco": 0.67, "xm3600": 0.75, "xtd": 0.66}
+    for dataset, part in pairs.groupby("dataset"):
+        found = stats.correlation(part, "accuracy", "recall", methods=["pearson"], n_resamples=10).value[0]
+        assert round(found, 2) == printed[dataset]
+
+
+def test_the_printed_averages_of_retrieval_leave_out_english_in_all_tables_but_one(table):
+    for number, group, english in ((10, "all but English", False), (11, "all", True), (12, "all but English", False)):
+        part = rows(table, number)
+        cells = part[(part.lang != "") & ((part.lang != "en") | english)]
+        printed = part[part.lang == ""].set_index("model")
+        assert (printed.group == group).all()
+        assert printed.n.unique().tolist() == [cells.lang.nunique()]
+        assert (cells.groupby("model").value.mean() - printed.value).abs().max() < 0.00005
+
+
+def test_the_models_are_those_of_the_tables_with_the_sizes_of_table_2(table):
+    models = published.models()
+    assert set(models.model) == set(rows(table, 2).model)
+    expected = parsed("seed000_table2.csv").set_index("model").param_m
+    assert models.set_index("model").parameters.to_dict() == expected.to_dict()
+
+
+def test_groups_are_those_that_the_bounds_on_class_counts_give():
+    groups = published.groups()
+    groups = groups[groups.lang != "en"]
+    bounds = pd.cut(groups.classes, [0, 100, 333, 666, 1000], labels=published.GROUPS)
+    assert bounds.tolist() == groups.group.tolist()
+
+
+def test_comparing_subtracts_the_published_value_in_points(table):
+    ours = rows(table, 2).drop(columns=["source", "table", "note"])
+    ours = ours.assign(value=ours.value + 0.01)
+    compared = published.compare(ours, rows(table, 2))
+    assert compared.difference.tolist() == pytest.approx([1.0] * 60)
+    assert (compared.value_ours - compared.value_published).tolist() == pytest.approx([0.01] * 60)
+
+
+def test_comparing_across_prompts_keeps_both_variants(table):
+    ours = rows(table, 2).head(1).drop(columns=["source", "table", "note"]).assign(variant="label only")
+    on = ["task", "dataset", "model", "lang", "group", "metric"]
+    compared = published.compare(ours, rows(table, 2), on)
+    assert compared[["variant_ours", "variant_published"]].to_numpy().tolist() == [["label only", "translated prompts"]]
+
+
+def test_comparing_stops_where_nothing_is_shared_or_a_row_is_ambiguous(table):
+    ours = rows(table, 2).drop(columns=["source", "table", "note"])
+    with pytest.raises(InputError, match="share no row"):
+        published.compare(ours.replace({"model": {"mSigLIP": "another"}}).query("model == 'another'"), table)
+    with pytest.raises(InputError, match="several rows"):
+        published.compare(pd.concat([ours, ours]), table)
+    with pytest.raises(InputError, match="missing"):
+        published.compare(ours.drop(columns="variant"), table)
+
+
+def test_a_paper_without_numbers_is_named_with_those_that_have_some():
+    with pytest.raises(InputError, match=r"geigle2025.*expected one of geigle2024"):
+        published.read("geigle2025")

@@ -1,0 +1,336 @@
+"""Statistics: against scipy and statsmodels where they can be, against invariants where not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from babelatlas import InputError, stats
+
+NUMBERS = st.lists(st.floats(0, 1, allow_nan=False).map(lambda x: round(x, 4)), min_size=3, max_size=30)
+
+
+@pytest.fixture
+def pairs():
+    rng = np.random.default_rng(1)
+    lang = np.repeat([f"l{i}" for i in range(20)], 4)
+    x = rng.normal(size=20).repeat(4) + rng.normal(size=80)
+    return pd.DataFrame({"lang": lang, "model": list("abcd") * 20, "x": x, "y": x + rng.normal(size=80)})
+
+
+# --- bootstrap -------------------------------------------------------------------------------------
+
+
+def test_a_resample_draws_as_many_clusters_as_there_are():
+    drawn = stats.weights(7, n_resamples=50, seed=3)
+    assert drawn.shape == (50, 7)
+    assert (drawn.sum(axis=1) == 7).all()
+
+
+def test_the_interval_of_a_mean_agrees_with_scipy():
+    values = np.random.default_rng(0).exponential(size=200)
+    ours = stats.bootstrap(values, n_resamples=5000).iloc[0]
+    theirs = scipy_stats.bootstrap((values,), np.mean, method="percentile", n_resamples=5000, rng=0).confidence_interval
+    assert ours.value == pytest.approx(values.mean())
+    assert (ours.ci_low, ours.ci_high) == pytest.approx(tuple(theirs), abs=0.02)
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    hits = 0
+    for _ in range(300):
+        effects = rng.normal(size=30).repeat(3)
+        row = stats.bootstrap(effects + rng.normal(size=90), np.arange(30).repeat(3), n_resamples=300).iloc[0]
+        hits += row.ci_low <= 0 <= row.ci_high
+    assert 0.90 <= hits / 300 <= 0.98
+
+
+def test_rows_of_one_cluster_are_drawn_together_so_that_copies_add_no_certainty():
+    values = np.random.default_rng(2).normal(size=25)
+    single = stats.bootstrap(values, np.arange(25))
+    copied = stats.bootstrap(values.repeat(10), np.arange(25).repeat(10))
+    assert copied[["ci_low", "ci_high"]].to_numpy() == pytest.approx(single[["ci_low", "ci_high"]].to_numpy())
+
+
+@given(NUMBERS, st.randoms())
+@settings(max_examples=40, deadline=None)
+def test_the_interval_contains_the_mean_and_ignores_the_order_of_rows(values, random):
+    clusters = [f"c{i}" for i in range(len(values))]
+    row = stats.bootstrap(values, clusters, n_resamples=200).iloc[0]
+    assert row.ci_low - 1e-9 <= row.value <= row.ci_high + 1e-9
+    order = list(range(len(values)))
+    random.shuffle(order)
+    again = stats.bootstrap([values[i] for i in order], [clusters[i] for i in order], n_resamples=200).iloc[0]
+    assert again.to_numpy(float) == pytest.approx(row.to_numpy(float))
+
+
+def test_the_seed_decides_the_interval():
+    values = np.arange(10.0)
+    first, again, other = (stats.bootstrap(values, n_resamples=100, seed=seed) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "words"),
+    [
+        ([], None, "empty"),
+        ([0.1, np.nan], None, "1 of 2"),
+        ([0.1, 0.2], ["a", "a"], "at least two clusters"),
+        ([0.1, 0.2], ["a"], "one cluster per value"),
+    ],
+)
+def test_a_bootstrap_says_in_one_sentence_what_it_cannot_use(values, clusters, words):
+    with pytest.raises(InputError, match=words):
+        stats.bootstrap(values, clusters)
+
+
+def test_a_level_in_percent_is_refused():
+    with pytest.raises(InputError, match=r"for 95 % give 0\.95"):
+        stats.bootstrap([0.1, 0.2], level=95)
+
+
+# --- means of groups and accuracies ----------------------------------------------------------------
+
+
+def test_a_group_mean_is_over_languages_and_a_group_of_one_has_no_interval():
+    scores = pd.DataFrame(
+        {"model": "m", "group": ["low", "low", "English"], "lang": ["si", "lo", "en"], "value": [0.2, 0.4, 0.7]}
+    )
+    means = stats.group_means(scores).set_index("group")
+    assert means.value.to_dict() == pytest.approx({"low": 0.3, "English": 0.7})
+    assert means.n.to_dict() == {"low": 2, "English": 1}
+    assert means.loc["low", ["ci_low", "ci_high"]].tolist() == pytest.approx([0.2, 0.4])
+    assert means.loc["English", ["ci_low", "ci_high"]].isna().all()
+
+
+def counts(right, seen, **key):
+    base = {"model": "m", "dataset": "d", "labels": "l", "prompts": "p", "lang": "en"} | key
+    wnids = [f"n{i}" for i in range(len(right))]
+    return pd.DataFrame({**base, "wnid": wnids, "n_correct": np.array(right, float), "n_images": seen})
+
+
+def test_accuracy_is_the_share_of_images_not_the_mean_over_classes():
+    row = stats.accuracy_interval(counts([1, 30], [10, 30])).iloc[0]
+    assert row.value == pytest.approx(31 / 40)
+    assert row.n == 40
+
+
+def test_accuracies_of_many_groups_equal_those_of_each_alone():
+    rng = np.random.default_rng(0)
+    parts = [
+        counts(rng.integers(0, 50, size), 50, model=model, lang=lang)
+        for model in ("a", "b")
+        for lang, size in (("de", 40), ("si", 7), ("zh", 40))
+    ]
+    together = stats.accuracy_interval(pd.concat(parts).sample(frac=1, random_state=1), n_resamples=200)
+    alone = pd.concat([stats.accuracy_interval(part, n_resamples=200) for part in parts])
+    pd.testing.assert_frame_equal(together, alone.sort_values(["model", "lang"], ignore_index=True))
+    assert (together.ci_low < together.value).all()
+    assert (together.value < together.ci_high).all()
+
+
+def test_the_interval_of_an_accuracy_is_that_of_a_mean_where_classes_are_of_one_size():
+    right = np.random.default_rng(3).integers(0, 50, 60)
+    ours = stats.accuracy_interval(counts(right, 50)).iloc[0]
+    mean = stats.bootstrap(right / 50, [f"{i:02}" for i in range(60)]).iloc[0]
+    assert (ours.ci_low, ours.ci_high) == pytest.approx((mean.ci_low, mean.ci_high), abs=0.01)
+
+
+def test_accuracies_can_be_grouped_by_one_column():
+    table = stats.accuracy_interval(counts([1, 3], 4), by=["model"])
+    assert table.model.tolist() == ["m"]
+    assert table.value.tolist() == [0.5]
+
+
+def test_one_class_has_an_accuracy_and_no_interval():
+    row = stats.accuracy_interval(counts([3], 4)).iloc[0]
+    assert row.value == 0.75
+    assert np.isnan(row.ci_low)
+
+
+def test_a_class_given_twice_or_more_hits_than_images_stop_an_accuracy():
+    with pytest.raises(InputError, match="occur twice"):
+        stats.accuracy_interval(pd.concat([counts([1], 2)] * 2))
+    with pytest.raises(InputError, match="at most n_images"):
+        stats.accuracy_interval(counts([3], 2))
+
+
+# --- correlations ----------------------------------------------------------------------------------
+
+
+def test_correlations_equal_those_of_scipy(pairs):
+    found = stats.correlation(pairs, "x", "y").set_index("method").value
+    assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(pairs.x, pairs.y)[0])
+    assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(pairs.x, pairs.y)[0])
+
+
+def test_a_resample_by_weights_equals_a_resample_by_rows(pairs):
+    pairs = pairs.round(0)  # so that ranks are tied
+    drawn = stats.weights(len(pairs), 5, seed=4)
+    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
+    pearson = stats._pearson(x, y, drawn)
+    spearman = stats._pearson(stats._ranks(x, drawn), stats._ranks(y, drawn), drawn)
+    for row, times in enumerate(drawn.astype(int)):
+        copies = pairs.loc[pairs.index.repeat(times)]
+        assert pearson[row] == pytest.approx(scipy_stats.pearsonr(copies.x, copies.y)[0])
+        assert spearman[row] == pytest.approx(scipy_stats.spearmanr(copies.x, copies.y)[0])
+
+
+def test_the_order_of_rows_does_not_matter_to_a_correlation(pairs):
+    first = stats.correlation(pairs, "x", "y", n_resamples=200)
+    second = stats.correlation(pairs.sample(frac=1, random_state=0), "x", "y", n_resamples=200)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_clusters_widen_the_interval_of_a_correlation_whose_rows_hang_together():
+    rng = np.random.default_rng(7)
+    lang = np.arange(15).repeat(10)
+    table = pd.DataFrame(
+        {"lang": lang, "row": np.arange(150), "x": rng.normal(size=15)[lang], "y": rng.normal(size=15)[lang]}
+    )
+    table[["x", "y"]] += 0.1 * rng.normal(size=(150, 2))
+    width = {
+        cluster: stats.correlation(table, "x", "y", cluster, ["pearson"]).eval("ci_high - ci_low")[0]
+        for cluster in ("lang", "row")
+    }
+    assert width["lang"] > 2 * width["row"]
+
+
+@given(NUMBERS, st.floats(0.1, 10), st.floats(-5, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_straight_line_correlates_perfectly(values, slope, intercept):
+    values = np.unique(values)
+    if len(values) < 3:
+        return
+    table = pd.DataFrame({"lang": np.arange(len(values)), "x": values, "y": intercept + slope * values})
+    found = stats.correlation(table, "x", "y", n_resamples=50)
+    assert found[["value", "ci_low", "ci_high"]].to_numpy() == pytest.approx(1)
+
+
+def test_constant_missing_or_absent_data_stop_a_correlation(pairs):
+    with pytest.raises(InputError, match="every row has the same y, 1"):
+        stats.correlation(pairs.assign(y=1), "x", "y")
+    with pytest.raises(InputError, match="1 of 80 in column 'x'"):
+        stats.correlation(pairs.assign(x=pairs.x.where(pairs.index > 0)), "x", "y")
+    with pytest.raises(InputError, match="empty"):
+        stats.correlation(pairs.head(0), "x", "y")
+    with pytest.raises(InputError, match="at least two clusters"):
+        stats.correlation(pairs.assign(lang="de"), "x", "y")
+    with pytest.raises(InputError, match="no correlation 'kendall'"):
+        stats.correlation(pairs, "x", "y", methods=["kendall"])
+    with pytest.raises(InputError, match="needs the column"):
+        stats.correlation(pairs, "x", "z")
+
+
+def test_leaving_one_out_is_the_correlation_of_the_rest(pairs):
+    found = stats.leave_one_out(pairs, "model", "x", "y", methods=["pearson"], n_resamples=50).set_index("left_out")
+    rest = pairs[pairs.model != "b"]
+    assert found.index.tolist() == list("abcd")
+    assert found.value["b"] == pytest.approx(scipy_stats.pearsonr(rest.x, rest.y)[0])
+    assert found.change["b"] == pytest.approx(found.value["b"] - scipy_stats.pearsonr(pairs.x, pairs.y)[0])
+
+
+def test_a_regression_line_equals_that_of_scipy_and_lies_in_its_band(pairs):
+    band = stats.regression_band(pairs, "x", "y", points=7, n_resamples=200)
+    fit = scipy_stats.linregress(pairs.x, pairs.y)
+    assert band.y.tolist() == pytest.approx((fit.intercept + fit.slope * band.x).tolist())
+    assert band.x.iloc[[0, -1]].tolist() == [pairs.x.min(), pairs.x.max()]
+    assert ((band.ci_low <= band.y) & (band.y <= band.ci_high)).all()
+
+
+# --- fits ------------------------------------------------------------------------------------------
+
+
+def test_an_exact_log_linear_fall_is_found_exactly():
+    classes = np.array([50, 100, 200, 400, 800])
+    row = stats.log_linear_fit(classes, 0.9 - 0.08 * np.log2(classes / 50)).iloc[0]
+    assert row.per_doubling == pytest.approx(-8)
+    assert (row.ci_low, row.ci_high) == pytest.approx((-8, -8))
+    assert row.r2 == pytest.approx(1)
+    assert row.max_residual == pytest.approx(0, abs=1e-9)
+
+
+def test_a_noisy_log_linear_fit_equals_ordinary_least_squares():
+    # statsmodels 0.15: OLS(accuracy, add_constant(log(classes))).fit(): params, rsquared
+    row = stats.log_linear_fit([50, 100, 200, 400, 800], [0.91, 0.80, 0.75, 0.62, 0.58]).iloc[0]
+    assert row[["intercept", "slope", "r2"]].tolist() == pytest.approx(
+        [1.3740839199410753, -0.12118638343467268, 0.9762036524626453]
+    )
+
+
+def test_the_interval_of_a_slope_covers_the_truth_and_counts_clusters():
+    rng = np.random.default_rng(11)
+    classes = np.tile([50, 100, 200, 400, 800], 30)
+    draw = np.arange(30).repeat(5)
+    accuracy = 1.2 - 0.1 * np.log(classes) + 0.02 * rng.normal(size=150)
+    row = stats.log_linear_fit(classes, accuracy, draw).iloc[0]
+    assert row.ci_low < -10 * np.log(2) < row.ci_high
+    assert row.n_clusters == 30
+
+
+def test_a_fit_needs_two_different_class_counts():
+    with pytest.raises(InputError, match="at least two different numbers"):
+        stats.log_linear_fit([100, 100], [0.5, 0.6])
+
+
+# --- paired differences ----------------------------------------------------------------------------
+
+
+def test_holm_gives_the_numbers_of_statsmodels():
+    # statsmodels 0.15: multipletests(p, method="holm")[1]
+    p = [0.001, 0.04, 0.03, 0.2, 0.012]
+    assert stats.holm(p).tolist() == pytest.approx([0.005, 0.09, 0.09, 0.2, 0.048])
+
+
+def test_the_sign_flip_test_equals_scipys_exact_permutation_test():
+    gap = np.array([0.3, -0.1, 0.25, 0.4, 0.05, 0.2, -0.02, 0.31])
+    result = scipy_stats.permutation_test(
+        (gap, -gap), lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=np.inf
+    )
+    assert stats.sign_flip(gap) == pytest.approx(result.pvalue)
+
+
+def test_a_random_sign_flip_test_is_close_to_the_t_test():
+    gap = np.random.default_rng(2).normal(0.3, 1, size=60)
+    assert stats.sign_flip(gap) == pytest.approx(scipy_stats.ttest_1samp(gap, 0).pvalue, abs=0.01)
+
+
+def test_paired_differences_are_of_the_languages_that_both_models_have():
+    table = pd.DataFrame(
+        {
+            "model": ["a"] * 4 + ["b"] * 3,
+            "lang": ["de", "fr", "si", "lo", "de", "fr", "si"],
+            "value": [0.5, 0.6, 0.3, 0.9, 0.4, 0.4, 0.3],
+        }
+    )
+    row = stats.paired_difference(table).iloc[0]
+    assert (row["first"], row["second"], row.n) == ("a", "b", 3)
+    assert row.value == pytest.approx(0.1)
+    assert row.p == 0.5  # of 8 patterns of signs, 4 lie as far out: both signs of 0.1 and 0.2 alike, 0 either way
+    assert row.p_holm == 0.5
+
+
+def test_differences_are_corrected_for_all_comparisons_made():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"model": list("abc") * 40, "lang": np.arange(20).repeat(6), "group": list("xxxyyy") * 20}
+    ).assign(value=rng.random(120))
+    found = stats.paired_difference(table, by=["group"])
+    assert len(found) == 6
+    assert found.p_holm.tolist() == pytest.approx(stats.holm(found.p).tolist())
+    baseline = stats.paired_difference(table, by=["group"], pairs=[("a", "b")])
+    assert baseline.columns.tolist() == found.columns.tolist()
+    assert len(baseline) == 2
+
+
+def test_an_unknown_model_or_a_language_given_twice_stops_a_paired_difference():
+    table = pd.DataFrame({"model": ["a", "b"], "lang": "de", "value": [0.1, 0.2]})
+    with pytest.raises(InputError, match="no model 'c'"):
+        stats.paired_difference(table, pairs=[("a", "c")])
+    with pytest.raises(InputError, match="occur twice"):
+        stats.paired_difference(pd.concat([table, table]))
+    with pytest.raises(InputError, match="at least two clusters"):
+        stats.paired_difference(table)
