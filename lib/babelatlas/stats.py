@@ -206,7 +206,7 @@ def correlation(
 
     Columns: method, value, ci_low, ci_high, n (rows), n_clusters. Methods: "pearson" (linear), "spearman" (of ranks,
     ties share their mean rank; ranks are taken anew in every resample). Resamples in which a column is constant are
-    left out. Raises InputError for an empty table, missing values, a constant column, a single cluster or an unknown method.
+    left out. Raises InputError for an empty table, missing values, a constant column, one cluster, an unknown method.
     """
     what = f"A correlation of {x} and {y}"
     _numbers(table, [x, y], what)
