@@ -130,3 +130,135 @@ def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     axis.set_ylabel("languages")
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return percent_axis(axis, "x")
+
+
+def forest(
+    table: pd.DataFrame,
+    label: str,
+    panel: str = "",
+    series: str = "",
+    reference: dict | float | None = None,
+    width: float = 7.2,
+) -> np.ndarray:
+    """Draw values with their intervals, one row for each value of column `label`; return the Axes of the panels.
+
+    `table`: label, value, ci_low, ci_high (NaN where there is no interval), and, where named, `panel` (panels side by
+    side) and `series` (colours and markers within a row). All are drawn in the order of the table, the first on top.
+    `reference` draws a vertical line: one number, or one for each panel.
+    """
+    labels = list(dict.fromkeys(table[label]))
+    panels = list(dict.fromkeys(table[panel])) if panel else [""]
+    names = list(dict.fromkeys(table[series])) if series else [""]
+    height = 0.9 + (0.22 + 0.12 * len(names)) * len(labels) + 0.3 * bool(series)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(width, height), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, title in zip(axes[0], panels, strict=True):
+        rows = table[table[panel] == title] if panel else table
+        for place, name in enumerate(names):
+            part = rows[rows[series] == name] if series else rows
+            y = part[label].map(labels.index) + (place - (len(names) - 1) / 2) * 0.6 / len(names)
+            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+            axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.8, zorder=2)
+            axis.plot(part["value"], y, marker, color=colour, linestyle="", markersize=5, label=name)
+        line = reference.get(title) if isinstance(reference, dict) else reference
+        if line is not None:
+            axis.axvline(line, color="0.35", linestyle="--", linewidth=1, zorder=0)
+        axis.set_title(title, size=10.5)
+        axis.grid(axis="y", color="0.9", linewidth=0.6)
+        axis.tick_params(labelsize=9.5)
+    axes[0, 0].set_yticks(range(len(labels)), labels)
+    axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
+    if series:
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=len(names), fontsize=9.5)
+    return axes[0]
+
+
+def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
+    """Draw mean accuracy of every model, one panel for each group of languages; return the Axes of the panels.
+
+    `table`: model, group, value, ci_low, ci_high (fractions; NaN where there is no interval), n (languages), and, where
+    named, `series`. Models (rows) and groups (panels) are drawn in the order of the table.
+    """
+    sizes = table.groupby("group")["n"].max()
+    titles = {name: f"{name}\nn = {size}" for name, size in sizes.items()}
+    axes = forest(table.assign(group=table["group"].map(titles)), label="model", panel="group", series=series)
+    for axis in axes:
+        axis.set_xlim(left=0)
+        percent_axis(axis, "x")
+    return axes
+
+
+def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = True) -> np.ndarray:
+    """Draw accuracy by language (rows) and model (columns), one panel for each group; return the Axes of the panels.
+
+    `table`: model, group, value (fraction) and the column `label` that names the rows. Rows, columns and groups are
+    drawn in the order of the table. `number` writes the percent into the cells. Cells without a value stay blank.
+    """
+    models = list(dict.fromkeys(table["model"]))
+    parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in table.groupby("group", sort=False)]
+    heights = [len(names) for _, _, names in parts]
+    figure, axes = plt.subplots(
+        len(parts),
+        1,
+        figsize=(7.2, 0.185 * sum(heights) + 1.15 * len(parts) + 0.8),
+        height_ratios=heights,
+        squeeze=False,
+        layout="constrained",
+    )
+    top = table["value"].max()
+    for place, (axis, (name, rows, names)) in enumerate(zip(axes[:, 0], parts, strict=True)):
+        cells = rows.pivot_table(index=label, columns="model", values="value").reindex(index=names, columns=models)
+        image = axis.imshow(cells, aspect="auto", vmin=0, vmax=top, cmap=SEQUENTIAL, interpolation="nearest")
+        axis.set_yticks(range(len(names)), names, size=9)
+        axis.set_xticks(range(len(models)), [])
+        if place == 0 or heights[place - 1] > 3:  # the names of the models stand above every panel that is not tiny
+            axis.set_xticks(range(len(models)), models, rotation=40, ha="left", rotation_mode="anchor", size=9)
+        axis.tick_params(top=False, bottom=False, labeltop=True, labelbottom=False, left=False, pad=2)
+        axis.text(-0.008, 1, name, transform=axis.transAxes, ha="right", va="bottom", weight="bold", size=10.5)
+        axis.grid(False)
+        axis.spines[:].set_visible(False)
+        if number:
+            for (row, column), value in np.ndenumerate(cells.to_numpy()):
+                if np.isfinite(value):
+                    colour = "black" if value > 0.6 * top else "white"
+                    text = axis.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=8.5, c=colour)
+                    text.set_in_layout(False)  # a thousand texts would slow the layout down
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label="accuracy")
+    percent_axis(bar.ax, "x")
+    return axes[:, 0]
+
+
+def correlation_panels(
+    points: pd.DataFrame, bands: pd.DataFrame, x: str, y: str, panel: str, series: str, ring: str = ""
+) -> np.ndarray:
+    """Draw two fractions of every row against each other, panels side by side, with a line and its band.
+
+    `points`: the columns named by x, y, panel and series (colour and marker), and, where named, `ring`: rows where it
+    is true get a black edge. `bands`: panel, x, y, ci_low, ci_high, as `stats.regression_band` returns them. The names
+    of the columns x and y label the axes. Returns the Axes of the panels.
+    """
+    panels = list(dict.fromkeys(points[panel]))
+    names = sorted(points[series].unique())
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 4.0), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, title in zip(axes[0], panels, strict=True):
+        rows, band = points[points[panel] == title], bands[bands[panel] == title]
+        for place, name in enumerate(names):
+            part = rows[rows[series] == name]
+            look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "s": 16}
+            axis.scatter(part[x], part[y], alpha=0.75, linewidths=0, label=name, **look)
+            if ring:
+                part = part[part[ring]]
+                axis.scatter(part[x], part[y], edgecolors="black", linewidths=1.2, **(look | {"s": 30}))
+        axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
+        axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5)
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis, "xy")
+    axes[0, len(panels) // 2].set_xlabel(x, size=10.5)
+    axes[0, 0].set_ylabel(y, size=10.5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return axes[0]

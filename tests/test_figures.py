@@ -1,0 +1,106 @@
+"""Figures: what is drawn is what the table says, and the table is left alone."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from babelatlas import figures
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    figures.plt.close("all")
+
+
+@pytest.fixture
+def means():
+    table = pd.DataFrame(
+        {
+            "model": ["b", "b", "a", "a"],
+            "group": ["low", "English", "low", "English"],
+            "value": [0.2, 0.5, 0.3, 0.6],
+            "ci_low": [0.1, np.nan, 0.25, np.nan],
+            "ci_high": [0.4, np.nan, 0.35, np.nan],
+            "n": [3, 1, 3, 1],
+        }
+    )
+    return table
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the_order_of_the_table(means):
+    before = means.copy()
+    axes = figures.group_means(means)
+    assert [axis.get_title() for axis in axes] == ["low\nn = 3", "English\nn = 1"]
+    assert texts(axes[0].get_yticklabels()) == ["b", "a"]
+    low, high = axes[0].get_ylim()
+    assert low > high  # the first row is on top
+    pd.testing.assert_frame_equal(means, before)
+
+
+def test_group_means_draw_the_values_and_their_intervals(means):
+    axes = figures.group_means(means)
+    assert axes[0].lines[0].get_xdata().tolist() == [0.2, 0.3]
+    segments = axes[0].collections[0].get_segments()
+    assert [segment[:, 0].tolist() for segment in segments] == [[0.1, 0.4], [0.25, 0.35]]
+
+
+def test_series_of_a_forest_stand_side_by_side_within_a_row_and_have_a_legend():
+    table = pd.DataFrame({"row": ["x", "x", "y", "y"], "method": ["p", "s"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
+    axes = figures.forest(table.assign(ci_low=0.0, ci_high=0.5), "row", series="method", reference=0.25)
+    first, second, line = axes[0].lines
+    assert (second.get_ydata() - first.get_ydata()).tolist() == pytest.approx([0.3, 0.3])
+    assert line.get_xdata() == [0.25, 0.25]
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["p", "s"]
+
+
+def test_the_reference_of_a_forest_may_differ_by_panel():
+    table = pd.DataFrame({"row": "x", "set": ["s", "t"], "value": [0.1, 0.2], "ci_low": 0.0, "ci_high": 0.5})
+    axes = figures.forest(table, "row", panel="set", reference={"t": 0.3})
+    assert [len(axis.lines) for axis in axes] == [1, 2]
+
+
+def test_the_heatmap_has_a_panel_for_each_group_and_leaves_missing_cells_blank():
+    table = pd.DataFrame(
+        {
+            "model": ["a", "b", "a"],
+            "lang": ["de", "de", "si"],
+            "group": ["high", "high", "low"],
+            "value": [0.5, 0.25, 0.1],
+        }
+    )
+    before = table.copy()
+    axes = figures.language_heatmap(table)
+    assert [texts(axis.get_yticklabels()) for axis in axes] == [["de"], ["si"]]
+    assert texts(axes[0].get_xticklabels()) == ["a", "b"]
+    assert texts(axes[0].texts) == ["high", "50", "25"]
+    assert texts(axes[1].texts) == ["low", "10"]
+    assert axes[0].images[0].get_clim() == axes[1].images[0].get_clim() == (0, 0.5)
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_the_heatmap_draws_as_many_rows_as_there_are_languages():
+    table = pd.DataFrame({"model": "a", "lang": [f"l{i}" for i in range(60)], "group": "mid", "value": 0.5})
+    axes = figures.language_heatmap(table, number=False)
+    assert len(axes[0].get_yticklabels()) == 60
+    assert axes[0].figure.get_size_inches()[1] > 10
+
+
+def test_correlation_panels_draw_all_points_and_mark_those_to_be_ringed():
+    points = pd.DataFrame(
+        {"x": [0.1, 0.2, 0.3], "y": [0.2, 0.3, 0.1], "set": "s", "family": ["f", "g", "g"], "en": [True, False, False]}
+    )
+    bands = pd.DataFrame({"set": "s", "x": [0.1, 0.3], "y": [0.2, 0.2], "ci_low": 0.1, "ci_high": 0.3})
+    before = points.copy()
+    axes = figures.correlation_panels(points, bands, "x", "y", "set", "family", "en")
+    drawn = [len(collection.get_offsets()) for collection in axes[0].collections[:4]]
+    assert drawn == [1, 1, 2, 0]  # family f, its ring, family g, none of it
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["f", "g"]
+    pd.testing.assert_frame_equal(points, before)
