@@ -1,0 +1,59 @@
+# make book     run the study of CONFIG and leave a book in _build/html/index.html
+# make test     run the tests                make lint    check style
+# make clean    remove what runs have made   make lock    resolve requirements.in again
+# Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
+
+CONFIG ?= config/demo.yml
+CORES ?= all
+# A Python of 3.11 or later, with venv: make book PYTHON=python3.12
+PYTHON ?= python3
+
+BIN := .venv/bin
+STAMP := .venv/installed
+UV_PIN := $(shell grep '^uv==' requirements.txt)
+
+# Nothing of a run depends on the home folder or on how many threads a library would take by itself.
+RUN_ENV := OMP_NUM_THREADS=1 XDG_CACHE_HOME=$(CURDIR)/_build/cache
+ifeq ($(notdir $(CONFIG)),demo.yml)
+RUN_ENV += HF_HUB_OFFLINE=1
+endif
+
+# Without a lock a killed run can simply be called again: what it had not finished was never renamed into place.
+SNAKEMAKE := $(BIN)/snakemake --nolock --rerun-incomplete --rerun-triggers mtime params input code \
+	--quiet rules host reason
+
+.PHONY: book test lint clean lock
+.DEFAULT_GOAL := book
+
+book: $(STAMP)
+	@test -f "$(CONFIG)" || { echo "There is no config file $(CONFIG): give one of `ls config/*.yml | tr '\n' ' '`as CONFIG=..."; exit 1; }
+	@$(RUN_ENV) $(SNAKEMAKE) --cores $(CORES) --configfile "$(CONFIG)"
+	@echo "The book: $(CURDIR)/_build/html/index.html"
+
+test: $(STAMP)
+	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest $(TESTS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+clean:
+	rm -rf _build results .snakemake .pytest_cache .ruff_cache .hypothesis
+
+lock: $(STAMP)
+	$(BIN)/uv pip compile requirements.in --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--no-header --no-annotate --upgrade --output-file requirements.txt
+
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is missing or older than Python 3.11: install Python 3.11 or later, or name it, as in: make book PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo "$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv), or name another Python with PYTHON=..."; exit 1; }
+	@echo "Making the environment in .venv (about 6 GB, one to five minutes) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV_PIN)" || true
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.txt || \
+		{ echo "uv could not install the lock; pip tries, which takes longer ..."; \
+		  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $(STAMP)

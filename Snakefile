@@ -1,0 +1,233 @@
+# The study as a graph: which notebook makes which table from which. `make book` runs it, and so does
+# `snakemake --configfile config/demo.yml --cores all`. Every rule but the last runs one notebook with parameters into
+# an executed copy below results/<run>/notebooks; the last renders these copies and the prose of book/ as HTML.
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from babelatlas import InputError
+from babelatlas import workflow as study
+
+HERE = Path(os.path.relpath(workflow.basedir))
+
+if not config:
+    raise WorkflowError("Say which run: make book CONFIG=config/demo.yml, or snakemake --configfile config/demo.yml.")
+try:
+    study.check_config(config, HERE / "notebooks")
+except InputError as error:
+    raise WorkflowError(str(error))
+
+PYTHON = sys.executable
+FAILURES = Path(os.environ.setdefault("BABELATLAS_FAILURES", os.path.abspath("_build/failures.txt")))
+
+
+def readable(record):
+    """Keep, of Snakemake's messages, how far the run is, and errors that no notebook has told in a sentence."""
+    told = FAILURES.is_file() and record.levelno >= logging.ERROR
+    return (record.levelno >= logging.ERROR and not told) or getattr(record, "event", "") == "progress"
+
+
+if not workflow.dryrun:
+    for handler in logging.getLogger("snakemake.logging").handlers:
+        handler.addFilter(readable)
+
+
+onstart:
+    FAILURES.parent.mkdir(parents=True, exist_ok=True)
+    FAILURES.unlink(missing_ok=True)
+
+
+onerror:
+    if FAILURES.is_file():
+        print(FAILURES.read_text(encoding="utf-8"), file=sys.stderr, flush=True)
+
+
+
+RUN = f"results/{config['run']}"
+MODELS, DATASETS, CHAPTERS = config["models"], config["datasets"], config["chapters"]
+CLASSES = ["imagenet-1k", "pictograms"]
+EVALUATIONS = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS]
+TRAINED = [model for model in MODELS if model.startswith("picto-")]  # the embedded world's own models
+DRAWN = [dataset for dataset in DATASETS if dataset in ("pictograms", "compositions")]  # and its images
+STAGES = [
+    *(f"10_labels_{classes}" for classes in CLASSES),
+    *(["11_pictograms"] if DRAWN else []),
+    *(f"12_train_{model}" for model in TRAINED),
+    *(f"20_zeroshot_{evaluation}" for evaluation in EVALUATIONS),
+    *(f"21_subsets_{evaluation}" for evaluation in EVALUATIONS),
+]
+
+
+def source(notebook):
+    """The files that decide what a notebook does: itself and what it imports."""
+    return [os.path.relpath(path) for path in study.sources(HERE / "notebooks" / f"{notebook}.ipynb")]
+
+
+def page(name):
+    """Where the executed copy of a notebook goes."""
+    return f"{RUN}/notebooks/{name}.ipynb"
+
+
+def given(notebook, offered=(), **parameters):
+    """The parameters of one run of a notebook, as JSON.
+
+    From weak to strong: what is offered to any notebook that declares it, what the config gives, what the graph sets.
+    """
+    offered = {"seed": config["seed"], **dict(offered)}
+    declared = study.declared(HERE / "notebooks" / f"{notebook}.ipynb")
+    offered = {name: value for name, value in offered.items() if name in declared}
+    return json.dumps(offered | config["parameters"].get(notebook, {}) | parameters, ensure_ascii=False)
+
+
+def run(notebook, suffix=""):
+    """The command that runs a notebook."""
+    notebook = HERE / "notebooks" / f"{notebook}.ipynb"
+    return f"{{PYTHON}} -m babelatlas.execute {notebook} {{output.page}} --parameters {{params.given:q}} --title-suffix '{suffix}'"
+
+
+rule all:
+    default_target: True
+    input:
+        "_build/html/index.html",
+
+
+rule labels:
+    "Turn the senses of a lexicon into one label for each class and language."
+    input:
+        source("10_labels"),
+    output:
+        table=RUN + "/labels/{classes}.parquet",
+        page=page("10_labels_{classes}"),
+    wildcard_constraints:
+        classes="|".join(CLASSES),
+    priority: 20
+    params:
+        given=lambda wildcards, output: given("10_labels", classes=wildcards.classes, output=output.table),
+    shell:
+        run("10_labels", "{wildcards.classes}")
+
+
+rule pictograms:
+    "Draw the images of the embedded data set, and of the compositions of a colour and a thing."
+    input:
+        source("11_pictograms"),
+        labels=RUN + "/labels/pictograms.parquet",
+    output:
+        images=[RUN + "/images/pictograms.parquet", RUN + "/images/compositions.parquet"],
+        labels=RUN + "/labels/compositions.parquet",
+        page=page("11_pictograms"),
+    params:
+        given=lambda wildcards, input, output: given("11_pictograms", labels=input.labels, output=RUN),
+    shell:
+        run("11_pictograms")
+
+
+rule train:
+    "Train one tiny model on pictograms; the distilled one needs its teacher."
+    input:
+        source("12_train"),
+        labels=RUN + "/labels/pictograms.parquet",
+        teacher=lambda wildcards: (
+            RUN + "/models/picto-en/open_clip_model.safetensors" if wildcards.model == "picto-distilled" else []
+        ),
+    output:
+        weights=RUN + "/models/{model}/open_clip_model.safetensors",
+        texts=RUN + "/models/{model}/training_texts.parquet",
+        page=page("12_train_{model}"),
+    wildcard_constraints:
+        model="picto-[a-z]+",
+    priority: 10  # the longest steps: start them as soon as they can
+    params:
+        given=lambda wildcards, input: given("12_train", model=wildcards.model, labels=input.labels, output=RUN + "/models"),
+    shell:
+        run("12_train", "{wildcards.model}")
+
+
+def evaluated(wildcards):
+    """What an evaluation needs: labels, and of the embedded world the images and the model made in this run."""
+    needs = {"labels": f"{RUN}/labels/{wildcards.dataset}.parquet"}
+    if wildcards.dataset in DRAWN:
+        needs["images"] = f"{RUN}/images/{wildcards.dataset}.parquet"
+    if wildcards.model in TRAINED:
+        needs["weights"] = f"{RUN}/models/{wildcards.model}/open_clip_model.safetensors"
+    return needs
+
+
+rule zeroshot:
+    "Classify the images of a data set by one model, in every language of the labels."
+    input:
+        source("20_zeroshot"),
+        unpack(evaluated),
+    output:
+        table=RUN + "/zeroshot/{model}_{dataset}.parquet",
+        embeddings=RUN + "/embeddings/{model}/{dataset}.npz",
+        page=page("20_zeroshot_{model}_{dataset}"),
+    wildcard_constraints:
+        model="|".join(MODELS),
+        dataset="|".join(DATASETS),
+    params:
+        given=lambda wildcards, input, output: given(
+            "20_zeroshot", model=wildcards.model, dataset=wildcards.dataset, labels=input.labels, output=output.table
+        ),
+    shell:
+        run("20_zeroshot", "{wildcards.model}, {wildcards.dataset}")
+
+
+rule subsets:
+    "Classify again among fewer classes, many times, from the stored embeddings."
+    input:
+        source("21_subsets"),
+        embeddings=RUN + "/embeddings/{model}/{dataset}.npz",
+    output:
+        table=RUN + "/subsets/{model}_{dataset}.parquet",
+        page=page("21_subsets_{model}_{dataset}"),
+    wildcard_constraints:
+        model="|".join(MODELS),
+        dataset="|".join(DATASETS),
+    params:
+        given=lambda wildcards, input, output: given(
+            "21_subsets", model=wildcards.model, dataset=wildcards.dataset, embeddings=input.embeddings, output=output.table
+        ),
+    shell:
+        run("21_subsets", "{wildcards.model}, {wildcards.dataset}")
+
+
+def needed(wildcards):
+    """What a chapter reads: nothing of the run where it is about published numbers (4?), everything where it sums up."""
+    number = wildcards.chapter[:2]
+    tables = [f"{RUN}/{kind}/{evaluation}.parquet" for kind in ("zeroshot", "subsets") for evaluation in EVALUATIONS]
+    pages = [page(name) for name in [*STAGES, *CHAPTERS] if name[:2] < "90"]
+    summed = {"00": [page(name) for name in CHAPTERS if "30" <= name[:2] < "90"], "90": pages}
+    return source(wildcards.chapter) + summed.get(number, []) + ([] if number.startswith("4") else tables)
+
+
+rule chapter:
+    "Read tables and answer one question."
+    input:
+        needed,
+    output:
+        page=page("{chapter}"),
+    wildcard_constraints:
+        chapter="|".join(CHAPTERS),
+    params:
+        given=lambda wildcards: given(
+            wildcards.chapter, offered={"results": RUN, "run": config["run"], "models": MODELS, "datasets": DATASETS}
+        ),
+    shell:
+        run("{wildcards.chapter}")
+
+
+rule book:
+    "Lay the executed notebooks and the prose side by side, and render them."
+    input:
+        pages=[page(name) for name in [*STAGES, *CHAPTERS]],
+        prose=[os.path.relpath(path) for path in sorted((HERE / "book").rglob("*")) if path.is_file()],
+        contents=[HERE / "_config.yml", HERE / "_toc.yml"],
+    output:
+        "_build/html/index.html",
+    shell:
+        f"{{PYTHON}} -m babelatlas.book {HERE} _build {{input.pages}}"

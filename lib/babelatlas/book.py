@@ -1,0 +1,90 @@
+"""Render the book: `python -m babelatlas.book PROJECT BUILD PAGE...` lays out BUILD/stage and renders BUILD/html.
+
+The staged tree is flat, so that a page links to any other by its bare name: the prose of book/, the executed notebooks
+and the project's _config.yml and _toc.yml. Nothing is executed here.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from babelatlas import InputError
+
+TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
+
+
+def contents(toc: dict, staged: set[str]) -> dict:
+    """Return a table of contents without the files that this run has no page for, and without parts that lose all.
+
+    >>> contents({"root": "index", "parts": [{"caption": "A", "chapters": [{"file": "x"}, {"file": "y"}]}]}, {"index", "y"})
+    {'root': 'index', 'parts': [{'caption': 'A', 'chapters': [{'file': 'y'}]}]}
+    """
+    kept = {}
+    for key, value in toc.items():
+        if isinstance(value, list):
+            items = [contents(item, staged) for item in value if item.get("file", next(iter(staged))) in staged]
+            value = [item for item in items if set(item) & {"file", "glob", "url", "chapters", "sections"}]
+            if not value:
+                continue
+        kept[key] = value
+    return kept
+
+
+def stage(project: Path, build: Path, pages: list[Path]) -> Path:
+    """Lay out the staged tree afresh and return its folder. Raises InputError where a name of the contents is not a page."""
+    folder = build / "stage"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(project / "book", folder)
+    for page in pages:
+        shutil.copyfile(page, folder / ("index.ipynb" if page.stem == TITLE_PAGE else page.name))
+    shutil.copyfile(project / "_config.yml", folder / "_config.yml")
+    toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
+    staged = {file.stem for file in [*folder.glob("*.md"), *folder.glob("*.ipynb")]}
+    if toc["root"] not in staged:
+        raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
+    (folder / "_toc.yml").write_text(
+        yaml.safe_dump(contents(toc, staged), sort_keys=False, allow_unicode=True), encoding="utf-8"
+    )
+    return folder
+
+
+def render(folder: Path, build: Path) -> Path:
+    """Render the staged tree, put it in the place of the book before, and return its first page.
+
+    Raises RuntimeError with the renderer's warnings where there are any: a link that leads nowhere, an unknown
+    citation, a malformed table.
+    """
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [program, "build", folder, "--path-output", folder, "-W", "--keep-going", "-q"]
+    done = subprocess.run(
+        [os.fspath(word) for word in command], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+    )
+    made = folder / "_build" / "html"
+    if done.returncode or not (made / "index.html").is_file():
+        lines = (done.stderr + done.stdout).splitlines()
+        told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-15:]
+        raise RuntimeError("The book could not be rendered:\n" + "\n".join(told))
+    shutil.rmtree(build / "html", ignore_errors=True)
+    made.replace(build / "html")
+    return build / "html" / "index.html"
+
+
+def main(arguments: list[str]) -> int:
+    """Run from the command line; return the exit status."""
+    project, build, *pages = map(Path, arguments)
+    print(f"  running  the book ({len(pages)} notebooks)", flush=True)
+    try:
+        render(stage(project, build, pages), build)
+    except (InputError, RuntimeError) as error:
+        from babelatlas.execute import fail
+
+        return fail(str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""Run one notebook with parameters: `python -m babelatlas.execute NOTEBOOK OUTPUT --parameters '{"seed": 1}'`.
+
+Papermill does the work. Added to it: a parameter that the notebook does not declare stops the run, the output appears
+whole or not at all, an error of the user's is told in one sentence, and the page says how long it took and with what
+parameters. `papermill notebooks/NN_name.ipynb out.ipynb -p name value` works as well.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+from babelatlas import InputError
+from babelatlas.workflow import check_parameters
+
+# A file that collects why notebooks failed; the Makefile shows it after everything else has been printed.
+FAILURES = "BABELATLAS_FAILURES"
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return settings that keep a run inside `folder` and to one thread, whatever the user's home holds."""
+    cache = folder.resolve() / "_build" / "cache"
+    return {
+        "IPYTHONDIR": str(cache / "ipython"),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this Python, not one of the user's home
+        "JUPYTER_RUNTIME_DIR": str(cache / "jupyter"),
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": str(cache / "matplotlib"),
+        "OMP_NUM_THREADS": "1",  # two processes with one thread each are faster than one with two
+    }
+
+
+def prepare(notebook: nbformat.NotebookNode, suffix: str) -> nbformat.NotebookNode:
+    """Return the notebook with `suffix` added to its title, so that runs of one notebook have titles of their own."""
+    first = notebook.cells[0]
+    title, *rest = first.source.split("\n")
+    if suffix:
+        first.source = "\n".join([f"{title}: {suffix}", *rest])
+    return notebook
+
+
+def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
+    """Return the executed notebook as a page: parameters folded, name, parameters and seconds in its metadata."""
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if {"parameters", "injected-parameters"} & set(tags) and "hide-input" not in tags:
+            cell.metadata["tags"] = [*tags, "hide-input"]
+    notebook.metadata["babelatlas"] = {"notebook": name, "parameters": parameters, "seconds": round(seconds, 1)}
+    return notebook
+
+
+def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "") -> float:
+    """Run the notebook `source` with `parameters` here, write the executed copy to `output`, return the seconds it took.
+
+    Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
+    RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
+    beside the output as `<name>.failed.ipynb`.
+    """
+    source, output = Path(source), Path(output)
+    check_parameters(source, parameters)
+    settings = environment(Path.cwd())
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+    Path(os.environ["IPYTHONDIR"]).mkdir(parents=True, exist_ok=True)
+    import papermill  # after the settings: it reads them when imported
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    begin = output.with_name(f".{output.stem}.{os.getpid()}.source.ipynb")
+    part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
+    failed = output.with_name(f"{output.stem}.failed.ipynb")
+    started = time.monotonic()
+    try:
+        nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
+        quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
+        papermill.execute_notebook(begin, part, parameters, kernel_name="python3", **quiet)
+        seconds = time.monotonic() - started
+        nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
+        part.replace(output)
+        failed.unlink(missing_ok=True)
+    except papermill.PapermillExecutionError as error:
+        part.replace(failed)
+        if error.ename == "InputError":
+            raise InputError(error.evalue) from error
+        raise RuntimeError(_explain(error, source, failed)) from error
+    finally:
+        begin.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+    return seconds
+
+
+def _explain(error, source: Path, failed: Path) -> str:
+    cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
+    return (
+        f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
+        f"The copy as far as it got, with the whole traceback: {failed}"
+    )
+
+
+def fail(sentence: str) -> int:
+    """Tell why something failed, now and for the end of the run; return the exit status 1."""
+    print(f"  failed   {sentence}", file=sys.stderr, flush=True)
+    if os.environ.get(FAILURES):
+        with open(os.environ[FAILURES], "a", encoding="utf-8") as file:
+            file.write(f"\n{sentence}\n")
+    return 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line; return the exit status: 0, or 1 after telling what went wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m babelatlas.execute", description="Run one notebook with parameters."
+    )
+    parser.add_argument("notebook", help="the notebook to run")
+    parser.add_argument("output", help="where the executed copy goes")
+    parser.add_argument("--parameters", type=json.loads, default={}, help="a JSON object: name -> value")
+    parser.add_argument("--title-suffix", default="", help="added to the title of the page")
+    given = parser.parse_args(arguments)
+    name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
+    print(f"  running  {name}", flush=True)
+    try:
+        seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix)
+    except (InputError, RuntimeError) as error:
+        return fail(f"{name}: {error}")
+    print(f"  done     {name} ({seconds:.0f} s)", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
