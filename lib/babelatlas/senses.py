@@ -27,7 +27,7 @@ DOWNLOAD = (
 
 
 def shipped() -> pd.DataFrame:
-    """Return the senses that ship with the study, schema `senses`: the ImageNet-1k classes and the pictogram concepts."""
+    """Return the senses that ship with the study, schema `senses`: ImageNet-1k classes and pictogram concepts."""
     return tables.read(SHIPPED, "senses")
 
 
@@ -41,7 +41,7 @@ def manifest() -> pd.DataFrame:
 
 
 def at_hand(nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
-    """Return the wordnets that NLTK finds: `source`, `code`, `lang`, `sha256` of the file; in the order of `source`, `code`.
+    """Return the wordnets that NLTK finds, one row each: `source`, `code`, `lang`, `sha256` of the file; in that order.
 
     `nltk_data` is a folder as NLTK lays it out; left out, BABELATLAS_MIRROR/nltk_data or NLTK's own folders.
     Raises InputError where NLTK or one of its three corpora is absent.
@@ -64,10 +64,10 @@ def read_wordnets(wnids: list[str], nltk_data: str | os.PathLike | None = None) 
 
     Lemmas are as the source gives them, save that underscores and the spaces at the ends are gone (WordNet writes
     "great_white_shark"). Sources: "wordnet-3.0" (English), "omw-<folder>" or "omw-<folder>-<language>", "wikt".
-    Rows are in the order of language, wnid and source (WordNet, then Open Multilingual Wordnet, then Wiktionary); within
-    these in the source's own order. `nltk_data` as in `at_hand`. Takes about half a minute.
-    Raises InputError for a wnid that is no noun synset of WordNet 3.0, for data that are absent, and for a wordnet whose
-    licence the manifest does not name.
+    Rows are in the order of language, wnid and source (WordNet, then Open Multilingual Wordnet, then Wiktionary);
+    within these in the source's own order. `nltk_data` as in `at_hand`. Takes about half a minute.
+    Raises InputError for a wnid that is no noun synset of WordNet 3.0, for data that are absent, and for a wordnet
+    whose licence the manifest does not name.
     """
     wnids = list(dict.fromkeys(wnids))
     strange = [wnid for wnid in wnids if not re.fullmatch(r"n\d{8}", str(wnid))]
@@ -156,15 +156,15 @@ def _sha256(reader, file: str) -> str:
 
 
 def class_lists() -> list[str]:
-    """Return the wnids whose senses ship: the ImageNet-1k classes, then the pictogram concepts that are not among them."""
+    """Return the wnids whose senses ship: the ImageNet-1k classes, then the pictogram concepts not among them."""
     lists = [DATA / "imagenet-1k.csv", DATA / "pictograms.csv"]
     return list(dict.fromkeys(wnid for file in lists if file.is_file() for wnid in pd.read_csv(file)["wnid"]))
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
-    """Return the manifest of `senses` made from `wordnets` (as `at_hand` gives them), keeping what is known of each source.
+    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives, with what is known of each source.
 
-    A language of Wiktionary has a row where it has senses; a wordnet has one always, so that the missing ones are named.
+    A language of Wiktionary has a row where it has senses; a wordnet always, so that the missing ones are named.
     """
     known = manifest()
     facts = known.drop_duplicates("source").set_index("source")[["name", "version", "licence", "url"]]

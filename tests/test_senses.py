@@ -1,0 +1,145 @@
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from babelatlas import InputError, labels, languages, senses, tables
+
+HERE = Path(__file__).parents[1]
+
+
+def nltk_data():
+    """Return the folder with NLTK's corpora that the tests read, or None for NLTK's own."""
+    if os.environ.get("BABELATLAS_MIRROR"):
+        return Path(os.environ["BABELATLAS_MIRROR"]) / "nltk_data"
+    beside = HERE.parent / "shared" / "mirror" / "nltk_data"
+    return beside if beside.is_dir() else None
+
+
+@pytest.fixture(scope="module")
+def at_hand():
+    try:
+        return senses.at_hand(nltk_data())
+    except InputError as error:
+        pytest.skip(f"NLTK's corpora are not here, so that the senses cannot be made again: {error}")
+
+
+def test_the_shipped_senses_name_every_class_in_english():
+    table = senses.shipped()
+    english = set(table.wnid[(table.lang == "en") & (table.source == "wordnet-3.0")])
+    assert english == set(senses.class_lists())
+    assert set(labels.class_list("imagenet-1k").wnid) <= english
+
+
+def test_the_shipped_senses_hold_known_words_in_their_sources_order():
+    table = senses.shipped().query("wnid == 'n02123045'")  # tabby, tabby cat
+    words = table.groupby(["lang", "source"], sort=False).lemma.agg(list)
+    assert words["en", "wordnet-3.0"] == ["tabby", "tabby cat"]
+    assert not table.lemma.str.contains("_").any()
+
+
+def test_the_shipped_senses_use_known_codes_and_are_in_order():
+    table = senses.shipped()
+    assert [languages.canonical(code) for code in table.lang.unique()] == list(table.lang.unique())
+    assert table.lang.is_monotonic_increasing
+    assert (table.lemma.str.strip() == table.lemma).all()
+    assert (table.licence != "").all()
+
+
+def test_the_manifest_counts_the_shipped_rows_and_names_what_is_missing():
+    manifest, table = senses.manifest(), senses.shipped()
+    assert manifest.rows.sum() == len(table)
+    counted = table.groupby(["source", "lang"]).size()
+    assert all(counted[row.source, row.lang] == row.rows for row in manifest[manifest.rows > 0].itertuples())
+    assert not manifest.duplicated(["source", "code"]).any()
+    assert (manifest[["name", "version", "licence", "url"]] != "").all(axis=None)
+    assert (manifest.sha256[manifest.rows > 0].str.len() == 64).all()
+    assert {"omw-fin", "omw-jpn", "omw-ron", "omw-tha"} <= set(manifest.source)
+
+
+def test_the_licence_of_a_sense_is_that_of_its_source():
+    licences = senses.manifest().drop_duplicates("source").set_index("source").licence
+    pairs = senses.shipped()[["source", "licence"]].drop_duplicates()
+    assert pairs.licence.tolist() == [licences[source] for source in pairs.source]
+
+
+@pytest.mark.slow
+def test_the_senses_made_again_equal_the_shipped_ones(at_hand):
+    both = senses.manifest().merge(at_hand, on=["source", "code", "lang", "sha256"])
+    if both.empty:
+        pytest.skip("NLTK's corpora here are other versions than the manifest's")
+    pairs = set(zip(both.source, both.lang, strict=True))
+    made, kept = (
+        table[[pair in pairs for pair in zip(table.source, table.lang, strict=True)]].reset_index(drop=True)
+        for table in (senses.read_wordnets(senses.class_lists(), nltk_data()), senses.shipped())
+    )
+    assert len(kept) > 0
+    pd.testing.assert_frame_equal(made, kept)
+
+
+@pytest.mark.parametrize(
+    ("source", "lang", "file"),
+    [
+        ("omw-fra", "fr", "omw-2.0/fra/wn-data-fra.tab"),
+        ("omw-iwn-ita", "it", "omw-2.0/iwn/wn-data-ita.tab"),
+        ("omw-arb", "ar", "omw-2.0/arb/wn-data-arb.tab"),
+        ("wikt", "de", "extended_omw/wikt/wn-wikt-deu.tab"),
+        ("wikt", "ru", "extended_omw/wikt/wn-wikt-rus.tab"),
+    ],
+)
+def test_the_senses_are_the_lines_of_the_sources_file(source, lang, file):
+    path = (nltk_data() or Path("nowhere")) / "corpora" / file
+    if not path.is_file():
+        pytest.skip(f"the file {file} of NLTK's corpora is not here")
+    wnids, expected = set(senses.class_lists()), {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = line.split("\t")
+        if not line.startswith("#") and fields[1].split(":")[-1] == "lemma" and fields[0].endswith("-n"):
+            lemma = fields[-1].replace("_", " ").strip()
+            words = expected.setdefault("n" + fields[0][:8], [])
+            if lemma not in words:
+                words.append(lemma)
+    table = senses.shipped().query("source == @source and lang == @lang")
+    found = table.groupby("wnid").lemma.agg(list).to_dict()
+    assert found == {wnid: words for wnid, words in expected.items() if wnid in wnids}
+
+
+def test_absent_corpora_are_refused_with_the_command_that_gets_them(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"nltk\.downloader"):
+        senses.read_wordnets(["n02084071"], tmp_path / "nowhere")
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    with pytest.raises(InputError, match=r"nltk\.downloader"):
+        senses.at_hand(tmp_path)
+
+
+@pytest.mark.parametrize("wnid", ["dog", "v02084071", "n123", 7])
+def test_what_is_no_wnid_is_refused(wnid):
+    with pytest.raises(InputError, match=str(wnid)):
+        senses.read_wordnets([wnid])
+
+
+def test_a_number_that_is_no_synset_is_refused(at_hand):
+    with pytest.raises(InputError, match="n00000001"):
+        senses.read_wordnets(["n02084071", "n00000001"], nltk_data())
+
+
+def test_a_wordnet_without_a_licence_is_refused(at_hand, monkeypatch):
+    manifest = senses.manifest().query("source != 'omw-fra'")
+    monkeypatch.setattr(senses, "manifest", lambda: manifest)
+    with pytest.raises(InputError, match="omw-fra"):
+        senses.read_wordnets(["n02084071"], nltk_data())
+
+
+def test_the_manifest_follows_from_the_senses(at_hand):
+    table = senses.shipped()
+    made = senses.describe(table, at_hand)
+    known = senses.manifest().merge(at_hand[["source", "code", "sha256"]])
+    assert set(known.itertuples(index=False)) <= set(made.itertuples(index=False))
+    assert list(made) == list(senses.manifest())
+
+
+def test_the_schema_of_the_shipped_senses_holds():
+    assert tables.check(senses.shipped(), "senses").columns.tolist() == ["lang", "wnid", "lemma", "source", "licence"]
