@@ -1,5 +1,6 @@
 import doctest
 
+import pandas as pd
 import pytest
 
 from babelatlas import InputError, languages
@@ -118,3 +119,20 @@ def test_an_unknown_code_is_refused_with_what_may_be_meant(wrong, hint):
 def test_groups_are_refused_for_more_classes_than_imagenet_has():
     with pytest.raises(InputError, match="1000"):
         languages.group_by_classes(1001)
+
+
+def test_languages_without_a_tier_form_the_last_group_and_empty_tiers_vanish():
+    groups = languages.grouped(pd.Series(["sw", "jp", "ja"]), {"a": ["ja", "jp"], "b": ["fr"]}, pd.Series(dtype=int))
+    assert groups.tolist() == ["other", "other", "a"]
+    assert list(groups.cat.categories) == ["a", "other"]
+
+
+def test_without_tiers_languages_fall_into_the_papers_groups_by_classes():
+    groups = languages.grouped(pd.Series(["en", "si", "de"]), {}, pd.Series({"si": 97, "de": 738, "en": 1000}))
+    assert groups.tolist() == ["English", "very low", "high"]
+    assert list(groups.cat.categories) == ["very low", "high", "English"]
+
+
+def test_a_language_in_two_tiers_is_refused():
+    with pytest.raises(InputError, match="'de' stands in the tiers 'a' and 'b'"):
+        languages.grouped(pd.Series(["de"]), {"a": ["de"], "b": ["deu"]}, pd.Series(dtype=int))

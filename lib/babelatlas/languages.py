@@ -98,3 +98,26 @@ def group_by_classes(n_classes: int) -> str:
             f"A language has from 0 to 1000 ImageNet classes, got {n_classes}: groups need ImageNet's list."
         )
     return GROUPS[sum(n_classes > limit for limit in LIMITS)]
+
+
+def grouped(codes: pd.Series, tiers: dict[str, list[str]], classes: pd.Series) -> pd.Series:
+    """Return the group of each language in `codes`, as an ordered categorical without empty groups.
+
+    `tiers` maps the name of a group to its languages, in the order to show; languages in none form "other". Where it
+    is empty, the groups are the paper's by number of classes, with `classes` (code -> classes), then "English".
+    Raises InputError for an unknown language or one in two tiers.
+
+    >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, pd.Series(dtype=int)).tolist()
+    ['large', 'other', 'large']
+    """
+    home: dict[str, str] = {}
+    for tier, members in tiers.items():
+        for code in map(canonical, members):
+            if home.setdefault(code, tier) != tier:
+                raise InputError(f"The language {code!r} stands in the tiers {home[code]!r} and {tier!r}: keep one.")
+    if tiers:
+        order, names = [*tiers, "other"], codes.map(lambda code: home.get(code, "other"))
+    else:
+        order = [*GROUPS, "English"]
+        names = codes.map(lambda code: "English" if code == "en" else group_by_classes(classes[code]))
+    return names.astype(pd.CategoricalDtype([name for name in order if (names == name).any()], ordered=True))
