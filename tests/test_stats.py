@@ -334,3 +334,17 @@ def test_an_unknown_model_or_a_language_given_twice_stops_a_paired_difference():
         stats.paired_difference(pd.concat([table, table]))
     with pytest.raises(InputError, match="at least two clusters"):
         stats.paired_difference(table)
+
+
+def test_languages_above_counts_by_hand_and_falls_with_the_threshold():
+    scores = pd.DataFrame({"model": "a", "lang": list("wxyz"), "value": [0.1, 0.5, 0.5, 0.9], "n": 10_000})
+    table = stats.languages_above(scores, [0.05, 0.3, 0.5, 0.7, 0.95])
+    assert table["value"].tolist() == [4, 3, 3, 1, 0]
+    assert table["ci_low"].tolist() == [4, 3, 1, 1, 0]  # at 0.5 the two languages on the line fall to either side
+    assert table["ci_high"].tolist() == [4, 3, 3, 1, 0]
+
+
+def test_languages_above_needs_the_number_of_images():
+    scores = pd.DataFrame({"model": "a", "lang": ["x"], "value": [0.1], "n": [0]})
+    with pytest.raises(InputError, match="number of images"):
+        stats.languages_above(scores, [0.5])

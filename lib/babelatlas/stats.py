@@ -398,3 +398,35 @@ def paired_difference(
     columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
     result = pd.DataFrame(rows, columns=columns)
     return result.assign(p_holm=holm(result.p))
+
+
+def languages_above(
+    scores: pd.DataFrame,
+    thresholds: Sequence[float],
+    by: str = "model",
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
+
+    `scores` has one row for each `by` and language: value (fraction) and n (images). The languages are all there are,
+    not a sample; the interval says how far the count depends on the images, each accuracy being drawn anew from the
+    binomial distribution of its n images. Raises InputError for an empty table, missing values or no images.
+
+    >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
+    >>> languages_above(scores, [0.5]).value.tolist()
+    [1]
+    """
+    _numbers(scores, ["value", "n"], "A count of languages")
+    if (scores["n"] <= 0).any():
+        raise InputError("A count of languages needs the number of images of each accuracy, but some are 0.")
+    rows = []
+    for name, part in scores.groupby(by, sort=False):
+        rng = np.random.default_rng([seed, len(part)])
+        images, value = part["n"].to_numpy(), part["value"].to_numpy()
+        drawn = rng.binomial(images, value.clip(0, 1), size=(n_resamples, len(part))) / images
+        for threshold in thresholds:
+            low, high = interval((drawn >= threshold).sum(axis=1), level)
+            rows.append([name, threshold, int((value >= threshold).sum()), float(low), float(high)])
+    return pd.DataFrame(rows, columns=[by, "threshold", "value", "ci_low", "ci_high"])
