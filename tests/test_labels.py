@@ -233,3 +233,15 @@ def test_the_shipped_senses_make_label_sets_of_the_expected_size():
     # 134 languages beside English reach ten classes with these sources.
     assert (sizes >= 10).sum() == 135
     assert labels.label_set(table, list(labels.class_list("pictograms").wnid), ["de"]).shape[0] > 50
+
+
+def test_select_keeps_named_languages_or_those_with_enough_classes():
+    rows = [("de", "n1"), ("de", "n2"), ("sw", "n1")]
+    table = pd.DataFrame(rows, columns=["lang", "wnid"]).assign(label="x", alternatives=[[]] * 3, source="", licence="")
+    assert labels.select(table, ["swa"])["lang"].tolist() == ["sw"]
+    assert labels.select(table, [], minimum_classes=2)["lang"].tolist() == ["de", "de"]
+    assert len(labels.select(table)) == 3
+    with pytest.raises(InputError, match=r"no labels in French \(fr\)"):
+        labels.select(table, ["de", "fr"])
+    with pytest.raises(InputError, match="3 classes: the most is 2"):
+        labels.select(table, [], minimum_classes=3)

@@ -203,3 +203,23 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
                 f"In the label set, class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) {problem}."
             )
     return labels
+
+
+def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes: int = 1) -> pd.DataFrame:
+    """Return the rows of a label set in the languages `codes`, or, where it is empty, in all with enough classes.
+
+    `codes` as `languages.canonical` reads them; a language asked for by name is kept however few classes it has.
+    Raises InputError for an unknown language, one that the label set lacks, and where no language has enough classes.
+    """
+    sizes = labels["lang"].value_counts()
+    wanted = [languages.canonical(code) for code in codes or []]
+    absent = [code for code in wanted if code not in sizes]
+    if absent:
+        raise InputError(
+            f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or make "
+            "the label set with it."
+        )
+    kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
+    if not kept:
+        raise InputError(f"No language of the label set has {minimum_classes} classes: the most is {sizes.max()}.")
+    return labels[labels["lang"].isin(kept)].reset_index(drop=True)
