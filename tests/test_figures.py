@@ -104,3 +104,29 @@ def test_correlation_panels_draw_all_points_and_mark_those_to_be_ringed():
     assert drawn == [1, 1, 2, 0]  # family f, its ring, family g, none of it
     assert texts(axes[0].figure.legends[0].get_texts()) == ["f", "g"]
     pd.testing.assert_frame_equal(points, before)
+
+
+def test_class_count_curves_draw_each_series_with_its_points_and_its_fit():
+    points = pd.DataFrame({"series": list("aabb"), "n_classes": [2, 8, 2, 8], "value": [0.9, 0.5, 0.8, 0.2]})
+    points = points.assign(ci_low=points["value"] - 0.1, ci_high=points["value"] + 0.1)
+    fits = pd.DataFrame({"series": ["a", "b"], "intercept": [1.0, 1.0], "slope": [-0.2, -0.4]})
+    axis = figures.class_count_curves(points, fits)
+    assert axis.get_legend_handles_labels()[1] == ["a", "b"]
+    lines = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_linestyle() != "None"]
+    np.testing.assert_allclose(lines[1].get_ydata(), 1 - 0.4 * np.log([2, 8]))
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["2", "8"]
+
+
+def test_languages_above_draws_one_line_for_each_series_and_the_total():
+    curves = pd.DataFrame({"series": list("aabb"), "threshold": [0, 0.5] * 2, "value": [4, 2, 4, 0]})
+    axis = figures.languages_above(curves.assign(ci_low=curves["value"], ci_high=curves["value"]), total=4)
+    assert [line.get_ydata().tolist() for line in axis.lines[:2]] == [[4, 2], [4, 0]]
+    assert axis.texts[0].get_text().strip() == "all 4 languages"
+
+
+def test_a_shown_figure_carries_its_text_for_readers_who_cannot_see_it_and_is_closed():
+    figure, axis = matplotlib.pyplot.subplots()
+    shown = figures.show(axis, caption="n = 3", alt='lines "fall"').data
+    assert 'alt="lines &quot;fall&quot;"' in shown
+    assert "<figcaption>n = 3</figcaption>" in shown
+    assert not matplotlib.pyplot.fignum_exists(figure.number)

@@ -7,6 +7,7 @@ line style, so that no figure relies on colour alone.
 import base64
 import html
 import io
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -112,8 +113,7 @@ def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
 def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     """Draw how many languages reach at least an accuracy, one line for each value of `series`.
 
-    `curves`: series, threshold (fraction), value, ci_low, ci_high (numbers of languages), `total` languages in all.
-    The name of a series stands at the end of its line; the band is its interval.
+    `curves`: series, threshold (fraction), value, ci_low, ci_high (numbers of languages; the band), of `total` in all.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
     for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
@@ -262,3 +262,33 @@ def correlation_panels(
     axes[0, 0].set_ylabel(y, size=10.5)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
     return axes[0]
+
+
+def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 14) -> Axes:
+    """Draw the number of labelled classes of every language, most first; the axis of classes is log.
+
+    `counts`: name (of the language), n_classes, group. `groups` orders the groups, each with its colour and marker;
+    left out, all languages share one. `named` languages, evenly spread along the axis, carry their name.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 4.4))
+    table = counts.sort_values(["n_classes", "name"], ascending=[False, True], ignore_index=True)
+    for place, group in enumerate(groups or [""]):
+        rows = table[table["group"] == group] if groups else table
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        label = f"{group} ({len(rows)})" if groups else None
+        axis.plot(rows.index + 1, rows["n_classes"], marker, linestyle="", color=colour, markersize=5, label=label)
+    for rank in np.unique(np.linspace(0, len(table) - 1, min(named, len(table))).round().astype(int)):
+        point = (rank + 1, table.loc[rank, "n_classes"])
+        text = {"textcoords": "offset points", "rotation": 30, "size": 9, "color": "0.3"}
+        axis.annotate(table.loc[rank, "name"], point, (4, 5), **text)
+    axis.set_yscale("log")
+    low, high = table["n_classes"].min() / 1.3, table["n_classes"].max() * 2.2  # room for the names above the dots
+    ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if low <= tick <= high]
+    axis.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set_ylim(low, high)
+    axis.set_xlabel("languages, by number of classes")
+    axis.set_ylabel("classes with a label (log scale)")
+    if groups:
+        axis.legend(title="resource group (languages)", loc="upper right")
+    return axis
