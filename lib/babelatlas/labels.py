@@ -126,9 +126,11 @@ def label_set(
     if wanted:
         left = left[left["lang"].isin(wanted)]
     chosen = choose_first(left, choice).rename(columns={"lemma": "label"})
-    words = left.groupby(["lang", "wnid"], sort=False)["lemma"].agg(list).to_dict()
+    words: dict[tuple[str, str], dict[str, None]] = {}
+    for lang, wnid, lemma in zip(left["lang"], left["wnid"], left["lemma"], strict=True):
+        words.setdefault((lang, wnid), {})[lemma] = None
     chosen["alternatives"] = [
-        [word for word in dict.fromkeys(words[lang, wnid]) if word != label]
+        [word for word in words[lang, wnid] if word != label]
         for lang, wnid, label in zip(chosen["lang"], chosen["wnid"], chosen["label"], strict=True)
     ]
     place = chosen["wnid"].map({wnid: number for number, wnid in enumerate(wnids)})
