@@ -31,14 +31,11 @@ def readable(record):
     return (record.levelno >= logging.ERROR and not told) or getattr(record, "event", "") == "progress"
 
 
-if not workflow.dryrun:
-    for handler in logging.getLogger("snakemake.logging").handlers:
-        handler.addFilter(readable)
-
-
 onstart:
     FAILURES.parent.mkdir(parents=True, exist_ok=True)
     FAILURES.unlink(missing_ok=True)
+    for handler in logging.getLogger("snakemake.logging").handlers:
+        handler.addFilter(readable)
 
 
 onerror:
@@ -72,15 +69,23 @@ def page(name):
     return f"{RUN}/notebooks/{name}.ipynb"
 
 
-def given(notebook, offered=(), **parameters):
-    """The parameters of one run of a notebook, as JSON.
+def given(notebook, **parameters):
+    """The parameters of one run of a notebook, as JSON, from weak to strong.
 
-    From weak to strong: what is offered to any notebook that declares it, what the config gives, what the graph sets.
+    First those that this run shares: the seed, its models and data sets, and its own folder where a default names a
+    path below results/demo. Then what the config gives, then what the graph sets.
     """
-    offered = {"seed": config["seed"], **dict(offered)}
     declared = study.declared(HERE / "notebooks" / f"{notebook}.ipynb")
-    offered = {name: value for name, value in offered.items() if name in declared}
-    return json.dumps(offered | config["parameters"].get(notebook, {}) | parameters, ensure_ascii=False)
+    shared = {name: study.placed(default, config["run"]) for name, default in declared.items()}
+    shared = {name: value for name, value in shared.items() if value != declared[name]}
+    shared |= {name: config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
+    return json.dumps(shared | config["parameters"].get(notebook, {}) | parameters, ensure_ascii=False)
+
+
+def written(notebook):
+    """The tables that a notebook writes: the parameters whose names begin with output."""
+    parameters = study.declared(HERE / "notebooks" / f"{notebook}.ipynb") | json.loads(given(notebook))
+    return [path for name, path in parameters.items() if name.startswith("output")]
 
 
 def run(notebook, suffix=""):
@@ -147,6 +152,12 @@ rule train:
         run("12_train", "{wildcards.model}")
 
 
+def prompts():
+    """The prompt templates of this run's evaluations."""
+    declared = study.declared(HERE / "notebooks" / "20_zeroshot.ipynb")
+    return config["parameters"].get("20_zeroshot", {}).get("prompts", declared["prompts"])
+
+
 def evaluated(wildcards):
     """What an evaluation needs: labels, and of the embedded world the images and the model made in this run."""
     needs = {"labels": f"{RUN}/labels/{wildcards.dataset}.parquet"}
@@ -164,24 +175,33 @@ rule zeroshot:
         unpack(evaluated),
     output:
         table=RUN + "/zeroshot/{model}_{dataset}.parquet",
-        embeddings=RUN + "/embeddings/{model}/{dataset}.npz",
+        vectors=RUN + "/embeddings/{model}/{dataset}.npz",
         page=page("20_zeroshot_{model}_{dataset}"),
     wildcard_constraints:
         model="|".join(MODELS),
         dataset="|".join(DATASETS),
+    priority: 5
     params:
         given=lambda wildcards, input, output: given(
-            "20_zeroshot", model=wildcards.model, dataset=wildcards.dataset, labels=input.labels, output=output.table
+            "20_zeroshot",
+            model=wildcards.model,
+            checkpoint=f"{RUN}/models/{wildcards.model}" if wildcards.model in TRAINED else "",
+            dataset=wildcards.dataset,
+            labels=input.labels,
+            cache=f"{RUN}/cache/{wildcards.model}",
+            vectors=output.vectors,
+            output=output.table,
+            **({"images": input.images} if wildcards.dataset in DRAWN else {}),
         ),
     shell:
         run("20_zeroshot", "{wildcards.model}, {wildcards.dataset}")
 
 
 rule subsets:
-    "Classify again among fewer classes, many times, from the stored embeddings."
+    "Classify again among fewer classes, many times, from the stored vectors."
     input:
         source("21_subsets"),
-        embeddings=RUN + "/embeddings/{model}/{dataset}.npz",
+        vectors=RUN + "/embeddings/{model}/{dataset}.npz",
     output:
         table=RUN + "/subsets/{model}_{dataset}.parquet",
         page=page("21_subsets_{model}_{dataset}"),
@@ -190,35 +210,45 @@ rule subsets:
         dataset="|".join(DATASETS),
     params:
         given=lambda wildcards, input, output: given(
-            "21_subsets", model=wildcards.model, dataset=wildcards.dataset, embeddings=input.embeddings, output=output.table
+            "21_subsets",
+            model=wildcards.model,
+            dataset=wildcards.dataset,
+            labels=wildcards.dataset,
+            prompts=prompts(),
+            vectors=input.vectors,
+            output=output.table,
         ),
     shell:
         run("21_subsets", "{wildcards.model}, {wildcards.dataset}")
 
 
-def needed(wildcards):
-    """What a chapter reads: nothing of the run where it is about published numbers (4?), everything where it sums up."""
-    number = wildcards.chapter[:2]
+def needed(chapter):
+    """What a chapter reads: of this run's tables none (4?, published numbers) or all; of its pages what it sums up."""
     tables = [f"{RUN}/{kind}/{evaluation}.parquet" for kind in ("zeroshot", "subsets") for evaluation in EVALUATIONS]
-    pages = [page(name) for name in [*STAGES, *CHAPTERS] if name[:2] < "90"]
-    summed = {"00": [page(name) for name in CHAPTERS if "30" <= name[:2] < "90"], "90": pages}
-    return source(wildcards.chapter) + summed.get(number, []) + ([] if number.startswith("4") else tables)
+    others = [name for name in CHAPTERS if "30" <= name < "90"]
+    summed = {"00": others, "90": [*STAGES, *others, *(name for name in CHAPTERS if name < "10")]}.get(chapter[:2], [])
+    return (
+        source(chapter)
+        + ([] if chapter.startswith("4") else tables)
+        + [page(name) for name in summed]
+        + [table for name in summed if name in CHAPTERS for table in written(name)]
+    )
 
 
-rule chapter:
-    "Read tables and answer one question."
-    input:
-        needed,
-    output:
-        page=page("{chapter}"),
-    wildcard_constraints:
-        chapter="|".join(CHAPTERS),
-    params:
-        given=lambda wildcards: given(
-            wildcards.chapter, offered={"results": RUN, "run": config["run"], "models": MODELS, "datasets": DATASETS}
-        ),
-    shell:
-        run("{wildcards.chapter}")
+for chapter in CHAPTERS:
+
+    rule:
+        name:
+            f"chapter_{chapter}"
+        input:
+            needed(chapter),
+        output:
+            page=page(chapter),
+            tables=written(chapter),
+        params:
+            given=given(chapter),
+        shell:
+            run(chapter)
 
 
 rule book:

@@ -20,8 +20,8 @@ TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and n
 def contents(toc: dict, staged: set[str]) -> dict:
     """Return a table of contents without the files that this run has no page for, and without parts that lose all.
 
-    >>> contents({"root": "index", "parts": [{"caption": "A", "chapters": [{"file": "x"}, {"file": "y"}]}]}, {"index", "y"})
-    {'root': 'index', 'parts': [{'caption': 'A', 'chapters': [{'file': 'y'}]}]}
+    >>> contents({"root": "index", "chapters": [{"file": "x"}, {"file": "y"}]}, {"index", "y"})
+    {'root': 'index', 'chapters': [{'file': 'y'}]}
     """
     kept = {}
     for key, value in toc.items():
@@ -35,7 +35,7 @@ def contents(toc: dict, staged: set[str]) -> dict:
 
 
 def stage(project: Path, build: Path, pages: list[Path]) -> Path:
-    """Lay out the staged tree afresh and return its folder. Raises InputError where a name of the contents is not a page."""
+    """Lay out the staged tree afresh and return its folder. Raises InputError where the title page is missing."""
     folder = build / "stage"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(project / "book", folder)

@@ -54,7 +54,7 @@ def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds
 
 
 def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "") -> float:
-    """Run the notebook `source` with `parameters` here, write the executed copy to `output`, return the seconds it took.
+    """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
 
     Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
     RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
@@ -90,6 +90,13 @@ def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: di
         begin.unlink(missing_ok=True)
         part.unlink(missing_ok=True)
     return seconds
+
+
+def history(folder: str | os.PathLike) -> list[dict]:
+    """Return what the executed copies in `folder` say of themselves: page, notebook, seconds and parameters of each."""
+    pages = [path for path in sorted(Path(folder).glob("*.ipynb")) if not path.name.endswith(".failed.ipynb")]
+    notes = {path.stem: nbformat.read(path, as_version=4).metadata.get("babelatlas") for path in pages}
+    return [{"page": name, **note} for name, note in notes.items() if note]
 
 
 def _explain(error, source: Path, failed: Path) -> str:

@@ -58,24 +58,36 @@ def load(path: str | os.PathLike) -> nbformat.NotebookNode:
         ) from error
 
 
-def declared(path: str | os.PathLike) -> dict[str, str]:
-    """Return the parameters of a notebook: name -> source of its default, from the cell tagged `parameters`.
+def declared(path: str | os.PathLike) -> dict:
+    """Return the parameters of a notebook: name -> default, from the cell tagged `parameters`.
 
-    A notebook without such a cell has none. Raises InputError where the cell is not plain Python.
+    A notebook without such a cell has none. Raises InputError where the cell is not plain Python or a default is not a
+    literal (a number, a text, a list of such ...).
     """
     cells = [cell for cell in load(path).cells if "parameters" in cell.metadata.get("tags", [])]
     names = {}
     for cell in cells[:1]:
         try:
-            body = ast.parse(cell.source).body
-        except SyntaxError as error:
+            for statement in ast.parse(cell.source).body:
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                names |= {target.id: ast.literal_eval(statement.value) for target in targets}
+        except (SyntaxError, ValueError, AttributeError) as error:
             raise InputError(
-                f"The parameters cell of {path} is not valid Python (line {error.lineno}): correct it."
+                f"The parameters cell of {path} should hold lines 'name = value' with plain values only ({error}): "
+                "compute in the next cell."
             ) from error
-        for statement in body:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            names |= {target.id: ast.unparse(statement.value) for target in targets if isinstance(target, ast.Name)}
     return names
+
+
+def placed(value, run: str):
+    """Return a default with paths in results/demo, where the notebooks' defaults point, moved to results/<run>.
+
+    >>> placed("results/demo/zeroshot", "full")
+    'results/full/zeroshot'
+    """
+    if isinstance(value, str) and value.split("/")[:2] == ["results", "demo"]:
+        return "/".join(["results", run, *value.split("/")[2:]])
+    return value
 
 
 def check_parameters(path: str | os.PathLike, given: dict) -> None:
