@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, published, stats, tables
+from babelatlas import InputError, languages, published, stats, tables
 
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
 CODES = {"jp": "ja", "fil": "tl"}
@@ -120,8 +120,15 @@ def test_the_models_are_those_of_the_tables_with_the_sizes_of_table_2(table):
 def test_groups_are_those_that_the_bounds_on_class_counts_give():
     groups = published.groups()
     groups = groups[groups.lang != "en"]
-    bounds = pd.cut(groups.classes, [0, 100, 333, 666, 1000], labels=published.GROUPS)
+    bounds = pd.cut(groups.classes, [0, 100, 333, 666, 1000], labels=languages.GROUPS)
     assert bounds.tolist() == groups.group.tolist()
+
+
+def test_languages_and_groups_are_those_of_the_list_of_languages(table):
+    known = languages.table().set_index("code").group
+    groups = published.groups().set_index("lang").group.replace({"English": ""})
+    assert known[groups.index].tolist() == groups.tolist()
+    assert {languages.canonical(lang) for lang in set(table.lang) - {""}} == set(table.lang) - {""}
 
 
 def test_comparing_subtracts_the_published_value_in_points(table):

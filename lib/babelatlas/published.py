@@ -18,7 +18,6 @@ import pandas as pd
 
 from babelatlas import InputError, tables
 
-GROUPS = ["very low", "low", "mid", "high"]
 KEY = list(tables.SCORE_KEY)
 
 # Geigle et al. (2024), Tables 1 and 2 and Section 4: model, parameters (millions), image tower, family, objective,
