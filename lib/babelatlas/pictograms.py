@@ -1,8 +1,8 @@
 """The embedded data set: concrete nouns, drawn with the pictographs of the fonts that ship with matplotlib.
 
-Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A drawing
-is a function of (seed, split, concept, number, colour), so that training, development and test draws are independent,
-and any of them can be drawn again. The splits differ in more than the seed: development and test use font faces that
+Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
+drawing is a function of (seed, split, concept, number, colour), so that training, development and test draws are
+independent, and any of them can be drawn again. The splits differ in more than the seed: development and test use font faces that
 training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour and noise.
 Many faces share one outline for the same symbol, so a new face is often not a new design.
 """
@@ -47,9 +47,10 @@ RANGES = {
 SIZE = 48
 # The nouns that the compositions combine with every colour: large plain shapes, on which a colour can be seen.
 COMPOSED = (
-    "umbrella,cloud,star,telephone,skull,heart,anchor,scissors,airplane,envelope,pencil,key,hammer,flower,gear,flag,cat,"
-    "mouse,king,knight,leaf,snowflake,house,sun"
-).split(",")
+    *("umbrella", "cloud", "star", "telephone", "skull", "heart", "anchor", "scissors", "airplane", "envelope"),
+    *("pencil", "key", "hammer", "flower", "gear", "flag", "cat", "mouse", "king", "knight", "leaf", "snowflake"),
+    *("house", "sun"),
+)
 
 
 @functools.cache

@@ -1,0 +1,451 @@
+"""Training of the tiny dual encoders of the embedded data set, one recipe of the papers each.
+
+What these models are: open_clip's own classes with about half a million parameters, a small convolutional image tower
+(`towers.py`), a two-layer causal text tower and a byte-level BPE of 1,600 pieces trained in the run, saved in
+open_clip's on-disk format. What they are not: evidence about real languages. Which language does well is decided by how
+often its words are shown, which is a parameter here.
+
+torch, open_clip and tokenizers are imported inside the functions that need them: they take tens of seconds.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas import InputError, pictograms, tables
+from babelatlas.prompts import PICTOGRAM_TEMPLATES, fill
+
+VOCABULARY = 1600
+CONTEXT = 24
+WIDTH = 128
+PAD, START, END = 0, 1, 2
+TIERS = ["en", "high", "mid", "low"]
+
+
+def training_texts(
+    labels: pd.DataFrame,
+    tiers: dict[str, list[str]],
+    shares: dict[str, float],
+    fractions: dict[str, float],
+    seed: int = 0,
+    model: str = "",
+) -> pd.DataFrame:
+    """Return which labels training writes, and how often: a `training_texts` table.
+
+    `labels`: schema `labels`. `tiers`: the languages of each tier, such as {"en": ["en"], "low": ["hy", "ka"]};
+    `shares`: the share of all captions a tier gets, divided evenly among its languages; `fractions`: the share of its concepts
+    that a language of the tier names in training, drawn for each language from `seed`. The column `weight` is the
+    probability of a caption in that language, given the concept, before it is scaled to sum to 1 over the languages
+    that name the concept. Raises InputError for a language without labels, one in two tiers, or a share out of range.
+    """
+    everywhere = [lang for members in tiers.values() for lang in members]
+    twice = sorted({lang for lang in everywhere if everywhere.count(lang) > 1})
+    if twice:
+        raise InputError(f"The language {twice[0]!r} is in two tiers of the training mix: keep it in one.")
+    missing = sorted(set(everywhere) - set(labels["lang"]))
+    if missing:
+        raise InputError(
+            f"The training mix names the language(s) {', '.join(missing)}, for which the label table has no label: "
+            "leave them out, or make the label table with them."
+        )
+    if not everywhere:
+        raise InputError("The training mix names no language: give at least one tier, such as en: [en].")
+    parts = []
+    for tier, members in tiers.items():
+        share, fraction = shares.get(tier, 0), fractions.get(tier, 1)
+        if members and (share <= 0 or not 0 < fraction <= 1):
+            raise InputError(
+                f"The tier {tier!r} of the training mix has share {share} and fraction {fraction}: expected a share "
+                "above 0 and a fraction above 0 and at most 1."
+            )
+        for lang in members:
+            own = labels[labels["lang"] == lang].sort_values("wnid", ignore_index=True)
+            # Seeded by the language's letters, so that adding a language leaves the others' choice as it was.
+            rng = np.random.default_rng([seed, *lang.encode()])
+            keep = np.sort(rng.permutation(len(own))[: max(1, round(fraction * len(own)))])
+            parts.append(own.iloc[keep].assign(model=model, weight=share / len(members)))
+    return tables.check(
+        pd.concat(parts, ignore_index=True)[["model", "lang", "wnid", "label", "weight"]], "training_texts"
+    )
+
+
+def captions(texts: pd.DataFrame, templates: list[str] = PICTOGRAM_TEMPLATES) -> list[str]:
+    """Return every caption the labels can make, English ones also with each colour word ("a small red umbrella")."""
+    words = list(texts["label"])
+    words += [
+        f"{colour} {label}" for label in texts.loc[texts["lang"] == "en", "label"] for colour in pictograms.COLOURS
+    ]
+    return [caption for word in words for caption in fill(templates, word)]
+
+
+def write_tokenizer(texts: list[str], folder: str | os.PathLike, size: int = VOCABULARY) -> Path:
+    """Train a byte-level BPE on `texts` and write it to `folder` as open_clip and transformers read it.
+
+    Lower case and composed characters (NFC). Bytes are its alphabet, so that no script is unknown to it; a text in a
+    script it was not trained on falls into many pieces. Piece 0 pads, 1 starts and 2 ends a text.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    names = ["<pad>", "<start>", "<end>"]
+    bpe = Tokenizer(models.BPE())
+    bpe.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    bpe.decoder = decoders.ByteLevel()
+    bpe.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=size,
+            special_tokens=names,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    bpe.post_processor = processors.TemplateProcessing(
+        single="<start> $A <end>", special_tokens=[("<start>", START), ("<end>", END)]
+    )
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    bpe.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": CONTEXT,
+        "pad_token": names[PAD],
+        "bos_token": names[START],
+        "eos_token": names[END],
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    return folder / "tokenizer.json"
+
+
+def write_configuration(folder: str | os.PathLike, size: int = pictograms.SIZE) -> Path:
+    """Write `open_clip_config.json` of a tiny dual encoder for images of `size` pixels; return its path."""
+    half = [0.5, 0.5, 0.5]
+    configuration = {
+        "model_cfg": {
+            "embed_dim": WIDTH,
+            "custom_text": True,
+            "vision_cfg": {
+                "timm_model_name": "pictogram_convnet",
+                "timm_pool": "avg",
+                "timm_proj": "linear",
+                "image_size": size,
+            },
+            "text_cfg": {
+                "context_length": CONTEXT,
+                "vocab_size": VOCABULARY,
+                "hf_tokenizer_name": "tokenizer.json",
+                "width": WIDTH,
+                "heads": 4,
+                "layers": 2,
+                "mlp_ratio": 2.0,
+                "pool_type": "eos",
+                "pad_id": PAD,
+                "eos_id": END,
+            },
+        },
+        "preprocess_cfg": {
+            "mean": half,
+            "std": half,
+            "size": size,
+            "interpolation": "bicubic",
+            "resize_mode": "squash",
+        },
+    }
+    path = Path(folder) / "open_clip_config.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(configuration, indent=1), encoding="utf-8")
+    return path
+
+
+def new_model(folder: str | os.PathLike, seed: int = 0):
+    """Return a model with random weights and its tokenizer, through open_clip, from the configuration in `folder`."""
+    import logging
+    import warnings
+
+    import open_clip
+    import torch
+
+    import babelatlas.towers  # noqa: F401 registers the image tower
+
+    logging.getLogger().setLevel(logging.ERROR)
+    torch.manual_seed(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_image=False)
+        tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
+    return model, tokenizer
+
+
+def save(model, folder: str | os.PathLike) -> Path:
+    """Write the weights of `model` to `folder` under open_clip's name for them, whole or not at all."""
+    from safetensors.torch import save_file
+
+    path = Path(folder) / "open_clip_model.safetensors"
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def drawings(
+    split: str, per_class: int, seed: int = 0, size: int = pictograms.SIZE
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return drawings of every concept: pixels (images, size, size, 3) uint8, concept and colour numbers (images,).
+
+    Concept numbers follow `pictograms.concepts()`, colour numbers `pictograms.COLOURS`. The training split leaves out
+    the pairs of `pictograms.held_out_compositions(seed)`.
+    """
+    wnids, colours = list(pictograms.concepts()["wnid"]), list(pictograms.COLOURS)
+    held_out = set(pictograms.held_out_compositions(seed)["class_id"]) if split == "train" else set()
+    pixels, classes, hues = [], [], []
+    for row, wnid in enumerate(wnids):
+        allowed = [hue for hue, colour in enumerate(colours) if f"{wnid}-{colour}" not in held_out]
+        for number in range(per_class):
+            hue = allowed[(number + row) % len(allowed)]
+            pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, size, colours[hue])))
+            classes.append(row)
+            hues.append(hue)
+    return np.stack(pixels), np.array(classes), np.array(hues)
+
+
+class Captions:
+    """The captions of a training run, tokenised once; `sample` draws one for each image.
+
+    `pieces` has shape (captions, CONTEXT). For concept c and language l the captions in each template start at row
+    `start[c, l]`; English ones are followed by those with each colour. `odds[c]` sums over languages up to 1.
+    """
+
+    def __init__(self, texts: pd.DataFrame, tokenizer, templates: list[str] = PICTOGRAM_TEMPLATES):
+        wnids = list(pictograms.concepts()["wnid"])
+        self.langs = sorted(texts["lang"].unique())
+        self.templates = len(templates)
+        self.english = self.langs.index("en") if "en" in self.langs else -1
+        odds = np.zeros((len(wnids), len(self.langs)))
+        self.start = np.full(odds.shape, -1)
+        written = []
+        for lang, wnid, label, weight in texts[["lang", "wnid", "label", "weight"]].itertuples(index=False):
+            place = wnids.index(wnid), self.langs.index(lang)
+            odds[place], self.start[place] = weight, len(written)
+            words = [label] + ([f"{colour} {label}" for colour in pictograms.COLOURS] if lang == "en" else [])
+            written += [caption for word in words for caption in fill(templates, word)]
+        self.named = odds.sum(1) > 0
+        self.odds = np.cumsum(odds, 1) / np.maximum(odds.sum(1, keepdims=True), 1e-12)
+        self.pieces = tokenizer(written).numpy()
+        self.shown = np.zeros(odds.shape, np.int64)
+
+    def sample(self, classes: np.ndarray, hues: np.ndarray, rng, coloured: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pieces of one caption for each image, and the colour number it names, or -1.
+
+        A template is drawn evenly; the share `coloured` of the English captions names the drawing's colour.
+        """
+        langs = (rng.random(len(classes))[:, None] >= self.odds[classes]).sum(1).clip(0, len(self.langs) - 1)
+        named = (langs == self.english) & (rng.random(len(classes)) < coloured)
+        rows = self.start[classes, langs] + rng.integers(self.templates, size=len(classes))
+        rows = rows + np.where(named, (hues + 1) * self.templates, 0)
+        np.add.at(self.shown, (classes, langs), 1)
+        return self.pieces[rows], np.where(named, hues, -1)
+
+
+def _trim(pieces: np.ndarray):
+    """Return the pieces as a tensor without the columns that only pad; exact, since the text tower is causal."""
+    import torch
+
+    longest = int((pieces != PAD).sum(1).max())
+    return torch.from_numpy(pieces[:, :longest].astype(np.int64))
+
+
+def _tensor(pixels: np.ndarray):
+    import torch
+
+    return (torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.5
+
+
+def _text(model, pieces: np.ndarray):
+    """Return text embeddings of length 1. The columns that only pad are cut, which needs a mask of that size."""
+    pieces = _trim(pieces)
+    whole = model.text.attn_mask
+    model.text.attn_mask = whole[: pieces.shape[1], : pieces.shape[1]]
+    try:
+        return model.encode_text(pieces, normalize=True)
+    finally:
+        model.text.attn_mask = whole
+
+
+def _progress(name: str, step: int, steps: int, began: float, loss: float) -> None:
+    left = (time.monotonic() - began) / step * (steps - step)
+    print(f"{name}: step {step} of {steps}, loss {loss:.3f}, {left:.0f} s left", flush=True)
+
+
+def _schedule(optimiser, rate: float, steps: int):
+    import torch
+
+    return torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=max(steps, 2), pct_start=0.15)
+
+
+def train(
+    texts: pd.DataFrame,
+    folder: str | os.PathLike,
+    steps: int = 300,
+    batch_size: int = 192,
+    rate: float = 3e-3,
+    coloured: float = 0.35,
+    per_class: int = 72,
+    seed: int = 0,
+    name: str = "",
+):
+    """Train a dual encoder on drawings and captions; save it in `folder`; return the model, its tokenizer and the log.
+
+    `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
+    of its concept, and of its colour where it names one. `coloured`: the share of English captions with a colour;
+    `rate`: the highest learning rate. The log has the columns `step` and `loss`.
+    """
+    import torch
+    from torch.nn import functional as F
+
+    folder = Path(folder)
+    write_tokenizer(captions(texts), folder)
+    write_configuration(folder)
+    model, tokenizer = new_model(folder, seed)
+    deck = Captions(texts, tokenizer)
+    pixels, classes, hues = drawings("train", per_class, seed)
+    pool = np.flatnonzero(deck.named[classes])
+    rng = np.random.default_rng([seed, 1])
+    decayed = [weight for weight in model.parameters() if weight.ndim > 1]
+    others = [weight for weight in model.parameters() if weight.ndim < 2]
+    optimiser = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}])
+    schedule = _schedule(optimiser, rate, steps)
+    log, began = [], time.monotonic()
+    model.train()
+    for step in range(1, steps + 1):
+        chosen = rng.choice(pool, batch_size, replace=False)
+        pieces, said = deck.sample(classes[chosen], hues[chosen], rng, coloured)
+        fits = (classes[chosen][:, None] == classes[chosen][None]) & (
+            (said[None] < 0) | (hues[chosen][:, None] == said[None])
+        )
+        fits = torch.from_numpy(fits.astype(np.float32))
+        images = model.encode_image(_tensor(pixels[chosen]), normalize=True)
+        scores = model.logit_scale.exp().clamp(max=60) * images @ _text(model, pieces).T
+        loss = (
+            F.cross_entropy(scores, fits / fits.sum(1, keepdim=True))
+            + F.cross_entropy(scores.T, fits.T / fits.T.sum(1, keepdim=True))
+        ) / 2
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+        log.append((step, loss.item()))
+        if step % max(1, steps // 10) == 0:
+            _progress(name or folder.name, step, steps, began, log[-1][1])
+    model.eval()
+    save(model, folder)
+    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"])
+
+
+def distil(
+    texts: pd.DataFrame,
+    english: pd.DataFrame,
+    teacher: str | os.PathLike,
+    folder: str | os.PathLike,
+    steps: int = 500,
+    batch_size: int = 192,
+    rate: float = 3e-3,
+    seed: int = 0,
+    name: str = "",
+):
+    """Train a new text tower to give a label in any language the place its English label has with the teacher.
+
+    Mean squared error on parallel labels (Reimers and Gurevych 2020), both in the same template; the image tower is the
+    teacher's and stays. `texts`: schema `training_texts`; `english`: the English rows of `labels`. Saves the student in
+    `folder`; returns model, tokenizer and log as `train` does.
+    """
+    import torch
+
+    from babelatlas import encoders
+
+    teacher_model, teacher_tokenizer = encoders.load_local(teacher, "teacher")
+    folder = Path(folder)
+    write_tokenizer(captions(texts), folder)
+    write_configuration(folder)
+    model, tokenizer = new_model(folder, seed)
+    model.visual.load_state_dict(teacher_model.visual.state_dict())
+    with torch.no_grad():
+        model.logit_scale.copy_(teacher_model.logit_scale)
+    names = english.set_index("wnid")["label"]
+    texts = texts[texts["wnid"].isin(names.index)]
+    source, target = [], []
+    for lang, wnid, label in texts[["lang", "wnid", "label"]].itertuples(index=False):
+        words = [("", "")] + ([(f"{colour} ",) * 2 for colour in pictograms.COLOURS] if lang == "en" else [])
+        for mine, theirs in words:
+            source += fill(PICTOGRAM_TEMPLATES, mine + label)
+            target += fill(PICTOGRAM_TEMPLATES, theirs + names[wnid])
+    weight = np.concatenate(
+        [
+            np.full(len(PICTOGRAM_TEMPLATES) * (1 + len(pictograms.COLOURS) * (lang == "en")), share)
+            / (1 + len(pictograms.COLOURS) * (lang == "en"))
+            for lang, share in texts[["lang", "weight"]].itertuples(index=False)
+        ]
+    )
+    different = list(dict.fromkeys(target))
+    place = {text: row for row, text in enumerate(different)}
+    goal = np.array([place[text] for text in target])
+    with torch.no_grad():
+        pieces = teacher_tokenizer(different).numpy()
+        wanted = torch.cat([_text(teacher_model, pieces[row : row + 512]) for row in range(0, len(pieces), 512)])
+    pieces = tokenizer(source).numpy()
+    rng = np.random.default_rng([seed, 2])
+    weights = list(model.text.parameters())
+    optimiser = torch.optim.AdamW(weights, weight_decay=0.01)
+    schedule = _schedule(optimiser, rate, steps)
+    odds = weight / weight.sum()
+    log, began = [], time.monotonic()
+    model.text.train()
+    model.visual.eval()
+    for step in range(1, steps + 1):
+        rows = rng.choice(len(source), batch_size, p=odds)
+        loss = ((_text(model, pieces[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimiser.step()
+        schedule.step()
+        log.append((step, loss.item()))
+        if step % max(1, steps // 10) == 0:
+            _progress(name or folder.name, step, steps, began, log[-1][1])
+    model.eval()
+    save(model, folder)
+    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"])
+
+
+def accuracy(
+    model, tokenizer, labels: pd.DataFrame, split: str = "development", per_class: int = 4, seed: int = 0
+) -> pd.DataFrame:
+    """Return zero-shot top-1 accuracy by language on drawings of a split, each label alone as its prompt.
+
+    Columns `lang`, `accuracy` (fraction, over the concepts with a label in that language), `chance`, `n_classes`,
+    `n_images`. Settings are chosen on the development split; the test split is measured by the study itself.
+    """
+    import torch
+
+    wnids = list(pictograms.concepts()["wnid"])
+    pixels, classes, _ = drawings(split, per_class, seed)
+    with torch.no_grad():
+        images = torch.cat(
+            [model.encode_image(_tensor(pixels[row : row + 256]), normalize=True) for row in range(0, len(pixels), 256)]
+        )
+        rows = []
+        for lang, own in labels.groupby("lang", sort=True):
+            columns = np.array([wnids.index(wnid) for wnid in own["wnid"]])
+            kept = np.isin(classes, columns)
+            best = (images[kept] @ _text(model, tokenizer(list(own["label"])).numpy()).T).argmax(1).numpy()
+            hit = float((columns[best] == classes[kept]).mean())
+            rows.append((lang, hit, 1 / len(columns), len(columns), int(kept.sum())))
+    return pd.DataFrame(rows, columns=["lang", "accuracy", "chance", "n_classes", "n_images"])
