@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from babelatlas import InputError
+from babelatlas import InputError, models
 from babelatlas import workflow as study
 
 HERE = Path(os.path.relpath(workflow.basedir))
@@ -48,7 +48,7 @@ RUN = f"results/{config['run']}"
 MODELS, DATASETS, CHAPTERS = config["models"], config["datasets"], config["chapters"]
 CLASSES = ["imagenet-1k", "pictograms"]
 EVALUATIONS = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS]
-TRAINED = [model for model in MODELS if model.startswith("picto-")]  # the embedded world's own models
+TRAINED = [model for model in MODELS if models.entry(model).embedded]  # the embedded world's own models
 DRAWN = [dataset for dataset in DATASETS if dataset in ("pictograms", "compositions")]  # and its images
 STAGES = [
     *(f"10_labels_{classes}" for classes in CLASSES),

@@ -170,7 +170,7 @@ def _check_models(names: list[str]) -> None:
     from babelatlas import models
 
     for name in names:
-        models.find(name)
+        models.entry(name)
 
 
 def _check_languages(notebook: str, given: dict) -> None:

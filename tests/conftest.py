@@ -1,0 +1,45 @@
+"""Shared by the tests: the project's folder, and one small run of the whole study."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--book", default=os.environ.get("BOOK"), help="folder of a rendered book to test in place of the small run's"
+    )
+
+
+def snakemake(folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml") -> subprocess.CompletedProcess:
+    """Run the workflow in `folder`, as `make book` does, and return what it printed and its exit status."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--configfile", config]
+    command += ["--directory", folder, "--cores", "2", "--nolock", "--rerun-incomplete"]
+    command += ["--rerun-triggers", "mtime", "params", "input", "code", *arguments]
+    settings = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": os.fspath(folder / "cache")}
+    environment = {name: value for name, value in os.environ.items() if name != "BABELATLAS_FAILURES"} | settings
+    words = [os.fspath(word) for word in command]
+    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory) -> Path:
+    """The folder of one run of every notebook with small parameters (tests/tiny.yml), and of its book."""
+    folder = tmp_path_factory.mktemp("study")
+    done = snakemake(folder, "--quiet", "rules", "host", "reason")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def book(request) -> Path:
+    """The folder of the rendered book: --book or BOOK where given, else that of the small run."""
+    given = request.config.getoption("--book")
+    folder = Path(given) if given else request.getfixturevalue("small_run") / "_build" / "html"
+    assert (folder / "index.html").is_file(), f"There is no book in {folder}: run `make book`."
+    return folder.resolve()

@@ -1,0 +1,80 @@
+"""Running one notebook: parameters are checked, errors told in a sentence, outputs whole."""
+
+import json
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from babelatlas import InputError, execute
+
+# The Jupyter packages warn of each other's coming changes; that is theirs to mend.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """A notebook with two parameters that divides one by the other and does not like 13."""
+    monkeypatch.chdir(tmp_path)
+    cells = [
+        new_markdown_cell("# Division\n\nHow often does it fit?"),
+        new_code_cell("divisor = 2\nwhole = 10", metadata={"tags": ["parameters"]}),
+        new_code_cell(
+            "from babelatlas import InputError\nif divisor == 13:\n    raise InputError('13 is unlucky: give 12.')"
+        ),
+        new_code_cell("whole / divisor"),
+    ]
+    path = tmp_path / "05_division.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    return path
+
+
+def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
+    output = tmp_path / "pages" / "page.ipynb"
+    execute.execute(notebook, output, {"divisor": 5}, suffix="by five")
+    page = nbformat.read(output, as_version=4)
+    assert page.cells[0].source == "# Division: by five\n\nHow often does it fit?"
+    assert page.cells[-1].outputs[0].data["text/plain"] == "2.0"
+    given = [cell for cell in page.cells if "injected-parameters" in cell.metadata.get("tags", [])]
+    assert "divisor = 5" in given[0].source
+    assert "hide-input" in given[0].metadata.tags
+    assert page.metadata.babelatlas.notebook == "05_division"
+    assert page.metadata.babelatlas.parameters == {"divisor": 5}
+    assert page.metadata.babelatlas.seconds > 0
+    assert [path.name for path in output.parent.iterdir()] == ["page.ipynb"], "temporary files are left"
+    assert execute.history(output.parent)[0]["page"] == "page"
+
+
+def test_a_misspelt_parameter_stops_before_anything_runs(notebook, tmp_path):
+    with pytest.raises(InputError, match=r"05_division has no parameter 'divsor': did you mean divisor\?"):
+        execute.execute(notebook, tmp_path / "page.ipynb", {"divsor": 5})
+    assert not (tmp_path / "page.ipynb").exists()
+
+
+def test_an_input_error_is_told_in_its_own_sentence_and_the_old_page_stays(notebook, tmp_path, capsys, monkeypatch):
+    output = tmp_path / "page.ipynb"
+    output.write_text("the page before")
+    monkeypatch.setenv(execute.FAILURES, str(tmp_path / "failures.txt"))
+    assert execute.main([str(notebook), str(output), "--parameters", json.dumps({"divisor": 13})]) == 1
+    assert capsys.readouterr().err == "  failed   05_division: 13 is unlucky: give 12.\n"
+    assert (tmp_path / "failures.txt").read_text() == "\n05_division: 13 is unlucky: give 12.\n"
+    assert output.read_text() == "the page before"
+
+
+def test_any_other_error_shows_the_cell_and_where_the_partial_copy_is(notebook, tmp_path):
+    with pytest.raises(RuntimeError) as caught:
+        execute.execute(notebook, tmp_path / "page.ipynb", {"divisor": 0})
+    kept = tmp_path / "page.failed.ipynb"
+    assert "whole / divisor\nZeroDivisionError: division by zero" in str(caught.value)
+    assert str(kept) in str(caught.value)
+    assert kept.is_file()
+    assert not (tmp_path / "page.ipynb").exists()
+
+
+def test_a_notebook_that_is_not_there_is_named_with_the_nearest(notebook, tmp_path):
+    with pytest.raises(InputError, match=r"no notebook '05_divison'.*did you mean 05_division\?"):
+        execute.execute(notebook.with_name("05_divison.ipynb"), tmp_path / "page.ipynb", {})

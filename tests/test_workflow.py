@@ -1,0 +1,134 @@
+"""What the workflow knows before it runs: bad configs stop with a sentence, and a change reruns what depends on it."""
+
+import re
+
+import pytest
+import yaml
+from conftest import ROOT, snakemake
+from hypothesis import given
+from hypothesis import strategies as st
+
+from babelatlas import InputError, workflow
+
+NOTEBOOKS = ROOT / "notebooks"
+
+
+@pytest.fixture
+def config():
+    """The config of the demonstration run."""
+    return yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "tests/tiny.yml"])
+def test_the_configs_that_ship_are_accepted(name):
+    assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), NOTEBOOKS)
+
+
+def test_a_key_that_nothing_reads_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"a key 'modles' that nothing reads: did you mean models\?"):
+        workflow.check_config(config | {"modles": []}, NOTEBOOKS)
+
+
+def test_a_missing_key_is_named(config):
+    del config["datasets"]
+    with pytest.raises(InputError, match="needs 'datasets' as list, got nothing"):
+        workflow.check_config(config, NOTEBOOKS)
+
+
+def test_a_value_of_another_kind_is_named(config):
+    with pytest.raises(InputError, match="needs 'seed' as int, got 'one'"):
+        workflow.check_config(config | {"seed": "one"}, NOTEBOOKS)
+
+
+def test_a_run_cannot_be_a_path(config):
+    with pytest.raises(InputError, match=r"name of a folder, got '\.\./demo'"):
+        workflow.check_config(config | {"run": "../demo"}, NOTEBOOKS)
+
+
+def test_a_chapter_that_does_not_exist_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"no notebook '30_acuracy'.*did you mean 30_accuracy\?"):
+        workflow.check_config(config | {"chapters": ["30_acuracy"]}, NOTEBOOKS)
+
+
+def test_a_parameter_that_the_notebook_does_not_declare_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"30_accuracy has no parameter 'resample': did you mean resamples\?"):
+        workflow.check_config(config | {"parameters": {"30_accuracy": {"resample": 3}}}, NOTEBOOKS)
+
+
+def test_an_unknown_model_is_named(config):
+    with pytest.raises(InputError, match="picto-enn"):
+        workflow.check_config(config | {"models": ["picto-enn"]}, NOTEBOOKS)
+
+
+def test_an_unknown_language_is_named_with_its_notebook(config):
+    with pytest.raises(InputError, match=r"20_zeroshot.*klingonese"):
+        workflow.check_config(config | {"parameters": {"20_zeroshot": {"languages": ["klingonese"]}}}, NOTEBOOKS)
+
+
+@given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS))
+def test_no_unknown_key_passes(key):
+    with pytest.raises(InputError, match="nothing reads"):
+        workflow.check_config({key: 1}, NOTEBOOKS)
+
+
+def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():
+    names = {path.name for path in workflow.sources(NOTEBOOKS / "40_published_groups.ipynb")}
+    assert {"40_published_groups.ipynb", "__init__.py", "published.py", "stats.py", "tables.py"} <= names
+    assert "geigle2024.csv" in names, "published.py names its folder of data"
+    assert not {"zeroshot.py", "pictograms.py", "senses.parquet", "execute.py"} & names
+
+
+def test_imports_inside_functions_and_of_names_from_modules_count():
+    code = "from babelatlas import InputError, tables\nimport babelatlas.stats as s\n"
+    code += "def f():\n    from babelatlas.figures import show"
+    assert workflow._imported(code, "here") == {"tables", "stats", "figures"}
+
+
+def test_a_parameters_cell_that_computes_is_refused(tmp_path):
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    path = tmp_path / "computes.ipynb"
+    cell = new_code_cell("half = whole / 2", metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), path)
+    with pytest.raises(InputError, match="plain values only"):
+        workflow.declared(path)
+
+
+def jobs(printed: str) -> dict[str, int]:
+    """The table of jobs that a dry run prints: rule -> count."""
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+
+
+def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
+    done = snakemake(tmp_path, "--dry-run", "--quiet", "rules", "host", "reason", config=ROOT / "config" / "demo.yml")
+    assert done.returncode == 0, done.stderr
+    planned = jobs(done.stdout + done.stderr)
+    assert planned["labels"] == 2
+    assert planned["pictograms"] == 1
+    assert planned["train"] == 3
+    assert planned["zeroshot"] == planned["subsets"] == 6
+    assert sum(name.startswith("chapter_") for name in planned) == 8
+    assert planned["book"] == 1
+
+
+def test_the_workflow_stops_at_a_bad_config_before_it_plans_anything(tmp_path, config):
+    bad = tmp_path / "bad.yml"
+    bad.write_text(yaml.safe_dump(config | {"chpaters": []}), encoding="utf-8")
+    done = snakemake(tmp_path, config=bad)
+    assert done.returncode == 1
+    assert "The config has a key 'chpaters' that nothing reads: did you mean chapters?" in done.stderr
+    assert "Job stats" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_what_depends_on_it(small_run, tmp_path):
+    again = snakemake(small_run, "--dry-run")
+    assert "Nothing to be done" in again.stdout + again.stderr
+    config = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
+    config["parameters"]["31_class_count"]["resamples"] = 21
+    changed = tmp_path / "changed.yml"
+    changed.write_text(yaml.safe_dump(config), encoding="utf-8")
+    done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
+    planned = set(jobs(done.stdout + done.stderr)) - {"all", "total"}
+    assert planned == {"chapter_31_class_count", "chapter_00_summary", "chapter_90_status", "book"}
