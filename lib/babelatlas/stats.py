@@ -182,14 +182,16 @@ def _ranks(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 
 def _pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Return the weighted correlation of `x` and `y` in each resample, NaN where one of them is constant."""
-    x, y = np.broadcast_to(x, drawn.shape), np.broadcast_to(y, drawn.shape)
-    n = drawn.sum(axis=1, keepdims=True)
-    x = x - (drawn * x).sum(axis=1, keepdims=True) / n
-    y = y - (drawn * y).sum(axis=1, keepdims=True) / n
-    xx, yy, xy = ((drawn * product).sum(axis=1) for product in (x * x, y * y, x * y))
-    scale = np.sqrt(xx * yy)
-    return np.divide(xy, scale, out=np.full(len(xy), np.nan), where=scale > 1e-12)
+    """Return the weighted correlation in each resample, NaN where a column is constant; x, y: one row, or one each."""
+    x, y = ((values - values.mean()) / values.std() for values in (x, y))
+    n = drawn.sum(axis=1)
+    # Moments of every resample; a column that is the same for all resamples needs one matrix product only.
+    mean_x, mean_y, xx, yy, xy = (
+        drawn @ column / n if column.ndim == 1 else np.einsum("ij,ij->i", drawn, column) / n
+        for column in (x, y, x * x, y * y, x * y)
+    )
+    scale = np.sqrt(np.clip(xx - mean_x**2, 0, None) * np.clip(yy - mean_y**2, 0, None))
+    return np.divide(xy - mean_x * mean_y, scale, out=np.full(len(n), np.nan), where=scale > 1e-9)
 
 
 def correlation(
