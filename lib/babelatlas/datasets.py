@@ -6,8 +6,8 @@ number of the image within its class.
 
 import difflib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
@@ -19,10 +19,9 @@ SUFFIXES = {".jpeg", ".jpg", ".png", ".webp"}
 
 @dataclass(frozen=True)
 class Dataset:
-    """What the study knows of one data set; `images` is its table within a run, "" where the user gives a folder."""
+    """What the study knows of one data set."""
 
     name: str
-    images: str
     classes: str
     licence: str
     url: str
@@ -30,11 +29,10 @@ class Dataset:
 
 
 DATASETS = [
-    Dataset("pictograms", "images/pictograms.parquet", "nouns", "MIT; drawn with DejaVu and STIX fonts", "", ""),
-    Dataset("compositions", "images/compositions.parquet", "a colour and a noun", "MIT; as pictograms", "", ""),
+    Dataset("pictograms", "nouns", "MIT; drawn with DejaVu and STIX fonts", "", ""),
+    Dataset("compositions", "a colour and a noun", "MIT; as pictograms", "", ""),
     Dataset(
         "imagenet-1k",
-        "",
         "1,000 nouns",
         "for research and education that is not commercial; images keep their owners' rights",
         "https://www.image-net.org/download.php",
@@ -62,28 +60,41 @@ def entry(name: str) -> Dataset:
     return found[name]
 
 
-def load(name: str, run: str | os.PathLike = "results/demo", folder: str | os.PathLike = "") -> pd.DataFrame:
+def load(name: str, images: str | os.PathLike = "", wnids: Iterable[str] | None = None) -> pd.DataFrame:
     """Return the `images` table of a data set with absolute paths, after checking that every file is there.
 
-    The embedded sets are read from the folder `run`; `imagenet-1k` from `folder`, which holds one folder for each wnid
-    (the validation images, sorted into such folders). Raises InputError where the table, the folder or a file is
-    missing.
+    `images`: the table that a run wrote, or a folder that holds one folder of images for each class (for ImageNet the
+    validation images, sorted into such folders). `wnids`: the classes to keep; None keeps all.
+    Raises InputError where table, folder or files are missing, and where a class of `wnids` has no image.
     """
     dataset = entry(name)
-    if not dataset.images:
-        return check_files(scan(folder, dataset), name)
-    path = Path(run) / dataset.images
-    images = tables.read(path, "images")
-    home = tables.locate(path).parent
-    return check_files(images.assign(path=[str(home / file) for file in images["path"]]), name)
+    path = tables.locate(images) if str(images) else None
+    if path is not None and path.suffix in (".parquet", ".csv"):
+        table = tables.read(path, "images")
+        table = table.assign(path=[str(path.parent / file) for file in table["path"]])
+    else:
+        table = scan(images, dataset)
+    if wnids is not None:
+        wanted = set(wnids)
+        bare = sorted(wanted - set(table["wnid"]))
+        if bare:
+            raise InputError(
+                f"The data set {name!r} has no image of {len(bare)} class(es) of the label set, the first: {bare[0]}; "
+                "use the label set that belongs to it, or add the images."
+            )
+        table = table[table["wnid"].isin(wanted)].reset_index(drop=True)
+    return check_files(table, name)
 
 
 def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
     """Return the `images` table of a folder that holds one folder of images for each class, with absolute paths."""
     if not str(folder):
+        where = (
+            f"get it from {dataset.url} (licence: {dataset.licence})" if dataset.url else "run notebook 11_pictograms"
+        )
         raise InputError(
-            f"The data set {dataset.name!r} is not downloaded by this study: get it from {dataset.url} (licence: "
-            f"{dataset.licence}) and give its folder, which holds one folder for each class."
+            f"The images of the data set {dataset.name!r} are not given: {where}, and give the table or the folder, "
+            "which holds one folder for each class."
         )
     home = tables.locate(folder)
     if not home.is_dir():

@@ -21,14 +21,13 @@ def embed_images(
     paths: list[str],
     cache: str | os.PathLike = "",
     batch_size: int = 64,
-    key: str = "",
     progress: bool = True,
 ) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    `cache`: a folder to keep the vectors in; "" keeps none. `key` identifies the weights, say
-    `tables.fingerprint(checkpoint)`; change it when they change. A file's name, size and content decide whether the
-    cache still holds. Raises InputError for a file that cannot be read and for a vector that is not a number.
+    `cache`: a folder to keep the vectors in; "" keeps none. The contents of the files and the encoder's `key` decide
+    whether what is kept still holds. Raises InputError for a file that cannot be read and for a vector that is not a
+    number.
     """
     if not paths:
         raise InputError("There is no image to embed: the table of images is empty.")
@@ -41,7 +40,7 @@ def embed_images(
     def encode(start: int, stop: int) -> np.ndarray:
         return encoder.encode_images([datasets.open_image(path) for path in different[start:stop]])
 
-    vectors = _cached(encoder, "images", parts, key, cache, encode, batch_size, progress)
+    vectors = _cached(encoder, "images", parts, cache, encode, batch_size, progress)
     place = {path: row for row, path in enumerate(different)}
     return vectors[[place[str(path)] for path in paths]]
 
@@ -49,10 +48,9 @@ def embed_images(
 def embed_texts(
     encoder: Encoder,
     texts: list[str],
-    lang: str = "",
     cache: str | os.PathLike = "",
+    lang: str = "",
     batch_size: int = 256,
-    key: str = "",
     progress: bool = False,
 ) -> np.ndarray:
     """Return vectors of shape (texts, dimensions), float32, not normalised: one row for each text, in their order.
@@ -67,16 +65,16 @@ def embed_texts(
         return encoder.encode_texts(different[start:stop], lang)
 
     parts = [lang, *different]
-    vectors = _cached(encoder, "texts", parts, key, cache, encode, batch_size, progress, len(different))
+    vectors = _cached(encoder, "texts", parts, cache, encode, batch_size, progress, len(different))
     place = {text: row for row, text in enumerate(different)}
     return vectors[[place[text] for text in texts]]
 
 
-def _cached(encoder, kind, parts, key, cache, encode, batch_size, progress, count=None) -> np.ndarray:
+def _cached(encoder, kind, parts, cache, encode, batch_size, progress, count=None) -> np.ndarray:
     if batch_size < 1:
         raise InputError(f"The batch size is {batch_size}: expected at least 1.")
     count = len(parts) if count is None else count
-    digest = hashlib.sha256("\x00".join([encoder.name, key, kind, *parts]).encode()).hexdigest()[:20]
+    digest = hashlib.sha256("\x00".join([encoder.name, encoder.key, kind, *parts]).encode()).hexdigest()[:20]
     path = tables.locate(cache) / f"{kind}-{digest}.npz" if str(cache) else None
     if path is not None and path.is_file():
         vectors = _read(path)

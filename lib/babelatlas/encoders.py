@@ -15,11 +15,18 @@ from PIL import Image
 from babelatlas import InputError, tables
 from babelatlas.models import Model
 
+# The checkpoint of an embedded model, by open_clip's names.
+FILES = ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json")
+
 
 class Encoder(Protocol):
-    """What every loaded model can do. Vectors are float32, one row for each picture or text, not normalised."""
+    """What every loaded model can do. Vectors are float32, one row for each picture or text, not normalised.
+
+    `key` identifies the weights: two encoders with the same name and key give the same vectors.
+    """
 
     name: str
+    key: str
 
     def encode_images(self, images: list[Image.Image]) -> np.ndarray:
         """Return vectors of shape (images, dimensions)."""
@@ -31,8 +38,11 @@ class Encoder(Protocol):
 class OpenClipEncoder:
     """An `Encoder` of a model, its image transform and its tokenizer as open_clip returns them."""
 
-    def __init__(self, name: str, model, transform, tokenizer, device: str = "cpu", needs_language: bool = False):
-        self.name, self.model, self.transform, self.tokenizer = name, model, transform, tokenizer
+    def __init__(
+        self, name: str, model, transform, tokenizer, key: str, device: str = "cpu", needs_language: bool = False
+    ):
+        self.name, self.key = name, key
+        self.model, self.transform, self.tokenizer = model, transform, tokenizer
         self.device, self.needs_language = device, needs_language
 
     def encode_images(self, images: list[Image.Image]) -> np.ndarray:
@@ -92,11 +102,19 @@ def load(entry: Model, folder: str | os.PathLike = "", device: str = "cpu") -> O
             raise InputError(f"The device {device!r} is not there: use device 'cpu', or a machine with a GPU.")
     if entry.embedded:
         model, transform, tokenizer = _load_folder(folder, entry.name)
+        key = " ".join(tables.fingerprint(tables.locate(folder) / file) for file in FILES)
     else:
         model, transform, tokenizer = _load_named(entry)
+        key = f"{entry.architecture} {entry.checkpoint}"
     _check_weights(model, entry.name, folder or entry.checkpoint)
     return OpenClipEncoder(
-        entry.name, model.to(device).eval(), transform, tokenizer, device, needs_language="nllb" in entry.architecture
+        entry.name,
+        model.to(device).eval(),
+        transform,
+        tokenizer,
+        key,
+        device,
+        needs_language="nllb" in entry.architecture,
     )
 
 
@@ -111,7 +129,7 @@ def _load_folder(folder: str | os.PathLike, name: str) -> tuple:
     if not str(folder):
         raise InputError(f"The model {name!r} is kept in a folder that the run makes: give that folder.")
     folder = tables.locate(folder)
-    for file in ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json"):
+    for file in FILES:
         if not (folder / file).is_file():
             raise InputError(
                 f"The model {name!r} cannot be loaded, {folder / file} does not exist: run `make book`, which trains "
@@ -157,6 +175,6 @@ def _check_weights(model, name: str, source: str | os.PathLike) -> None:
     for key, value in model.state_dict().items():
         if value.is_floating_point() and not torch.isfinite(value).all():
             raise InputError(
-                f"The weights of {name!r} hold numbers that are not finite (in {key}, of {source or 'its checkpoint'}): "
-                "the checkpoint is damaged; fetch or train it again."
+                f"The weights of {name!r}, of {source or 'its checkpoint'}, hold numbers that are not finite (in {key}): the "
+                "checkpoint is damaged; fetch or train it again."
             )

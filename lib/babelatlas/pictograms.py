@@ -2,9 +2,9 @@
 
 Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
 drawing is a function of (seed, split, concept, number, colour), so that training, development and test draws are
-independent, and any of them can be drawn again. The splits differ in more than the seed: development and test use font faces that
-training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour and noise.
-Many faces share one outline for the same symbol, so a new face is often not a new design.
+independent, and any of them can be drawn again. The splits differ in more than the seed: development and test use font
+faces that training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour
+and noise. Many faces share one outline for the same symbol, so a new face is often not a new design.
 """
 
 import difflib

@@ -37,8 +37,8 @@ def training_texts(
     """Return which labels training writes, and how often: a `training_texts` table.
 
     `labels`: schema `labels`. `tiers`: the languages of each tier, such as {"en": ["en"], "low": ["hy", "ka"]};
-    `shares`: the share of all captions a tier gets, divided evenly among its languages; `fractions`: the share of its concepts
-    that a language of the tier names in training, drawn for each language from `seed`. The column `weight` is the
+    `shares`: the share of all captions a tier gets, divided evenly among its languages; `fractions`: the share of
+    its concepts that a language of the tier names in training, drawn for each language from `seed`. The column `weight` is the
     probability of a caption in that language, given the concept, before it is scaled to sum to 1 over the languages
     that name the concept. Raises InputError for a language without labels, one in two tiers, or a share out of range.
     """
