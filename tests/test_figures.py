@@ -130,3 +130,18 @@ def test_a_shown_figure_carries_its_text_for_readers_who_cannot_see_it_and_is_cl
     assert 'alt="lines &quot;fall&quot;"' in shown
     assert "<figcaption>n = 3</figcaption>" in shown
     assert not matplotlib.pyplot.fignum_exists(figure.number)
+
+
+def test_class_counts_draw_every_language_once_ranked_in_the_marker_of_its_group():
+    counts = pd.DataFrame(
+        {"name": ["A", "B", "C", "D"], "n_classes": [5, 700, 50, 50], "group": ["low", "high", "low", "low"]}
+    )
+    axis = figures.class_counts(counts, ["high", "low"], named=2)
+    high, low = axis.get_lines()
+    assert (list(high.get_xdata()), list(high.get_ydata())) == ([1], [700])
+    assert (list(low.get_xdata()), list(low.get_ydata())) == ([2, 3, 4], [50, 50, 5])
+    assert high.get_marker() != low.get_marker()
+    assert [text.get_text() for text in axis.texts] == ["B", "A"]
+    plain = figures.class_counts(counts)
+    assert [list(line.get_ydata()) for line in plain.get_lines()] == [[700, 50, 50, 5]]
+    assert plain.get_legend() is None
