@@ -16,14 +16,35 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, pictograms, tables
+from babelatlas import InputError, languages, pictograms, tables
 from babelatlas.prompts import PICTOGRAM_TEMPLATES, fill
 
+STEPS = {"picto-en": 280, "picto-multi": 400, "picto-distilled": 500}
 VOCABULARY = 1600
 CONTEXT = 24
 WIDTH = 128
 PAD, START, END = 0, 1, 2
-TIERS = ["en", "high", "mid", "low"]
+
+
+def recipe(
+    model: str, high: list[str], mid: list[str], low: list[str], parallel: list[str], steps: int = 0
+) -> tuple[dict[str, list[str]], int]:
+    """Return the tiers of languages that a recipe trains on, English first, and its number of steps.
+
+    `picto-en` takes English, `picto-multi` English and the three tiers, `picto-distilled` English and `parallel`.
+    `steps` 0 stands for the recipe's own number. Raises InputError for another name and for too few steps.
+    """
+    tiers = {
+        "picto-en": {"en": ["en"]},
+        "picto-multi": {"en": ["en"], "high": high, "mid": mid, "low": low},
+        "picto-distilled": {"en": ["en"], "parallel": parallel},
+    }
+    if model not in tiers:
+        raise InputError(f"There is no recipe {model!r}: expected one of {', '.join(tiers)}.")
+    if steps < 0:
+        raise InputError(f"The number of steps is {steps}: expected 1 or more, or 0 for the recipe's own number.")
+    chosen = {tier: [languages.canonical(lang) for lang in members] for tier, members in tiers[model].items()}
+    return {tier: members for tier, members in chosen.items() if members}, steps or STEPS[model]
 
 
 def training_texts(
@@ -38,7 +59,8 @@ def training_texts(
 
     `labels`: schema `labels`. `tiers`: the languages of each tier, such as {"en": ["en"], "low": ["hy", "ka"]};
     `shares`: the share of all captions a tier gets, divided evenly among its languages; `fractions`: the share of
-    its concepts that a language of the tier names in training, drawn for each language from `seed`. The column `weight` is the
+    its concepts that a language of the tier names in training, drawn for each language from `seed`; both 1 where a tier
+    is not in them. The column `weight` is the
     probability of a caption in that language, given the concept, before it is scaled to sum to 1 over the languages
     that name the concept. Raises InputError for a language without labels, one in two tiers, or a share out of range.
     """
@@ -56,7 +78,7 @@ def training_texts(
         raise InputError("The training mix names no language: give at least one tier, such as en: [en].")
     parts = []
     for tier, members in tiers.items():
-        share, fraction = shares.get(tier, 0), fractions.get(tier, 1)
+        share, fraction = shares.get(tier, 1), fractions.get(tier, 1)
         if members and (share <= 0 or not 0 < fraction <= 1):
             raise InputError(
                 f"The tier {tier!r} of the training mix has share {share} and fraction {fraction}: expected a share "
@@ -253,6 +275,13 @@ class Captions:
         np.add.at(self.shown, (classes, langs), 1)
         return self.pieces[rows], np.where(named, hues, -1)
 
+    def counted(self, texts: pd.DataFrame) -> pd.DataFrame:
+        """Return `texts` with the number of times each label was shown as its `weight`."""
+        wnids = list(pictograms.concepts()["wnid"])
+        pairs = zip(texts["wnid"], texts["lang"], strict=True)
+        places = [(wnids.index(wnid), self.langs.index(lang)) for wnid, lang in pairs]
+        return texts.assign(weight=[float(self.shown[place]) for place in places])
+
 
 def _trim(pieces: np.ndarray):
     """Return the pieces as a tensor without the columns that only pad; exact, since the text tower is causal."""
@@ -265,18 +294,24 @@ def _trim(pieces: np.ndarray):
 def _tensor(pixels: np.ndarray):
     import torch
 
+    # Pixels stay in their order in memory (channels last), in which convolutions on a CPU are faster.
     return (torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.5
 
 
 def _text(model, pieces: np.ndarray):
-    """Return text embeddings of length 1. The columns that only pad are cut, which needs a mask of that size."""
-    pieces = _trim(pieces)
-    whole = model.text.attn_mask
-    model.text.attn_mask = whole[: pieces.shape[1], : pieces.shape[1]]
+    """Return text embeddings of length 1, in three parts by length: cutting columns that only pad saves half the time."""
+    import torch
+
+    order = np.argsort((pieces != PAD).sum(1), kind="stable")
+    whole, parts = model.text.attn_mask, []
     try:
-        return model.encode_text(pieces, normalize=True)
+        for rows in np.array_split(order, min(3, len(order))):
+            part = _trim(pieces[rows])
+            model.text.attn_mask = whole[: part.shape[1], : part.shape[1]]  # open_clip wants the mask of this size
+            parts.append(model.encode_text(part, normalize=True))
     finally:
         model.text.attn_mask = whole
+    return torch.cat(parts)[torch.from_numpy(np.argsort(order))]
 
 
 def _progress(name: str, step: int, steps: int, began: float, loss: float) -> None:
@@ -301,11 +336,12 @@ def train(
     seed: int = 0,
     name: str = "",
 ):
-    """Train a dual encoder on drawings and captions; save it in `folder`; return the model, its tokenizer and the log.
+    """Train a dual encoder on drawings and captions; save it in `folder`; return model, tokenizer, log and what was shown.
 
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
     of its concept, and of its colour where it names one. `coloured`: the share of English captions with a colour;
-    `rate`: the highest learning rate. The log has the columns `step` and `loss`.
+    `rate`: the highest learning rate. The log has the columns `step` and `loss`; what was shown is `texts` with the
+    number of times as `weight`.
     """
     import torch
     from torch.nn import functional as F
@@ -323,6 +359,7 @@ def train(
     optimiser = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}])
     schedule = _schedule(optimiser, rate, steps)
     log, began = [], time.monotonic()
+    model.visual.to(memory_format=torch.channels_last)
     model.train()
     for step in range(1, steps + 1):
         chosen = rng.choice(pool, batch_size, replace=False)
@@ -347,7 +384,7 @@ def train(
             _progress(name or folder.name, step, steps, began, log[-1][1])
     model.eval()
     save(model, folder)
-    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"])
+    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"]), deck.counted(texts)
 
 
 def distil(
@@ -365,7 +402,7 @@ def distil(
 
     Mean squared error on parallel labels (Reimers and Gurevych 2020), both in the same template; the image tower is the
     teacher's and stays. `texts`: schema `training_texts`; `english`: the English rows of `labels`. Saves the student in
-    `folder`; returns model, tokenizer and log as `train` does.
+    `folder`; returns what `train` does.
     """
     import torch
 
@@ -380,20 +417,17 @@ def distil(
     with torch.no_grad():
         model.logit_scale.copy_(teacher_model.logit_scale)
     names = english.set_index("wnid")["label"]
-    texts = texts[texts["wnid"].isin(names.index)]
-    source, target = [], []
-    for lang, wnid, label in texts[["lang", "wnid", "label"]].itertuples(index=False):
-        words = [("", "")] + ([(f"{colour} ",) * 2 for colour in pictograms.COLOURS] if lang == "en" else [])
-        for mine, theirs in words:
-            source += fill(PICTOGRAM_TEMPLATES, mine + label)
-            target += fill(PICTOGRAM_TEMPLATES, theirs + names[wnid])
-    weight = np.concatenate(
-        [
-            np.full(len(PICTOGRAM_TEMPLATES) * (1 + len(pictograms.COLOURS) * (lang == "en")), share)
-            / (1 + len(pictograms.COLOURS) * (lang == "en"))
-            for lang, share in texts[["lang", "weight"]].itertuples(index=False)
-        ]
-    )
+    texts = texts[texts["wnid"].isin(names.index)].reset_index(drop=True)
+    source, target, odds, owner = [], [], [], []
+    for row, (lang, wnid, label, share) in enumerate(
+        texts[["lang", "wnid", "label", "weight"]].itertuples(index=False)
+    ):
+        colours = ["", *(f"{colour} " for colour in pictograms.COLOURS)] if lang == "en" else [""]
+        for colour in colours:
+            source += fill(PICTOGRAM_TEMPLATES, colour + label)
+            target += fill(PICTOGRAM_TEMPLATES, colour + names[wnid])
+            odds += [share / len(colours)] * len(PICTOGRAM_TEMPLATES)
+            owner += [row] * len(PICTOGRAM_TEMPLATES)
     different = list(dict.fromkeys(target))
     place = {text: row for row, text in enumerate(different)}
     goal = np.array([place[text] for text in target])
@@ -405,12 +439,13 @@ def distil(
     weights = list(model.text.parameters())
     optimiser = torch.optim.AdamW(weights, weight_decay=0.01)
     schedule = _schedule(optimiser, rate, steps)
-    odds = weight / weight.sum()
+    odds, times = np.array(odds) / np.sum(odds), np.zeros(len(source))
     log, began = [], time.monotonic()
     model.text.train()
     model.visual.eval()
     for step in range(1, steps + 1):
         rows = rng.choice(len(source), batch_size, p=odds)
+        np.add.at(times, rows, 1)
         loss = ((_text(model, pieces[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
         optimiser.zero_grad()
         loss.backward()
@@ -422,7 +457,8 @@ def distil(
             _progress(name or folder.name, step, steps, began, log[-1][1])
     model.eval()
     save(model, folder)
-    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"])
+    shown = texts.assign(weight=np.bincount(owner, weights=times, minlength=len(texts)))
+    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"]), shown
 
 
 def accuracy(
@@ -449,3 +485,30 @@ def accuracy(
             hit = float((columns[best] == classes[kept]).mean())
             rows.append((lang, hit, 1 / len(columns), len(columns), int(kept.sum())))
     return pd.DataFrame(rows, columns=["lang", "accuracy", "chance", "n_classes", "n_images"])
+
+
+def write_record(
+    folder: str | os.PathLike,
+    shown: pd.DataFrame,
+    log: pd.DataFrame,
+    measured: pd.DataFrame,
+    parameters: dict,
+    inputs: list[str | os.PathLike] = (),
+) -> Path:
+    """Write beside a checkpoint what it was trained on and how it went; return the folder.
+
+    `training_texts.parquet` (schema `training_texts`, `weight` the number of times shown) and `training.json` (loss of
+    each step, development accuracy by language).
+    """
+    folder = tables.locate(folder)
+    tables.write(shown, folder / "training_texts.parquet", "training_texts", parameters, inputs)
+    record = {
+        "parameters": parameters,
+        "loss": [round(loss, 6) for loss in log["loss"]],
+        "development": measured.round(6).to_dict("records"),
+    }
+    path = folder / "training.json"
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+    part.replace(path)
+    return folder
