@@ -1,0 +1,76 @@
+"""The form of every notebook: a question, commented parameters, short cells without functions, an answer."""
+
+import ast
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from babelatlas import workflow
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def tags(cell) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def code(path):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def test_the_first_cell_is_a_title_and_a_question(path):
+    first = nbformat.read(path, as_version=4).cells[0]
+    assert first.cell_type == "markdown"
+    title, blank, *rest = first.source.split("\n")
+    assert title.startswith("# ")
+    assert blank == ""
+    paragraph = " ".join(rest).split("\n\n")[0]
+    assert "?" in paragraph, "the paragraph below the title asks no question"
+    assert "." not in paragraph.split("?")[0], "the first sentence is not the question"
+
+
+def test_the_last_cell_gives_the_answer(path):
+    last = nbformat.read(path, as_version=4).cells[-1]
+    assert last.cell_type == "code"
+    assert "**Answer.**" in last.source
+
+
+def test_one_cell_declares_parameters_and_comments_each(path):
+    cells = [cell for cell in code(path) if "parameters" in tags(cell)]
+    assert len(cells) == 1
+    assert cells[0] is not code(path)[-1]
+    assert workflow.declared(path)
+    lines = cells[0].source.splitlines()
+    for statement in ast.parse(cells[0].source).body:
+        beside = "#" in lines[statement.end_lineno - 1] or "#" in lines[statement.lineno - 1]
+        above = statement.lineno - 2
+        while above >= 0 and not lines[above].startswith("#") and lines[above].strip():
+            above -= 1
+        assert beside or (above >= 0 and lines[above].startswith("#")), f"no comment: {ast.unparse(statement)}"
+
+
+def test_code_is_folded_away_and_holds_calls_only(path):
+    for cell in code(path):
+        assert "parameters" in tags(cell) or "hide-input" in tags(cell), (
+            f"a cell is not tagged hide-input:\n{cell.source}"
+        )
+        assert len(cell.source.splitlines()) <= 30, f"a cell has more than 30 lines:\n{cell.source}"
+        kinds = (
+            ast.FunctionDef,
+            ast.AsyncFunctionDef,
+            ast.ClassDef,
+        )  # a key=lambda within a call is no function of its own
+        found = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, kinds)]
+        assert not found, f"line {found[0].lineno} defines a function: move it to the library\n{cell.source}"
+
+
+def test_no_output_and_no_count_is_kept(path):
+    for cell in code(path):
+        assert cell.outputs == []
+        assert cell.execution_count is None
+
+
+def test_the_kernel_is_any_python(path):
+    assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"

@@ -1,0 +1,129 @@
+"""The repository as a whole: pins agree, nothing of one machine is in it, licences and documents are there."""
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+from conftest import ROOT
+
+
+def tracked() -> list:
+    """The files of the repository: those that git tracks, or all where there is no git."""
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = done.stdout.split("\n") if done.returncode == 0 else []
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def pins(text: str) -> dict[str, set[str]]:
+    """The versions of each package that a lock allows; more than one where markers choose."""
+    found = {}
+    for line in filter(None, text.splitlines()):
+        name, version = re.fullmatch(r"([a-z0-9.-]+)==([^ ;]+)(?: ;.*)?", line).groups()
+        found.setdefault(name, set()).add(version)
+    return found
+
+
+def test_the_lock_holds_names_and_versions_only():
+    locked = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    assert len(locked) > 100
+
+
+def test_the_lock_holds_everything_that_is_needed_directly():
+    locked = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    for line in (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, version = re.fullmatch(r"([A-Za-z0-9_-]+)(?:==(.+)|[<>].*)?", line).groups()
+            versions = locked[name.lower().replace("_", "-")]
+            assert version is None or versions == {version}
+
+
+def test_torch_and_torchvision_are_pinned_as_the_pair_that_works():
+    locked = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    assert (locked["torch"], locked["torchvision"]) == ({"2.15.0"}, {"0.29.2"})
+
+
+def test_conda_users_get_the_same_pins():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    conda = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert pip == ["-r requirements.txt"], "pip installs the lock and nothing else"
+    assert sorted(re.split("[=<>]", entry)[0] for entry in conda) == ["pip", "python"], (
+        "conda brings Python and pip alone"
+    )
+
+
+def test_the_package_needs_nothing_that_the_lock_lacks():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    locked = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    needed = [
+        *project["dependencies"],
+        *(name for names in project["optional-dependencies"].values() for name in names),
+    ]
+    names = {re.split("[<>=]", entry)[0].lower().replace("_", "-") for entry in needed}
+    assert names <= set(locked)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"/(?:home|Users|root|work|tmp/env)/\w",  # a path of one machine
+        r"--(?:extra-)?index-url|--find-links",
+        r"https?://(?:[a-z]+\.)?(?:pypi|pythonhosted)\.",
+    ],
+)
+def test_no_file_names_one_machine_or_a_package_index(pattern):
+    for path in tracked():
+        if path.suffix in {".parquet", ".png"} or path == ROOT / "tests" / "test_project.py":
+            continue
+        found = re.search(pattern, path.read_text(encoding="utf-8"))
+        assert not found, f"{path.relative_to(ROOT)}: {found.group()}"
+
+
+def test_what_runs_make_is_not_tracked():
+    made = [
+        path for path in tracked() if path.relative_to(ROOT).parts[0] in {"results", "_build", ".venv", ".snakemake"}
+    ]
+    assert made == []
+
+
+def test_the_documents_are_there():
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "LICENSE-DATA.md", "CITATION.cff"):
+        assert len((ROOT / name).read_text(encoding="utf-8")) > 200
+    assert "Numbers that changed" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["version"] == project["version"]
+
+
+def test_every_licence_of_the_senses_is_in_the_licence_note():
+    import pandas as pd
+
+    note = (ROOT / "LICENSE-DATA.md").read_text(encoding="utf-8")
+    manifest = pd.read_csv(
+        ROOT / "lib" / "babelatlas" / "data" / "senses_manifest.csv", keep_default_na=False
+    )  # "nan" is a language
+    listed = manifest[~manifest["source"].str.startswith("wikt")]
+    for row in listed.itertuples():
+        assert f"| `{row.source}` | {row.name} | {row.lang} | {row.rows:,} | {row.licence} |" in note
+    assert f"{manifest.loc[manifest['source'].str.startswith('wikt'), 'lang'].nunique()} languages" in note
+
+
+def test_every_citation_has_an_entry():
+    entries = set(
+        re.findall(r"^@\w+\{(\w+),", (ROOT / "book" / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    pages = [*(ROOT / "book").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    for page in pages:
+        for keys in re.findall(r"\{cite:[pt]\}`([^`]+)`", page.read_text(encoding="utf-8")):
+            assert set(keys.split(",")) <= entries, f"{page.name} cites {keys}"
+
+
+def test_every_page_of_the_contents_exists():
+    contents = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    runs = ("10_labels_imagenet-1k", "10_labels_pictograms")
+    for name in re.findall(r"file: (\S+)", contents):
+        assert (
+            name in runs or (ROOT / "book" / f"{name}.md").is_file() or (ROOT / "notebooks" / f"{name}.ipynb").is_file()
+        )
