@@ -246,9 +246,10 @@ for chapter in CHAPTERS:
             page=page(chapter),
             tables=written(chapter),
         params:
+            chapter=chapter,
             given=given(chapter),
         shell:
-            run(chapter)
+            run("{params.chapter}")  # not chapter itself: Snakemake reads this line after the loop
 
 
 rule book:
