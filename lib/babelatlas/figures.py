@@ -153,6 +153,7 @@ def forest(
     figure, axes = plt.subplots(
         1, len(panels), figsize=(width, height), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
+    figure.get_layout_engine().set(w_pad=0.08)  # room between the last tick of a panel and the first of the next
     for axis, title in zip(axes[0], panels, strict=True):
         rows = table[table[panel] == title] if panel else table
         for place, name in enumerate(names):
@@ -163,7 +164,7 @@ def forest(
             axis.plot(part["value"], y, marker, color=colour, linestyle="", markersize=5, label=name)
         line = reference.get(title) if isinstance(reference, dict) else reference
         if line is not None:
-            axis.axvline(line, color="0.35", linestyle="--", linewidth=1, zorder=0)
+            axis.axvline(line, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
         axis.set_title(title, size=10.5)
         axis.grid(axis="y", color="0.9", linewidth=0.6)
         axis.tick_params(labelsize=9.5)
@@ -187,6 +188,7 @@ def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
     for axis in axes:
         axis.set_xlim(left=0)
         percent_axis(axis, "x")
+    axes[len(axes) // 2].set_xlabel("mean accuracy", size=10.5)
     return axes
 
 
