@@ -103,8 +103,9 @@ def _cached(encoder, kind, parts, cache, encode, batch_size, progress, count=Non
 def _read(path: Path) -> np.ndarray | None:
     """Return the vectors of a cache file, or None where the file is damaged: it is only a copy."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return file["vectors"]
+        # Opened here, since numpy leaves a damaged file open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return arrays["vectors"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 

@@ -19,7 +19,7 @@ import pandas as pd
 from babelatlas import InputError, languages, pictograms, tables
 from babelatlas.prompts import PICTOGRAM_TEMPLATES, fill
 
-STEPS = {"picto-en": 280, "picto-multi": 400, "picto-distilled": 500}
+STEPS = {"picto-en": 280, "picto-multi": 400, "picto-distilled": 280}
 VOCABULARY = 1600
 CONTEXT = 24
 WIDTH = 128
@@ -299,7 +299,7 @@ def _tensor(pixels: np.ndarray):
 
 
 def _text(model, pieces: np.ndarray):
-    """Return text embeddings of length 1, in three parts by length: cutting columns that only pad saves half the time."""
+    """Return text embeddings of length 1. In three parts by length: cutting columns that only pad saves time."""
     import torch
 
     order = np.argsort((pieces != PAD).sum(1), kind="stable")
@@ -336,7 +336,7 @@ def train(
     seed: int = 0,
     name: str = "",
 ):
-    """Train a dual encoder on drawings and captions; save it in `folder`; return model, tokenizer, log and what was shown.
+    """Train a dual encoder, save it in `folder`, and return model, tokenizer, log and what was shown.
 
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
     of its concept, and of its colour where it names one. `coloured`: the share of English captions with a colour;
@@ -392,7 +392,7 @@ def distil(
     english: pd.DataFrame,
     teacher: str | os.PathLike,
     folder: str | os.PathLike,
-    steps: int = 500,
+    steps: int = 280,
     batch_size: int = 192,
     rate: float = 3e-3,
     seed: int = 0,

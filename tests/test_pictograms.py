@@ -1,0 +1,145 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from babelatlas import InputError, pictograms, senses, tables
+
+ROOT = Path(__file__).resolve().parents[1]
+UMBRELLA, CAT = "n04507155", "n02121620"
+
+
+def test_there_are_about_a_hundred_concepts_and_none_twice():
+    table = pictograms.concepts()
+    points = [point for row in table["codepoints"] for point in row.split()]
+
+    assert 95 <= len(table) <= 115
+    assert table["wnid"].is_unique
+    assert table["name"].is_unique
+    assert len(points) == len(set(points))
+
+
+def test_every_character_is_drawn_by_a_face_of_every_split():
+    for row in pictograms.concepts()["codepoints"]:
+        for point in row.split():
+            for split in pictograms.FACES:
+                for face in pictograms.faces(chr(int(point, 16)), split):
+                    assert int(point, 16) in pictograms.glyphs(face)
+
+
+def test_every_name_is_an_english_lemma_of_its_synset_in_the_shipped_senses():
+    table = senses.shipped()
+    english = table[table["lang"] == "en"]
+    known = set(zip(english["wnid"], english["lemma"].str.replace("_", " ").str.lower(), strict=True))
+
+    wrong = [row for row in pictograms.concepts().itertuples() if (row.wnid, row.name.lower()) not in known]
+    assert wrong == []
+
+
+def test_every_name_is_an_english_lemma_of_its_synset_in_wordnet():
+    mirror = Path(os.environ.get("BABELATLAS_MIRROR", ROOT / ".." / "shared" / "mirror")) / "nltk_data"
+    if not mirror.is_dir():
+        pytest.skip("WordNet is not here: set BABELATLAS_MIRROR to a folder that has nltk_data")
+    with (mirror / "corpora" / "wordnet" / "data.noun").open("rb") as file:
+        for row in pictograms.concepts().itertuples():
+            file.seek(int(row.wnid[1:]))
+            offset, _, kind, count, *fields = file.readline().decode().split()
+            lemmas = [lemma.replace("_", " ") for lemma in fields[: 2 * int(count, 16) : 2]]
+            assert (f"n{offset}", kind) == (row.wnid, "n")
+            assert row.name in lemmas
+
+
+def test_the_same_arguments_draw_the_same_picture_and_others_another():
+    first = np.asarray(pictograms.draw(UMBRELLA, "test", 3, seed=1))
+
+    assert first.shape == (48, 48, 3)
+    assert np.array_equal(first, np.asarray(pictograms.draw(UMBRELLA, "test", 3, seed=1)))
+    for other in [
+        pictograms.draw(UMBRELLA, "test", 4, seed=1),
+        pictograms.draw(UMBRELLA, "test", 3, seed=2),
+        pictograms.draw(UMBRELLA, "train", 3, seed=1),
+        pictograms.draw(CAT, "test", 3, seed=1),
+    ]:
+        assert not np.array_equal(first, np.asarray(other))
+
+
+def test_the_test_split_uses_no_face_of_training_where_a_character_has_others():
+    umbrella = chr(0x2602)
+
+    assert set(pictograms.faces(umbrella, "train")).isdisjoint(pictograms.faces(umbrella, "test"))
+    assert set(pictograms.faces(umbrella, "train")).isdisjoint(pictograms.faces(umbrella, "development"))
+    assert set(pictograms.faces(umbrella, "test")).isdisjoint(pictograms.faces(umbrella, "development"))
+
+
+def test_test_drawings_vary_at_least_as_much_as_training_drawings():
+    train, test = pictograms.RANGES["train"], pictograms.RANGES["test"]
+
+    assert test["size"][0] < train["size"][0]
+    assert test["size"][1] > train["size"][1]
+    assert all(test[name] > train[name] for name in ("shift", "angle", "jitter", "noise"))
+
+
+@pytest.mark.parametrize(("colour", "strongest"), [("red", 0), ("green", 1), ("blue", 2)])
+def test_a_drawing_has_the_colour_it_was_asked_for(colour, strongest):
+    pixels = np.asarray(pictograms.draw(UMBRELLA, "test", 0, colour=colour), float)
+    corner = pixels[:6, :6].mean((0, 1))
+    # Of the pixels that are not background, the most coloured ones.
+    spread = pixels.max(2) - pixels.min(2)
+    drawn = pixels[(spread > np.quantile(spread, 0.93)) & (np.abs(pixels - corner).sum(2) > 60)]
+
+    assert drawn.mean(0).argmax() == strongest
+
+
+def test_two_colours_of_every_concept_are_held_out_and_each_colour_about_equally_often():
+    pairs = pictograms.held_out_compositions(seed=0)
+
+    assert (pairs.groupby("wnid")["colour"].nunique() == 2).all()
+    assert pairs["wnid"].nunique() == len(pictograms.concepts())
+    counts = pairs["colour"].value_counts()
+    assert len(counts) == len(pictograms.COLOURS)
+    assert counts.min() > 0.5 * counts.max()
+    assert not pairs.equals(pictograms.held_out_compositions(seed=1))
+
+
+def test_the_training_drawings_leave_out_the_held_out_pairs():
+    from babelatlas import training
+
+    _, classes, hues = training.drawings("train", 8, seed=0, size=16)
+    drawn = {(pictograms.concepts()["wnid"][row], list(pictograms.COLOURS)[hue]) for row, hue in zip(classes, hues)}  # noqa: B905
+    pairs = pictograms.held_out_compositions(0)
+
+    assert drawn.isdisjoint(zip(pairs["wnid"], pairs["colour"], strict=True))
+    assert len(drawn) == 6 * len(pictograms.concepts())
+
+
+def test_a_composition_is_labelled_with_colour_and_noun():
+    pairs = pictograms.compositions().set_index("class_id")
+    labels = pictograms.composition_labels()
+
+    assert pairs.loc["n04507155-red", "label"] == "red umbrella"
+    assert pairs["name"].nunique() == len(pictograms.COMPOSED)
+    assert tables.check(labels, "labels")["lang"].unique().tolist() == ["en"]
+    assert 0 < pairs["held_out"].sum() < len(pairs) / 2
+
+
+def test_the_images_on_disk_are_those_of_the_table(tmp_path):
+    table = pictograms.write_images(tmp_path / "images" / "pictograms.parquet", per_class=1, size=16)
+    read = tables.read(tmp_path / "images" / "pictograms.parquet", "images")
+
+    assert read.equals(table)
+    assert len(list((tmp_path / "images" / "pictograms").glob("*/*.png"))) == len(pictograms.concepts())
+    with Image.open(tmp_path / "images" / read["path"][5]) as image:
+        assert np.array_equal(np.asarray(image), np.asarray(pictograms.draw(read["wnid"][5], size=16)))
+
+
+def test_what_cannot_be_drawn_is_named():
+    with pytest.raises(InputError, match="n00000000"):
+        pictograms.draw("n00000000")
+    with pytest.raises(InputError, match="'tset'"):
+        pictograms.draw(CAT, "tset")
+    with pytest.raises(InputError, match="did you mean 'purple'"):
+        pictograms.draw(CAT, colour="purpel")
+    with pytest.raises(InputError, match="at least 1"):
+        pictograms.write_images("x.parquet", per_class=0)
