@@ -106,6 +106,14 @@ def test_a_group_mean_is_over_languages_and_a_group_of_one_has_no_interval():
     assert means.loc["English", ["ci_low", "ci_high"]].isna().all()
 
 
+def test_a_language_without_a_group_is_not_dropped_in_silence():
+    scores = pd.DataFrame({"model": "m", "group": ["low", None], "lang": ["si", "lo"], "value": [0.2, 0.4]})
+    with pytest.raises(InputError, match="a group in every row, but 1 of 2"):
+        stats.group_means(scores)
+    with pytest.raises(InputError, match="needs the column"):
+        stats.group_means(scores.drop(columns="group"))
+
+
 def counts(right, seen, **key):
     base = {"model": "m", "dataset": "d", "labels": "l", "prompts": "p", "lang": "en"} | key
     wnids = [f"n{i}" for i in range(len(right))]

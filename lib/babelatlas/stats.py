@@ -41,9 +41,9 @@ def interval(resampled: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np
     return low, high
 
 
-def _numbers(table: pd.DataFrame, names: Sequence[str], what: str) -> None:
-    """Raise InputError unless `table` has rows, the columns `names`, and a finite number in each."""
-    missing = [name for name in names if name not in table]
+def _numbers(table: pd.DataFrame, names: Sequence[str], what: str, keys: Sequence[str] = ()) -> None:
+    """Raise InputError unless `table` has rows, finite numbers in the columns `names`, no gaps in those of `keys`."""
+    missing = [name for name in [*names, *keys] if name not in table]
     if missing:
         raise InputError(
             f"{what} needs the column(s) {', '.join(missing)}; the table has {', '.join(map(str, table))}."
@@ -56,6 +56,10 @@ def _numbers(table: pd.DataFrame, names: Sequence[str], what: str) -> None:
             raise InputError(
                 f"{what} needs numbers, but {bad} of {len(table)} in column {name!r} are missing or infinite."
             )
+    for name in keys:
+        gaps = int(table[name].isna().sum())
+        if gaps:
+            raise InputError(f"{what} needs a {name} in every row, but {gaps} of {len(table)} rows have none.")
 
 
 def _clusters(labels: pd.Series | np.ndarray, what: str) -> tuple[np.ndarray, int]:
@@ -118,7 +122,7 @@ def group_means(
     0.3
     """
     by = list(by)
-    _numbers(scores, [value], "A mean over languages")
+    _numbers(scores, [value], "A mean over languages", [*by, cluster])
     rows = []
     for key, part in scores.groupby(by, sort=False):
         if (part[cluster] != part[cluster].iloc[0]).any():
@@ -147,7 +151,7 @@ def accuracy_interval(
     rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or a class given twice.
     """
     by = list(by)
-    _numbers(counts, [correct, total], "An accuracy")
+    _numbers(counts, [correct, total], "An accuracy", [*by, item])
     if counts.duplicated([*by, item]).any():
         raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
     if (counts[total] <= 0).any() or (counts[correct] > counts[total]).any():
@@ -211,7 +215,7 @@ def correlation(
     left out. Raises InputError for an empty table, missing values, a constant column, one cluster, an unknown method.
     """
     what = f"A correlation of {x} and {y}"
-    _numbers(table, [x, y], what)
+    _numbers(table, [x, y], what, [cluster])
     for name in (x, y):
         if table[name].nunique() < 2:
             raise InputError(f"{what} is not defined: every row has the same {name}, {table[name].iloc[0]}.")
@@ -281,7 +285,7 @@ def regression_band(
     `points` places, evenly spread. Raises InputError for an empty table, missing values, constant x, a single cluster.
     """
     what = f"A regression of {y} on {x}"
-    _numbers(table, [x, y], what)
+    _numbers(table, [x, y], what, [cluster])
     if table[x].nunique() < 2:
         raise InputError(f"{what} is not defined: every row has the same {x}, {table[x].iloc[0]}.")
     index, n_clusters = _clusters(table[cluster], what)
@@ -377,7 +381,7 @@ def paired_difference(
     InputError for an empty table, missing values, a unit that occurs twice, an unknown name, or fewer than two units.
     """
     by = list(by)
-    _numbers(table, [value], "A paired difference")
+    _numbers(table, [value], "A paired difference", [*by, of, unit])
     if table.duplicated([*by, of, unit]).any():
         raise InputError(f"A paired difference needs one row for each {', '.join([*by, of, unit])}; some occur twice.")
     names = sorted(table[of].unique())
