@@ -158,7 +158,8 @@ def draw(
 ) -> Image.Image:
     """Return one drawing of a concept: an RGB image of `size` x `size` pixels, the same for the same arguments.
 
-    `number` counts the drawings of one concept in one split. `colour` is one of `COLOURS`; "" leaves it to chance.
+    `number` counts the drawings of one concept in one split. `colour` is one of `COLOURS`; "" leaves it to chance,
+    in training among those that are not held out.
     The background is a tinted grey, lighter or darker than the drawing.
     Raises InputError for an unknown concept, split or colour.
     """
@@ -175,7 +176,7 @@ def draw(
     rng = np.random.default_rng([seed, list(RANGES).index(split), int(wnid[1:]), number, *words])
     character = str(rng.choice(_characters()[wnid]))
     face = str(rng.choice(faces(character, split)))
-    named = COLOURS[colour or str(rng.choice(list(COLOURS)))]
+    named = COLOURS[colour or str(rng.choice(training_colours(wnid, seed) if split == "train" else list(COLOURS)))]
     fore = np.clip(np.array(named) + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
     greys = np.arange(20, 236)
     grey = rng.choice(greys[np.abs(greys - _brightness(fore)) > 75])
@@ -208,6 +209,13 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
         rows += [(wnid, names[index]) for index in sorted((first, second))]
     pairs = pd.DataFrame(rows, columns=["wnid", "colour"])
     return pairs.assign(class_id=pairs["wnid"] + "-" + pairs["colour"])
+
+
+@functools.cache
+def training_colours(wnid: str, seed: int = 0) -> list[str]:
+    """Return the colours in which training draws a concept, in the order of `COLOURS`: all but those held out."""
+    pairs = held_out_compositions(seed)
+    return [colour for colour in COLOURS if colour not in set(pairs.loc[pairs["wnid"] == wnid, "colour"])]
 
 
 def compositions(seed: int = 0) -> pd.DataFrame:

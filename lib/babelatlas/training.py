@@ -226,15 +226,14 @@ def drawings(
     the pairs of `pictograms.held_out_compositions(seed)`.
     """
     wnids, colours = list(pictograms.concepts()["wnid"]), list(pictograms.COLOURS)
-    held_out = set(pictograms.held_out_compositions(seed)["class_id"]) if split == "train" else set()
     pixels, classes, hues = [], [], []
     for row, wnid in enumerate(wnids):
-        allowed = [hue for hue, colour in enumerate(colours) if f"{wnid}-{colour}" not in held_out]
+        allowed = pictograms.training_colours(wnid, seed) if split == "train" else colours
         for number in range(per_class):
-            hue = allowed[(number + row) % len(allowed)]
-            pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, size, colours[hue])))
+            colour = allowed[(number + row) % len(allowed)]
+            pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, size, colour)))
             classes.append(row)
-            hues.append(hue)
+            hues.append(colours.index(colour))
     return np.stack(pixels), np.array(classes), np.array(hues)
 
 
