@@ -85,3 +85,14 @@ def test_captions_name_the_concept_and_an_english_one_sometimes_the_colour(label
         assert named in (-1, hue)
     assert 0.2 < (said >= 0).mean() < 0.3
     assert deck.counted(texts)["weight"].sum() == len(classes)
+
+
+def test_labels_of_other_classes_and_impossible_sizes_are_told(labels, tmp_path):
+    with pytest.raises(InputError, match="n99999999, which is no pictogram"):
+        training.training_texts(labels.replace(WNIDS[0], "n99999999"), {"en": ["en"]}, {}, {})
+    texts = training.training_texts(labels, {"en": ["en"]}, {}, {})
+    with pytest.raises(InputError, match="steps is 0"):
+        training.train(texts, tmp_path, steps=0)
+    with pytest.raises(InputError, match="more than the 20 that there are"):
+        training.train(texts, tmp_path, batch_size=21, per_class=2)
+    assert list(tmp_path.iterdir()) == []

@@ -74,6 +74,12 @@ def training_texts(
             f"The training mix names the language(s) {', '.join(missing)}, for which the label table has no label: "
             "leave them out, or make the label table with them."
         )
+    strangers = sorted(set(labels["wnid"]) - set(pictograms.concepts()["wnid"]))
+    if strangers:
+        raise InputError(
+            f"The label table names {strangers[0]}, which is no pictogram: give the table that notebook 10 made of the "
+            "class list 'pictograms'."
+        )
     if not everywhere:
         raise InputError("The training mix names no language: give at least one tier, such as en: [en].")
     parts = []
@@ -324,6 +330,18 @@ def _schedule(optimiser, rate: float, steps: int):
     return torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=max(steps, 2), pct_start=0.15)
 
 
+def _check_sizes(texts: pd.DataFrame, steps: int, batch_size: int, per_class: int) -> None:
+    for name, value in [("steps", steps), ("batch_size", batch_size), ("per_class", per_class)]:
+        if value < 1:
+            raise InputError(f"The training's {name} is {value}: expected 1 or more.")
+    most = per_class * texts["wnid"].nunique()
+    if batch_size > most:
+        raise InputError(
+            f"A step of {batch_size} drawings (batch_size) is more than the {most} that there are: draw more of each "
+            "concept (per_class), or make batch_size smaller."
+        )
+
+
 def train(
     texts: pd.DataFrame,
     folder: str | os.PathLike,
@@ -342,10 +360,11 @@ def train(
     `rate`: the highest learning rate. The log has the columns `step` and `loss`; what was shown is `texts` with the
     number of times as `weight`.
     """
+    _check_sizes(texts, steps, batch_size, per_class)
     import torch
     from torch.nn import functional as F
 
-    folder = Path(folder)
+    folder = tables.locate(folder)
     write_tokenizer(captions(texts), folder)
     write_configuration(folder)
     model, tokenizer = new_model(folder, seed)
@@ -403,12 +422,13 @@ def distil(
     teacher's and stays. `texts`: schema `training_texts`; `english`: the English rows of `labels`. Saves the student in
     `folder`; returns what `train` does.
     """
+    _check_sizes(texts, steps, batch_size, batch_size)
     import torch
 
     from babelatlas import encoders
 
     teacher_model, teacher_tokenizer = encoders.load_local(teacher, "teacher")
-    folder = Path(folder)
+    folder = tables.locate(folder)
     write_tokenizer(captions(texts), folder)
     write_configuration(folder)
     model, tokenizer = new_model(folder, seed)
