@@ -1,0 +1,135 @@
+"""The pages as a reader meets them: opened from disk in a headless browser, without a network.
+
+They are those of the small run, or of the book that --book or the environment variable BOOK names.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER), reason="no chromium and chromedriver here (Debian: apt-get install chromium-driver)"
+    ),
+]
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A headless Chromium that keeps a log of its requests."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    profile = tmp_path_factory.mktemp("profile")
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "disable-background-networking",
+                 "disable-component-update", "disable-sync", "no-first-run", f"user-data-dir={profile}"):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    driver.set_window_size(1280, 900)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def visits(browser, book) -> dict[str, dict]:
+    """What opening each page of the contents showed: its title, figures, tables, messages, requests and width."""
+    pages = sorted(path for path in book.glob("*.html") if path.stem not in {"genindex", "search"})
+    return {page.stem: visit(browser, page) for page in pages}
+
+
+def visit(browser, page: Path) -> dict:
+    browser.get_log("performance"), browser.get_log("browser")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get(page.as_uri())
+    browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
+    seen = browser.execute_script(
+        """const main = document.querySelector("main") || document.body, all = (css) => [...main.querySelectorAll(css)];
+        return {
+          title: document.title,
+          heading: (main.querySelector("h1") || {innerText: ""}).innerText,
+          text: main.innerText,
+          images: all("img").map(i => ({alt: i.alt, width: i.naturalWidth})),
+          captions: all("figure.atlas-figure").map(f => f.innerText),
+          errors: all(".output.stderr, .output.traceback, .problematic").map(e => e.innerText)}"""
+    )
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    seen["width"] = browser.execute_script("return document.documentElement.scrollWidth")
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    seen["requests"] = [url for url in sent if not url.startswith(("file:", "data:", "blob:"))]
+    seen["messages"] = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    return seen
+
+
+def test_the_title_page_is_a_page_and_says_what_the_study_asks(visits):
+    assert visits["index"]["heading"].startswith("Babel Atlas")
+    assert "How many of the world’s languages" in visits["index"]["text"].replace("'", "’")
+    assert visits["index"]["images"], "the title page has no figure"
+
+
+def test_every_page_has_a_title_of_its_own(visits):
+    titles = [seen["title"] for seen in visits.values()]
+    assert all(titles)
+    assert len(set(titles)) == len(titles), sorted(titles)
+
+
+def test_every_figure_is_drawn_has_a_text_for_those_who_cannot_see_it_and_a_caption(visits):
+    images = [(page, image) for page, seen in visits.items() for image in seen["images"]]
+    assert len(images) >= 10
+    for page, image in images:
+        assert image["alt"].strip(), f"an image of {page} has no alt text"
+        assert image["width"] > 0, f"an image of {page} is not shown: {image['alt']}"
+    assert all(caption.strip() for seen in visits.values() for caption in seen["captions"])
+
+
+def test_every_notebook_page_gives_its_answer(visits):
+    numbered = {page: seen for page, seen in visits.items() if page[:2].isdigit()}
+    assert len(numbered) >= 20
+    for page, seen in numbered.items():
+        assert "Answer." in seen["text"], page
+
+
+def test_no_page_shows_an_error_or_a_warning(visits):
+    assert {page: seen["errors"] for page, seen in visits.items() if seen["errors"]} == {}
+
+
+def test_no_page_asks_the_network_for_anything(visits):
+    assert {page: seen["requests"] for page, seen in visits.items() if seen["requests"]} == {}
+
+
+def test_no_page_writes_an_error_to_the_console(visits):
+    assert {page: seen["messages"] for page, seen in visits.items() if seen["messages"]} == {}
+
+
+def test_no_page_is_wider_than_a_phone(visits):
+    wide = {page: seen["width"] for page, seen in visits.items() if seen["width"] > PHONE["width"]}
+    assert wide == {}
+
+
+def test_a_table_sorts_when_its_header_is_clicked(browser, book):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get((book / "41_published_languages.html").as_uri())
+    wait = WebDriverWait(browser, 20)
+    table = wait.until(lambda page: page.find_element(By.CSS_SELECTOR, "table.dataTable"))
+
+    def column() -> list[float]:
+        cells = table.find_elements(By.CSS_SELECTOR, "tbody tr td:last-child")
+        return [float(cell.text.rstrip(" %")) for cell in cells if cell.text.strip()]
+
+    header = table.find_element(By.CSS_SELECTOR, "thead tr:last-child th:last-child")
+    before = column()
+    for order in (sorted, lambda values: sorted(values, reverse=True)):
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'}); arguments[0].click()", header)
+        wait.until(lambda _, order=order: column() == order(column()))
+    assert column() != before or len(set(before)) == 1
+    assert len(before) > 5
