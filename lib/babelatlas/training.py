@@ -211,12 +211,12 @@ def new_model(folder: str | os.PathLike, seed: int = 0):
 
 def save(model, folder: str | os.PathLike) -> Path:
     """Write the weights of `model` to `folder` under open_clip's name for them, whole or not at all."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save as to_bytes
 
     path = Path(folder) / "open_clip_model.safetensors"
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)
+        part.write_bytes(to_bytes({name: value.contiguous() for name, value in model.state_dict().items()}))
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
