@@ -72,6 +72,8 @@ def page(name):
 def given(notebook, **parameters):
     """The parameters of one run of a notebook, as JSON, from weak to strong.
 
+    Use it with wildcards only: Snakemake sees no change in parameters that were computed from input or output.
+
     First those that this run shares: the seed, its models and data sets, and its own folder where a default names a
     path below results/demo. Then what the config gives, then what the graph sets.
     """
@@ -111,7 +113,9 @@ rule labels:
         classes="|".join(CLASSES),
     priority: 20
     params:
-        given=lambda wildcards, output: given("10_labels", classes=wildcards.classes, output=output.table),
+        given=lambda wildcards: given(
+            "10_labels", classes=wildcards.classes, output=f"{RUN}/labels/{wildcards.classes}.parquet"
+        ),
     shell:
         run("10_labels", "{wildcards.classes}")
 
@@ -126,7 +130,7 @@ rule pictograms:
         labels=RUN + "/labels/compositions.parquet",
         page=page("11_pictograms"),
     params:
-        given=lambda wildcards, input, output: given("11_pictograms", labels=input.labels, output=RUN),
+        given=given("11_pictograms", labels=RUN + "/labels/pictograms.parquet", output=RUN),
     shell:
         run("11_pictograms")
 
@@ -147,7 +151,9 @@ rule train:
         model="picto-[a-z]+",
     priority: 10  # the longest steps: start them as soon as they can
     params:
-        given=lambda wildcards, input: given("12_train", model=wildcards.model, labels=input.labels, output=RUN + "/models"),
+        given=lambda wildcards: given(
+            "12_train", model=wildcards.model, labels=f"{RUN}/labels/pictograms.parquet", output=f"{RUN}/models"
+        ),
     shell:
         run("12_train", "{wildcards.model}")
 
@@ -182,16 +188,15 @@ rule zeroshot:
         dataset="|".join(DATASETS),
     priority: 5
     params:
-        given=lambda wildcards, input, output: given(
+        given=lambda wildcards: given(
             "20_zeroshot",
             model=wildcards.model,
             checkpoint=f"{RUN}/models/{wildcards.model}" if wildcards.model in TRAINED else "",
             dataset=wildcards.dataset,
-            labels=input.labels,
             cache=f"{RUN}/cache/{wildcards.model}",
-            vectors=output.vectors,
-            output=output.table,
-            **({"images": input.images} if wildcards.dataset in DRAWN else {}),
+            vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
+            output=f"{RUN}/zeroshot/{wildcards.model}_{wildcards.dataset}.parquet",
+            **{name: path for name, path in evaluated(wildcards).items() if name in ("labels", "images")},
         ),
     shell:
         run("20_zeroshot", "{wildcards.model}, {wildcards.dataset}")
@@ -209,14 +214,14 @@ rule subsets:
         model="|".join(MODELS),
         dataset="|".join(DATASETS),
     params:
-        given=lambda wildcards, input, output: given(
+        given=lambda wildcards: given(
             "21_subsets",
             model=wildcards.model,
             dataset=wildcards.dataset,
             labels=wildcards.dataset,
             prompts=prompts(),
-            vectors=input.vectors,
-            output=output.table,
+            vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
+            output=f"{RUN}/subsets/{wildcards.model}_{wildcards.dataset}.parquet",
         ),
     shell:
         run("21_subsets", "{wildcards.model}, {wildcards.dataset}")

@@ -132,3 +132,22 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
     done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
     planned = set(jobs(done.stdout + done.stderr)) - {"all", "total"}
     assert planned == {"chapter_31_class_count", "chapter_00_summary", "chapter_90_status", "book"}
+
+
+@pytest.mark.parametrize(
+    ("notebook", "parameter", "rule"),
+    [
+        ("10_labels", {"languages": ["de", "hi"]}, "labels"),
+        ("11_pictograms", {"per_class": 3}, "pictograms"),
+        ("12_train", {"steps": 5}, "train"),
+        ("20_zeroshot", {"resamples": 21}, "zeroshot"),
+        ("21_subsets", {"draws": 3}, "subsets"),
+    ],
+)
+def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, notebook, parameter, rule):
+    config = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
+    config["parameters"][notebook] |= parameter
+    changed = tmp_path / "changed.yml"
+    changed.write_text(yaml.safe_dump(config), encoding="utf-8")
+    done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
+    assert rule in jobs(done.stdout + done.stderr)
