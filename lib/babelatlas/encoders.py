@@ -142,7 +142,9 @@ def _load_folder(folder: str | os.PathLike, name: str) -> tuple:
             f"The file {folder / 'open_clip_config.json'} is not a configuration of open_clip ({error!r}): delete the "
             "folder and train again."
         ) from error
-    import babelatlas.towers  # noqa: F401 registers the image tower
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the packages timm imports
+        import babelatlas.towers  # noqa: F401 registers the image tower
 
     return _open_clip(f"local-dir:{folder}", None, name, f"delete {folder} and train again")
 
@@ -152,7 +154,9 @@ def _load_named(entry: Model) -> tuple:
 
 
 def _open_clip(architecture: str, checkpoint: str | None, name: str, mend: str) -> tuple:
-    import open_clip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the packages open_clip imports
+        import open_clip
 
     level = logging.getLogger().level
     logging.getLogger().setLevel(logging.ERROR)

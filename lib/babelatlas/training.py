@@ -195,15 +195,16 @@ def new_model(folder: str | os.PathLike, seed: int = 0):
     import logging
     import warnings
 
-    import open_clip
     import torch
 
-    import babelatlas.towers  # noqa: F401 registers the image tower
-
-    logging.getLogger().setLevel(logging.ERROR)
-    torch.manual_seed(seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # of the packages open_clip imports
+        import open_clip
+
+        import babelatlas.towers  # noqa: F401 registers the image tower
+
+        logging.getLogger().setLevel(logging.ERROR)
+        torch.manual_seed(seed)
         model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_image=False)
         tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
     return model, tokenizer
