@@ -179,6 +179,6 @@ def _check_weights(model, name: str, source: str | os.PathLike) -> None:
     for key, value in model.state_dict().items():
         if value.is_floating_point() and not torch.isfinite(value).all():
             raise InputError(
-                f"The weights of {name!r}, of {source or 'its checkpoint'}, hold numbers that are not finite (in {key}): "
+                f"The weights of {name!r} in {source or 'its checkpoint'} hold numbers that are not finite (in {key}): "
                 "the checkpoint is damaged; fetch or train it again."
             )
