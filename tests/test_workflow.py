@@ -151,3 +151,23 @@ def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, no
     changed.write_text(yaml.safe_dump(config), encoding="utf-8")
     done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
     assert rule in jobs(done.stdout + done.stderr)
+
+
+def test_the_contents_keep_only_pages_of_this_run():
+    from babelatlas.book import contents
+
+    chapters = [
+        {"file": "30_accuracy"},
+        {"file": "32_compositions"},
+        {"file": "models", "sections": [{"glob": "12_train_*"}]},
+        {"file": "evaluations", "sections": [{"glob": "20_zeroshot_*"}]},
+        {"file": "31_class_count", "sections": [{"glob": "21_subsets_*"}]},
+    ]
+    toc = {"root": "index", "parts": [{"caption": "One", "chapters": chapters}, {"chapters": [{"file": "99_none"}]}]}
+    staged = {"index", "30_accuracy", "models", "evaluations", "31_class_count", "20_zeroshot_a_b"}
+    kept = [
+        {"file": "30_accuracy"},
+        {"file": "evaluations", "sections": [{"glob": "20_zeroshot_*"}]},
+        {"file": "31_class_count"},
+    ]
+    assert contents(toc, staged) == {"root": "index", "parts": [{"caption": "One", "chapters": kept}]}

@@ -4,7 +4,9 @@ The staged tree is flat, so that a page links to any other by its bare name: the
 and the project's _config.yml and _toc.yml. Nothing is executed here.
 """
 
+import fnmatch
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,12 +28,20 @@ def contents(toc: dict, staged: set[str]) -> dict:
     kept = {}
     for key, value in toc.items():
         if isinstance(value, list):
-            items = [contents(item, staged) for item in value if item.get("file", next(iter(staged))) in staged]
+            items = [contents(item, staged) for item in value if _has_page(item, staged)]
             value = [item for item in items if set(item) & {"file", "glob", "url", "chapters", "sections"}]
             if not value:
                 continue
         kept[key] = value
     return kept
+
+
+def _has_page(item: dict, staged: set[str]) -> bool:
+    if "glob" in item:
+        return bool(fnmatch.filter(staged, item["glob"]))
+    if "sections" in item and not item["file"][0].isdigit():  # prose that introduces its sections goes with them
+        return any(_has_page(section, staged) for section in item["sections"])
+    return "file" not in item or item["file"] in staged
 
 
 def stage(project: Path, build: Path, pages: list[Path]) -> Path:
@@ -65,7 +75,7 @@ def render(folder: Path, build: Path) -> Path:
     )
     made = folder / "_build" / "html"
     if done.returncode or not (made / "index.html").is_file():
-        lines = (done.stderr + done.stdout).splitlines()
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr + done.stdout).splitlines()
         told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-15:]
         raise RuntimeError("The book could not be rendered:\n" + "\n".join(told))
     shutil.rmtree(build / "html", ignore_errors=True)
