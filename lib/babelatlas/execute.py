@@ -44,11 +44,17 @@ def prepare(notebook: nbformat.NotebookNode, suffix: str) -> nbformat.NotebookNo
 
 
 def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
-    """Return the executed notebook as a page: parameters folded, name, parameters and seconds in its metadata."""
+    """Return the executed notebook as a page: its parameters in one folded cell; in its metadata how it was made.
+
+    Papermill puts the given values into a cell of their own below the declared ones; the page shows both as one.
+    """
+    given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
+    notebook.cells = [cell for cell in notebook.cells if cell not in given]
     for cell in notebook.cells:
-        tags = cell.metadata.get("tags", [])
-        if {"parameters", "injected-parameters"} & set(tags) and "hide-input" not in tags:
-            cell.metadata["tags"] = [*tags, "hide-input"]
+        if "parameters" in cell.metadata.get("tags", []):
+            values = "\n".join(line for cell in given for line in cell.source.splitlines() if line != "# Parameters")
+            cell.source += f"\n\n# Given in this run:\n{values}" if values else ""
+            cell.metadata["tags"] = ["parameters", "hide-input"]
     notebook.metadata["babelatlas"] = {"notebook": name, "parameters": parameters, "seconds": round(seconds, 1)}
     return notebook
 
