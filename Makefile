@@ -5,6 +5,8 @@
 
 CONFIG ?= config/demo.yml
 CORES ?= all
+# Compiled bytecode makes imports, most of a short notebook's time, several times faster.
+unexport PYTHONDONTWRITEBYTECODE
 # A Python of 3.11 or later, with venv: make book PYTHON=python3.12
 PYTHON ?= python3
 

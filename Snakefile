@@ -69,18 +69,25 @@ def page(name):
     return f"{RUN}/notebooks/{name}.ipynb"
 
 
+def tiers():
+    """The languages of the training mix, tier by tier, as notebook 12 has them; none where nothing is trained here."""
+    mix = study.declared(HERE / "notebooks" / "12_train.ipynb") | config["parameters"].get("12_train", {})
+    return {"English": ["en"], **{tier: mix[tier] for tier in ("high", "mid", "low")}} if TRAINED else {}
+
+
 def given(notebook, **parameters):
     """The parameters of one run of a notebook, as JSON, from weak to strong.
 
     Use it with wildcards only: Snakemake sees no change in parameters that were computed from input or output.
 
-    First those that this run shares: the seed, its models and data sets, and its own folder where a default names a
+    First those that this run shares: the seed, its models and data sets, its tiers of languages, and its own folder where a default names a
     path below results/demo. Then what the config gives, then what the graph sets.
     """
     declared = study.declared(HERE / "notebooks" / f"{notebook}.ipynb")
     shared = {name: study.placed(default, config["run"]) for name, default in declared.items()}
     shared = {name: value for name, value in shared.items() if value != declared[name]}
     shared |= {name: config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
+    shared |= {"tiers": tiers()} if "tiers" in declared else {}
     return json.dumps(shared | config["parameters"].get(notebook, {}) | parameters, ensure_ascii=False)
 
 
