@@ -18,6 +18,17 @@ from babelatlas import InputError
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
 
+# What the theme puts on every page and a page on disk cannot use: fonts loaded ahead, which a browser refuses for a
+# file, and Thebe, which runs code on a server and is declared twice.
+UNWANTED = [
+    r'<link rel="preload" as="font"[^>]*>',
+    r"<script>const THEBE_JS_URL.*?</script>",
+    r'<script type="text/x-thebe-config">.*?</script>',
+    r'<script[^>]*src="[^"]*sphinx-thebe\.js[^"]*"></script>',
+    r"<script>kernelName = .*?</script>",
+    r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
+]
+
 
 def contents(toc: dict, staged: set[str]) -> dict:
     """Return a table of contents without the files that this run has no page for, and without parts that lose all.
@@ -78,6 +89,11 @@ def render(folder: Path, build: Path) -> Path:
         lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr + done.stdout).splitlines()
         told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-15:]
         raise RuntimeError("The book could not be rendered:\n" + "\n".join(told))
+    for page in made.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for unwanted in UNWANTED:
+            text = re.sub(unwanted, "", text, flags=re.DOTALL)
+        page.write_text(text, encoding="utf-8")
     shutil.rmtree(build / "html", ignore_errors=True)
     made.replace(build / "html")
     return build / "html" / "index.html"
