@@ -218,8 +218,8 @@ def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes
     absent = [code for code in wanted if code not in sizes]
     if absent:
         raise InputError(
-            f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or make "
-            "the label set with it."
+            f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or "
+            "make the label set with it."
         )
     kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
     if not kept:

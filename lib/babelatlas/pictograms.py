@@ -285,9 +285,9 @@ def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int
     if len(pictures) != len(captions):
         raise InputError(f"A contact sheet needs one caption a picture: got {len(pictures)} and {len(captions)}.")
     side = max(picture.width for picture in pictures) * scale
-    cell, line = side + 12, 18
+    cell, line = side + 12, 22
     sheet = Image.new("RGB", (columns * cell, -(-len(pictures) // columns) * (cell + line)), "white")
-    pen, font = ImageDraw.Draw(sheet), _font("DejaVuSans", 12)
+    pen, font = ImageDraw.Draw(sheet), _font("DejaVuSans", 15)
     for index, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
         left, top = index % columns * cell + 6, index // columns * (cell + line) + 6
         sheet.paste(picture.resize((side, side), Image.Resampling.LANCZOS), (left, top))

@@ -436,3 +436,14 @@ def languages_above(
             low, high = interval((drawn >= threshold).sum(axis=1), level)
             rows.append([name, threshold, int((value >= threshold).sum()), float(low), float(high)])
     return pd.DataFrame(rows, columns=[by, "threshold", "value", "ci_low", "ci_high"])
+
+
+def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
+    """Return the intervals of a table as text in percent, "" where there is none.
+
+    >>> ranges(pd.DataFrame({"ci_low": [0.1234, np.nan], "ci_high": [0.2, np.nan]})).tolist()
+    ['12.3 to 20.0', '']
+    """
+    ends = zip(scores["ci_low"], scores["ci_high"], strict=True)
+    texts = ["" if np.isnan(low) else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}" for low, high in ends]
+    return pd.Series(texts, index=scores.index)
