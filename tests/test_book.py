@@ -128,7 +128,7 @@ def test_a_table_sorts_when_its_header_is_clicked(browser, book):
         )
 
     assert len(wait.until(lambda _: column())) > 5
-    header = table.find_element(By.CSS_SELECTOR, "thead th:first-child .dt-column-order")
+    header = table.find_element(By.CSS_SELECTOR, "thead th:first-child .dt-column-title")
     orders = []
     for _ in range(2):
         before = column()

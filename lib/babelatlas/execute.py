@@ -73,6 +73,7 @@ def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: di
         os.environ.setdefault(name, value)
     Path(os.environ["IPYTHONDIR"]).mkdir(parents=True, exist_ok=True)
     import papermill  # after the settings: it reads them when imported
+    from nbclient.exceptions import DeadKernelError
 
     output.parent.mkdir(parents=True, exist_ok=True)
     begin = output.with_name(f".{output.stem}.{os.getpid()}.source.ipynb")
@@ -91,7 +92,13 @@ def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: di
         part.replace(failed)
         if error.ename == "InputError":
             raise InputError(error.evalue) from error
+        if error.ename == "KeyboardInterrupt":
+            raise KeyboardInterrupt from error
         raise RuntimeError(_explain(error, source, failed)) from error
+    except DeadKernelError as error:
+        raise RuntimeError(
+            f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
+        ) from error
     finally:
         begin.unlink(missing_ok=True)
         part.unlink(missing_ok=True)
@@ -138,6 +145,9 @@ def main(arguments: list[str] | None = None) -> int:
         seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix)
     except (InputError, RuntimeError) as error:
         return fail(f"{name}: {error}")
+    except KeyboardInterrupt:
+        print(f"  stopped  {name}", flush=True)
+        return 130
     print(f"  done     {name} ({seconds:.0f} s)", flush=True)
     return 0
 

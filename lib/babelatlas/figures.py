@@ -46,6 +46,14 @@ def style() -> None:
     )
 
 
+def sortable_tables() -> None:
+    """Prepare a notebook for `itables.show`: tables sort by a click on a header, and the page works from disk."""
+    import itables
+
+    itables.options.text_in_header_can_be_selected = False  # else the icon alone sorts, and the text does not
+    itables.init_notebook_mode(all_interactive=False, connected=False)
+
+
 def show(figure: Figure | Axes, caption: str, alt: str, dpi: int = 150) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
