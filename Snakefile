@@ -7,19 +7,17 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
 from babelatlas import InputError, models
 from babelatlas import workflow as study
 
 HERE = Path(os.path.relpath(workflow.basedir))
 
 if not config:
-    raise WorkflowError("Say which run: make book CONFIG=config/demo.yml, or snakemake --configfile config/demo.yml.")
+    sys.exit("Say which run: make book CONFIG=config/demo.yml, or snakemake --configfile config/demo.yml.")
 try:
     study.check_config(config, HERE / "notebooks")
 except InputError as error:
-    raise WorkflowError(str(error))
+    sys.exit(str(error))
 
 PYTHON = sys.executable
 FAILURES = Path(os.environ.setdefault("BABELATLAS_FAILURES", os.path.abspath("_build/failures.txt")))
@@ -88,7 +86,8 @@ def given(notebook, **parameters):
     shared = {name: value for name, value in shared.items() if value != declared[name]}
     shared |= {name: config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
     shared |= {"tiers": tiers()} if "tiers" in declared else {}
-    return json.dumps(shared | config["parameters"].get(notebook, {}) | parameters, ensure_ascii=False)
+    values = shared | config["parameters"].get(notebook, {}) | parameters
+    return json.dumps(dict(sorted(values.items())), ensure_ascii=False)  # the order of a config's lines says nothing
 
 
 def written(notebook):

@@ -52,3 +52,10 @@ def test_checkpoints_are_known_to_open_clip_by_these_names():
     for model in models.MODELS:
         if not model.embedded:
             assert open_clip.get_model_config(model.architecture)["vision_cfg"]["image_size"] == model.image_size
+
+
+def test_a_page_cautions_about_the_embedded_models_and_about_no_others():
+    text = models.caution(["openai-b32", "picto-en"])
+    assert text.startswith("```{admonition}")
+    assert "picto-en: three quarters" in text
+    assert models.caution(["openai-b32"]) == ""

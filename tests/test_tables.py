@@ -112,3 +112,9 @@ def test_the_fingerprint_of_a_folder_follows_its_files(tmp_path):
 def test_an_absent_input_is_named(tmp_path):
     with pytest.raises(InputError, match=r"gone\.npz does not exist"):
         tables.provenance(inputs=[tmp_path / "gone.npz"])
+
+
+def test_an_empty_table_has_the_columns_and_types_of_its_schema():
+    for name in tables.SCHEMAS:
+        assert len(tables.check(tables.empty(name), name)) == 0
+    assert tables.empty("labels")["lang"].dtype == "str"

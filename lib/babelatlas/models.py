@@ -84,6 +84,15 @@ MODELS = [
 ]  # fmt: skip
 
 
+CAUTION = """```{{admonition}} What these models are and are not
+:class: warning
+{}: three quarters of a million parameters each, trained within this run for one to three minutes on drawings that the
+study makes itself, and tested on other drawings of the same concepts. They show that the measure works from words to
+accuracy, and what a training recipe does to it; they say **nothing about how well any language is served by real
+models**. Which languages do well was decided by the training mix. For real models see the published results.
+```"""
+
+
 def names() -> list[str]:
     """Return the names of all models."""
     return [model.name for model in MODELS]
@@ -103,3 +112,13 @@ def entry(name: str) -> Model:
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise InputError(f"There is no model {name!r}: {hint}Expected one of {', '.join(found)}.")
     return found[name]
+
+
+def caution(models: list[str]) -> str:
+    """Return what the embedded models among `models` are and are not, as a MyST admonition; "" where there are none.
+
+    >>> caution(["openai-b32"])
+    ''
+    """
+    tiny = ", ".join(name for name in models if entry(name).embedded)
+    return CAUTION.format(tiny) if tiny else ""

@@ -161,6 +161,15 @@ def write(
     return path
 
 
+def empty(name: str) -> pd.DataFrame:
+    """Return table `name` without rows, with its columns and types: a start for adding up none or several tables.
+
+    >>> empty("images").dtypes["draw"]
+    dtype('int64')
+    """
+    return pa.schema(list(SCHEMAS[name][0].items())).empty_table().to_pandas()
+
+
 def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
 

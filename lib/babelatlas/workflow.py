@@ -140,8 +140,8 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
     """Return `config` where every key is read by something and every name in it is known.
 
     `notebooks` is the folder of the notebooks. Raises InputError, naming the first thing that is wrong: a key that
-    nothing reads or that is missing, a value of another kind, a notebook or a parameter that does not exist, a model
-    or a language that is not known.
+    nothing reads or that is missing, a value of another kind, a notebook or a parameter that does not exist, a model,
+    a data set or a language that is not known.
     """
     for key in config:
         if key not in KEYS:
@@ -162,15 +162,17 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
             raise InputError(f"The config's parameters of {notebook} should be 'name: value' lines, got {given!r}.")
         check_parameters(folder / f"{notebook}.ipynb", given)
         _check_languages(notebook, given)
-    _check_models(config["models"])
+    _check_names(config["models"], config["datasets"])
     return config
 
 
-def _check_models(names: list[str]) -> None:
-    from babelatlas import models
+def _check_names(model_names: list[str], dataset_names: list[str]) -> None:
+    from babelatlas import datasets, models
 
-    for name in names:
+    for name in model_names:
         models.entry(name)
+    for name in dataset_names:
+        datasets.entry(name)
 
 
 def _check_languages(notebook: str, given: dict) -> None:
