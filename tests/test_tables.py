@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import babelatlas
 from babelatlas import InputError, tables
 
 
@@ -14,6 +15,7 @@ def labels(**changes):
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(tables).failed == 0
+    assert doctest.testmod(babelatlas).failed == 0
 
 
 def test_every_key_is_made_of_columns_of_its_table():

@@ -4,7 +4,6 @@ An image set is an `images` table beside its files: `path` relative to the table
 number of the image within its class.
 """
 
-import difflib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from babelatlas import InputError, tables
+from babelatlas import InputError, near, tables
 
 SUFFIXES = {".jpeg", ".jpg", ".png", ".webp"}
 
@@ -54,9 +53,7 @@ def entry(name: str) -> Dataset:
     """
     found = {dataset.name: dataset for dataset in DATASETS}
     if name not in found:
-        near = difflib.get_close_matches(name, found, n=2, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise InputError(f"There is no data set {name!r}: {hint}Expected one of {', '.join(found)}.")
+        raise InputError(f"There is no data set {name!r}: {near(name, found)}")
     return found[name]
 
 

@@ -3,10 +3,9 @@
 To add a model, add an entry and write its name in a config file.
 """
 
-import difflib
 from dataclasses import dataclass
 
-from babelatlas import InputError
+from babelatlas import InputError, near
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,7 @@ def entry(name: str) -> Model:
     """
     found = {model.name: model for model in MODELS}
     if name not in found:
-        near = difflib.get_close_matches(name, found, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise InputError(f"There is no model {name!r}: {hint}Expected one of {', '.join(found)}.")
+        raise InputError(f"There is no model {name!r}: {near(name, found)}")
     return found[name]
 
 

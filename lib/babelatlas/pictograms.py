@@ -7,7 +7,6 @@ faces that training never does (wherever a character exists in several), and wid
 and noise. Many faces share one outline for the same symbol, so a new face is often not a new design.
 """
 
-import difflib
 import functools
 import os
 from importlib import resources
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
-from babelatlas import InputError, tables
+from babelatlas import InputError, near, tables
 
 # Red, green and blue from 0 to 255. All training drawings and all colour words come from these.
 COLOURS = {
@@ -168,9 +167,7 @@ def draw(
     if split not in RANGES:
         raise InputError(f"There is no split {split!r}: expected one of {', '.join(RANGES)}.")
     if colour and colour not in COLOURS:
-        near = difflib.get_close_matches(colour, COLOURS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(f"There is no colour {colour!r}: {hint}Expected one of {', '.join(COLOURS)}.")
+        raise InputError(f"There is no colour {colour!r}: {near(colour, COLOURS)}")
     ranges = RANGES[split]
     words = [list(COLOURS).index(colour) + 1] if colour else []
     rng = np.random.default_rng([seed, list(RANGES).index(split), int(wnid[1:]), number, *words])

@@ -5,13 +5,12 @@ reads source code only; it imports neither the notebooks nor the modules that th
 """
 
 import ast
-import difflib
 import os
 from pathlib import Path
 
 import nbformat
 
-from babelatlas import InputError
+from babelatlas import InputError, near
 
 LIBRARY = Path(__file__).resolve().parent
 
@@ -24,18 +23,6 @@ KEYS = {
     "chapters": list,
     "parameters": dict,
 }
-
-
-def near(name: str, known: list[str]) -> str:
-    """Return a hint for a name that is not among the known ones: the nearest of them, or all.
-
-    >>> near("modles", ["models", "datasets"])
-    'did you mean models?'
-    >>> near("x", ["models", "datasets"])
-    'expected one of datasets, models.'
-    """
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(sorted(known)) or 'none'}."
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[str]:
