@@ -152,3 +152,17 @@ def test_a_truncated_vector_file_is_one_sentence(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(InputError, match="run notebook 20"):
         zeroshot.read_vectors(path)
+
+
+def test_at_a_fixed_size_a_language_with_fewer_classes_keeps_all():
+    rows = [("de", 2, 0), ("de", 2, 1), ("de", 5, 0), ("sw", 2, 0), ("sw", 3, 0)]
+    table = pd.DataFrame(rows, columns=["lang", "n_classes", "draw"])
+    assert zeroshot.at_size(table, 5).to_numpy().tolist() == [["de", 5, 0], ["sw", 3, 0]]
+    assert zeroshot.at_size(table, 2)["n_classes"].tolist() == [2, 2, 2]
+    assert zeroshot.at_size(table).equals(zeroshot.at_size(table, 5))
+
+
+def test_a_size_that_was_not_drawn_is_refused_with_those_that_were():
+    table = pd.DataFrame([("de", 2, 0), ("de", 5, 0)], columns=["lang", "n_classes", "draw"])
+    with pytest.raises(InputError, match=r"No subsets of 4 classes .* de among them: take one of 2, or add 4"):
+        zeroshot.at_size(table, 4)

@@ -177,3 +177,22 @@ def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
     classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
     return arrays["images"], arrays["image_wnids"], classes
+
+
+def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
+    """Return the rows of a `subsets` table in which every language has `n_classes` classes; 0 means all it has.
+
+    A language with fewer keeps all it has, as in Geigle et al. (2024), Table 3. Raises InputError, with the numbers
+    that were drawn, where a language with enough classes has no subset of that size.
+    """
+    most = subsets.groupby("lang")["n_classes"].transform("max")
+    wanted = most.clip(upper=n_classes) if n_classes else most
+    kept = subsets[subsets["n_classes"] == wanted]
+    lacking = set(subsets["lang"]) - set(kept["lang"])
+    if lacking:
+        drawn = ", ".join(str(size) for size in sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique()))
+        raise InputError(
+            f"No subsets of {n_classes} classes were drawn for {len(lacking)} language(s), {min(lacking)} among them: "
+            f"take one of {drawn}, or add {n_classes} to the sizes of notebook 21."
+        )
+    return kept
