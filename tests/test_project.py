@@ -8,6 +8,8 @@ import pytest
 import yaml
 from conftest import ROOT
 
+from babelatlas import senses
+
 
 def tracked() -> list:
     """The files of the repository: those that git tracks, or all where there is no git."""
@@ -98,12 +100,8 @@ def test_the_documents_are_there():
 
 
 def test_every_licence_of_the_senses_is_in_the_licence_note():
-    import pandas as pd
-
     note = (ROOT / "LICENSE-DATA.md").read_text(encoding="utf-8")
-    manifest = pd.read_csv(
-        ROOT / "lib" / "babelatlas" / "data" / "senses_manifest.csv", keep_default_na=False
-    )  # "nan" is a language
+    manifest = senses.manifest()
     listed = manifest[~manifest["source"].str.startswith("wikt")]
     for row in listed.itertuples():
         assert f"| `{row.source}` | {row.name} | {row.lang} | {row.rows:,} | {row.licence} |" in note
@@ -127,3 +125,11 @@ def test_every_page_of_the_contents_exists():
         assert (
             name in runs or (ROOT / "book" / f"{name}.md").is_file() or (ROOT / "notebooks" / f"{name}.ipynb").is_file()
         )
+
+
+def test_every_notice_that_must_be_kept_ships_beside_the_senses():
+    wordnets = senses.manifest().query("rows > 0 and source != 'wordnet-3.0'")
+    asking = wordnets[wordnets["licence"].str.contains("keep the notice|MIT")]
+    notices = (ROOT / "lib" / "babelatlas" / "data" / "senses_notices.txt").read_text(encoding="utf-8")
+    assert len(asking) == 9
+    assert [source for source in asking["source"] if source not in notices] == []
