@@ -171,3 +171,17 @@ def test_the_contents_keep_only_pages_of_this_run():
         {"file": "31_class_count"},
     ]
     assert contents(toc, staged) == {"root": "index", "parts": [{"caption": "One", "chapters": kept}]}
+
+
+def test_a_chapter_that_is_not_valid_python_is_named_before_anything_runs(tmp_path, config):
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    nbformat.write(new_notebook(cells=[new_code_cell("f(")]), tmp_path / "30_accuracy.ipynb")
+    with pytest.raises(InputError, match=r"A cell of 30_accuracy.ipynb is not valid Python \(line 1"):
+        workflow.check_config(config | {"chapters": ["30_accuracy"], "parameters": {}}, tmp_path)
+
+
+def test_an_unknown_data_set_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"no data set 'pictogram': did you mean pictograms\?"):
+        workflow.check_config(config | {"datasets": ["pictogram"]}, ROOT / "notebooks")

@@ -143,7 +143,7 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
         )
     folder = Path(notebooks)
     for chapter in config["chapters"]:
-        load(folder / f"{chapter}.ipynb")
+        sources(folder / f"{chapter}.ipynb")
     for notebook, given in config["parameters"].items():
         if not isinstance(given, dict):
             raise InputError(f"The config's parameters of {notebook} should be 'name: value' lines, got {given!r}.")
