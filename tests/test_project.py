@@ -13,9 +13,19 @@ from babelatlas import senses
 
 def tracked() -> list:
     """The files of the repository: those that git tracks, or all where there is no git."""
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
-    names = done.stdout.split("\n") if done.returncode == 0 else []
-    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+    try:
+        done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        done = None
+    if done and done.returncode == 0:
+        files = [ROOT / name for name in done.stdout.splitlines()]
+    else:
+        made = {".venv", "_build", "results"}
+        tops = [path for path in ROOT.iterdir() if path.name not in made and not path.name.endswith("_cache")]
+        files = [file for top in tops for file in ([top] if top.is_file() else top.rglob("*"))]
+    files = [file for file in files if file.is_file() and "__pycache__" not in file.parts]
+    assert len(files) > 50, "the files of the project were not found"
+    return files
 
 
 def pins(text: str) -> dict[str, set[str]]:

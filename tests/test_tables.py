@@ -120,3 +120,8 @@ def test_an_empty_table_has_the_columns_and_types_of_its_schema():
     for name in tables.SCHEMAS:
         assert len(tables.check(tables.empty(name), name)) == 0
     assert tables.empty("labels")["lang"].dtype == "str"
+
+
+def test_provenance_needs_no_git(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert tables.provenance()["commit"] == "unknown"

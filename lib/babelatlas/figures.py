@@ -79,12 +79,6 @@ def percent_axis(axis: Axes, which: str = "y") -> Axes:
     return axis
 
 
-def columns(count: int, most: int = 3) -> tuple[int, int]:
-    """Return rows and columns of a grid of `count` panels with at most `most` in a row."""
-    across = min(count, most)
-    return -(-count // across), across
-
-
 def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
     """Draw accuracy against the number of classes, one series for each value of `series`; the axis of classes is log.
 

@@ -119,15 +119,23 @@ def fingerprint(path: str | os.PathLike) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _commit() -> str:
+    """Return the commit of this library's checkout, "unknown" where it is none or git is not installed."""
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
 def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] = ()) -> dict:
     """Return what a table was made from: commit, parameters, hashes of the inputs, versions.
 
     It holds no time, so that two runs write the same bytes.
     """
-    command = ["git", "rev-parse", "HEAD"]
-    commit = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     return {
-        "commit": commit.stdout.strip() or "not a git checkout",
+        "commit": _commit(),
         "parameters": parameters or {},
         "inputs": {str(path): fingerprint(path) for path in inputs},
         "versions": {"python": platform.python_version()}

@@ -325,10 +325,26 @@ def _progress(name: str, step: int, steps: int, began: float, loss: float) -> No
     print(f"{name}: step {step} of {steps}, loss {loss:.3f}, {left:.0f} s left", flush=True)
 
 
-def _schedule(optimiser, rate: float, steps: int):
+def _descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, name: str) -> pd.DataFrame:
+    """Take `steps` steps down the loss that `loss_of_a_batch()` draws each time; return columns `step`, `loss`.
+
+    One cycle of the learning rate up to `rate` and down; the gradient of `weights` is cut to length 1.
+    """
     import torch
 
-    return torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=max(steps, 2), pct_start=0.15)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=max(steps, 2), pct_start=0.15)
+    log, began = [], time.monotonic()
+    for step in range(1, steps + 1):
+        loss = loss_of_a_batch()
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimiser.step()
+        schedule.step()
+        log.append((step, loss.item()))
+        if step % max(1, steps // 10) == 0:
+            _progress(name, step, steps, began, log[-1][1])
+    return pd.DataFrame(log, columns=["step", "loss"])
 
 
 def _check_sizes(texts: pd.DataFrame, steps: int, batch_size: int, per_class: int) -> None:
@@ -376,11 +392,10 @@ def train(
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     others = [weight for weight in model.parameters() if weight.ndim < 2]
     optimiser = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}])
-    schedule = _schedule(optimiser, rate, steps)
-    log, began = [], time.monotonic()
     model.visual.to(memory_format=torch.channels_last)
     model.train()
-    for step in range(1, steps + 1):
+
+    def loss_of_a_batch():
         chosen = rng.choice(pool, batch_size, replace=False)
         pieces, said = deck.sample(classes[chosen], hues[chosen], rng, coloured)
         fits = (classes[chosen][:, None] == classes[chosen][None]) & (
@@ -389,21 +404,15 @@ def train(
         fits = torch.from_numpy(fits.astype(np.float32))
         images = model.encode_image(_tensor(pixels[chosen]), normalize=True)
         scores = model.logit_scale.exp().clamp(max=60) * images @ _text(model, pieces).T
-        loss = (
+        return (
             F.cross_entropy(scores, fits / fits.sum(1, keepdim=True))
             + F.cross_entropy(scores.T, fits.T / fits.T.sum(1, keepdim=True))
         ) / 2
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        log.append((step, loss.item()))
-        if step % max(1, steps // 10) == 0:
-            _progress(name or folder.name, step, steps, began, log[-1][1])
+
+    log = _descend(loss_of_a_batch, list(model.parameters()), optimiser, rate, steps, name or folder.name)
     model.eval()
     save(model, folder)
-    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"]), deck.counted(texts)
+    return model, tokenizer, log, deck.counted(texts)
 
 
 def distil(
@@ -458,27 +467,20 @@ def distil(
     rng = np.random.default_rng([seed, 2])
     weights = list(model.text.parameters())
     optimiser = torch.optim.AdamW(weights, weight_decay=0.01)
-    schedule = _schedule(optimiser, rate, steps)
     odds, times = np.array(odds) / np.sum(odds), np.zeros(len(source))
-    log, began = [], time.monotonic()
     model.text.train()
     model.visual.eval()
-    for step in range(1, steps + 1):
+
+    def loss_of_a_batch():
         rows = rng.choice(len(source), batch_size, p=odds)
         np.add.at(times, rows, 1)
-        loss = ((_text(model, pieces[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights, 1.0)
-        optimiser.step()
-        schedule.step()
-        log.append((step, loss.item()))
-        if step % max(1, steps // 10) == 0:
-            _progress(name or folder.name, step, steps, began, log[-1][1])
+        return ((_text(model, pieces[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
+
+    log = _descend(loss_of_a_batch, weights, optimiser, rate, steps, name or folder.name)
     model.eval()
     save(model, folder)
     shown = texts.assign(weight=np.bincount(owner, weights=times, minlength=len(texts)))
-    return model, tokenizer, pd.DataFrame(log, columns=["step", "loss"]), shown
+    return model, tokenizer, log, shown
 
 
 def accuracy(
