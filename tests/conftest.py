@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+MIRROR = Path(os.environ.get("BABELATLAS_MIRROR", ROOT.parent / "shared" / "mirror"))
 
 
 def pytest_addoption(parser):
@@ -25,6 +26,14 @@ def snakemake(folder: Path, *arguments: str, config: Path = ROOT / "tests" / "ti
     environment = {name: value for name, value in os.environ.items() if name != "BABELATLAS_FAILURES"} | settings
     words = [os.fspath(word) for word in command]
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder with copies of public data; a test that needs it skips where it is absent."""
+    if not MIRROR.is_dir():
+        pytest.skip(f"no copy of the public data in {MIRROR} (set BABELATLAS_MIRROR)")
+    return MIRROR
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from babelatlas import InputError
 
-TEXT, WHOLE, REAL, WORDS = pa.string(), pa.int64(), pa.float64(), pa.list_(pa.string())
+TEXT, WHOLE, REAL, FLAG, WORDS = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.string())
 
 EVALUATION = {"model": TEXT, "dataset": TEXT, "labels": TEXT, "prompts": TEXT, "lang": TEXT}
 SCORE_KEY = {"task": TEXT, "dataset": TEXT, "model": TEXT, "lang": TEXT, "group": TEXT, "variant": TEXT, "metric": TEXT}
@@ -33,9 +33,25 @@ SCHEMAS = {
         {"lang": TEXT, "wnid": TEXT, "lemma": TEXT, "source": TEXT, "licence": TEXT},
         ["lang", "wnid", "lemma", "source"],
     ),
+    # `source` is where the label was taken from, `licence` that source's; `confirmed_by` are the other sources that list
+    # the same word. `ambiguous`: the language has the same label for another class of the list.
     "labels": (
-        {"lang": TEXT, "wnid": TEXT, "label": TEXT, "alternatives": WORDS, "source": TEXT, "licence": TEXT},
+        {
+            "lang": TEXT,
+            "wnid": TEXT,
+            "label": TEXT,
+            "alternatives": WORDS,
+            "source": TEXT,
+            "licence": TEXT,
+            "confirmed_by": WORDS,
+            "ambiguous": FLAG,
+        },
         ["lang", "wnid"],
+    ),
+    # Prompt templates of a language, in order; `strategy` is how the placeholder came through the translation.
+    "templates": (
+        {"prompts": TEXT, "lang": TEXT, "number": WHOLE, "template": TEXT, "strategy": TEXT, "source": TEXT},
+        ["prompts", "lang", "number"],
     ),
     # The images of a data set: file (relative to the table's folder) and class. `draw` numbers the images of a class.
     "images": ({"path": TEXT, "wnid": TEXT, "draw": WHOLE}, ["path"]),
