@@ -104,6 +104,57 @@ def test_every_row_is_complete():
     assert table.name.is_unique
     assert (table[["code", "name", "script", "script_name", "iso639_3"]] != "").all(axis=None)
     assert set(table.group) <= {*languages.GROUPS, ""}
+    assert (table.family != "").all()
+    assert not table.isna().any(axis=None)  # a row with too few commas
+
+
+MACROAREAS = {"Africa", "Australia", "Eurasia", "North America", "Papunesia", "South America"}
+
+
+def test_every_spoken_language_is_one_of_the_worlds_and_agrees_with_it_in_family_and_macroarea():
+    table = languages.table()
+    spoken = table[(table.glottocode != "") & ~table.family.isin(["Sign Language", "Artificial Language"])]
+    both = spoken.merge(languages.world(), on="glottocode", how="left", suffixes=("", "_world"), validate="many_to_one")
+    assert both.family.tolist() == both.family_world.tolist()
+    assert both.macroarea.tolist() == both.macroarea_world.tolist()
+    # Where Glottolog 4.0 has no such language, ours has no code to count it by.
+    assert set(table[table.glottocode == ""].code) == {"arc", "cmg", "io", "jbo", "oko", "xsv"}
+
+
+@pytest.mark.parametrize(
+    ("code", "family", "macroarea"),
+    [
+        ("de", "Indo-European", "Eurasia"),
+        ("zh", "Sino-Tibetan", "Eurasia"),
+        ("sw", "Atlantic-Congo", "Africa"),
+        ("mg", "Austronesian", "Africa"),
+        ("fi", "Uralic", "Eurasia"),
+        ("quz", "Quechuan", "South America"),
+        ("mi", "Austronesian", "Papunesia"),
+        ("eu", "Basque", "Eurasia"),  # an isolate
+        ("eo", "Artificial Language", ""),
+    ],
+)
+def test_languages_belong_where_linguists_put_them(code, family, macroarea):
+    row = languages.table().set_index("code").loc[code]
+    assert (row["family"], row["macroarea"]) == (family, macroarea)
+
+
+def test_standards_of_one_language_and_one_language_in_two_scripts_count_once():
+    codes = languages.table().set_index("code")["glottocode"]
+    assert codes["hr"] == codes["sr"] == codes["bs"]
+    assert codes["zh"] == codes["zh-Hant"]
+    assert codes["no"] == codes["nn"]
+
+
+def test_the_worlds_languages_have_one_row_each_and_places_on_the_globe():
+    world = languages.world()
+    assert world.glottocode.is_unique
+    assert world.iso639_3.is_unique
+    assert set(world.macroarea) == MACROAREAS
+    assert world.latitude.dropna().between(-90, 90).all()
+    assert world.longitude.dropna().between(-180, 180).all()
+    assert not world[["glottocode", "iso639_3", "family", "macroarea", "status"]].isna().any(axis=None)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,12 @@ A language is known by the code that the papers use: ISO 639-1 where there is on
 Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. Two things to
 know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and
 `zh` is Chinese in simplified characters, `zh-Hant` in traditional ones.
+
+Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of the
+world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a
+dialect or an older stage stands with its language. A code for several languages (`zh`, `ar`, `ms`, `sw`, `lv`; ISO calls
+them macrolanguages) stands for the one that carries the written standard, else the one with the most speakers: Mandarin,
+Standard Arabic, Standard Malay, Swahili proper, Standard Latvian. The column `glottocode` says which.
 """
 
 import difflib
@@ -15,6 +21,8 @@ import pandas as pd
 from babelatlas import InputError
 
 GROUPS = ("very low", "low", "mid", "high")
+# What Glottolog files beside the families: these languages have no family in common.
+NOT_FAMILIES = ("Artificial Language", "Mixed Language", "Pidgin", "Sign Language", "Unclassifiable")
 # The most classes, of ImageNet's 1,000, that a language of the first three groups has. Source: seed paper's Table 5
 # (Portuguese, 667 classes, is the smallest "high"; the text of its section 3 puts the line one class higher).
 LIMITS = (100, 333, 666)
@@ -26,10 +34,30 @@ def table() -> pd.DataFrame:
 
     Columns, all text, "" where there is nothing to say: `code`, `name` (English), `script` (ISO 15924) and
     `script_name` of the labels, `iso639_3`, `nllb` (code of the NLLB translation models), `aliases` (separated by
-    spaces), `group` (resource group in Babel-ImageNet, Geigle et al. 2024, Table 5).
+    spaces), `group` (resource group in Babel-ImageNet, Geigle et al. 2024, Table 5); from Glottolog 4.0 `glottocode`
+    (of the language, "" where Glottolog has none), `family` (an isolate is a family of its own name; for those that
+    are none see NOT_FAMILIES) and `macroarea` (one of six, "" for constructed languages).
     Do not change the table: every caller gets the same one.
     """
     return pd.read_csv(Path(__file__).parent / "data" / "languages.csv", dtype=str, keep_default_na=False)
+
+
+@cache
+def world() -> pd.DataFrame:
+    """Return the world's spoken languages, living or not: those of Glottolog 4.0 that have an ISO 639-3 code.
+
+    Columns: `glottocode` (the key), `iso639_3`, `family` and `macroarea` as in `table`, `latitude` and `longitude`
+    (degrees, NaN for a few), `status` ("not endangered", "threatened", "shifting", "moribund", "nearly extinct",
+    "extinct", or ""). Left out: sign languages, constructed ones, registers, and names of languages that nobody has
+    attested. Do not change the table: every caller gets the same one.
+
+    >>> len(world()), world()["family"].nunique()
+    (7208, 396)
+    """
+    numbers = {"latitude": float, "longitude": float}
+    path = Path(__file__).parent / "data" / "glottolog.csv"
+    gaps = {name: [""] for name in numbers}
+    return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=gaps).astype(numbers)
 
 
 @cache
