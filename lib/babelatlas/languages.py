@@ -5,11 +5,11 @@ Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases tha
 know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and
 `zh` is Chinese in simplified characters, `zh-Hant` in traditional ones.
 
-Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of the
-world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a
-dialect or an older stage stands with its language. A code for several languages (`zh`, `ar`, `ms`, `sw`, `lv`; ISO calls
-them macrolanguages) stands for the one that carries the written standard, else the one with the most speakers: Mandarin,
-Standard Arabic, Standard Malay, Swahili proper, Standard Latvian. The column `glottocode` says which.
+Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of
+the world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a
+dialect or an older stage stands with its language. A code for several languages (`zh`, `ar`, `ms`, `sw`, `sq`; ISO
+calls them macrolanguages) stands for the one that carries the written standard, else for one with many speakers:
+Mandarin, Standard Arabic, Standard Malay, Swahili proper, Tosk Albanian. The column `glottocode` says which.
 """
 
 import difflib
