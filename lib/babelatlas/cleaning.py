@@ -1,5 +1,334 @@
 """The cleaning rules: what is done to the words of a lexicon before one of them becomes a label.
 
-A rule is a function of one word and its language that returns the word as it should be, or "" where it should go.
-`RULES` names them in the order in which they are applied.
+A rule is a function of one word and the code of its language that returns the word as it should be, or "" where it
+should go. `RULES` holds them by name, in the order in which they are applied. The one step that is no rule of single
+words is "variants", which gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese).
+What made each rule necessary stands beside it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import pandas as pd
+
+from babelatlas import InputError, near, scripts, tables
+
+JOINERS = {"\u200c", "\u200d"}  # zero-width non-joiner and joiner
+# Scripts whose spelling needs the joiners: Persian plurals, Malayalam final consonants.
+JOINED = {"Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Mong", "Orya", "Sinh", "Syrc", "Taml", "Telu"}
+HEBREW_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
+ARABIC_MARKS = re.compile("[\u064b-\u0652\u0670\u0640]")  # short vowels, doubling, and the stroke that fills a line
+POINTED = {"ks", "yi"}  # Kashmiri and Yiddish spell with the marks that Arabic and Hebrew leave out
+# Letters of one script that are typed for those of another: the same shape, another code.
+LATIN_CYRILLIC = dict(zip("aceopxyijshæăĕçə", "асеорхуіјѕһӕӑӗҫә", strict=True))
+LATIN_CYRILLIC |= dict(zip("ACEOPXIJSHTMKBÆĂĔÇƏ", "АСЕОРХІЈЅҺТМКВӔӐӖҪӘ", strict=True))
+CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
+# No apostrophe is among them: in many languages it is a letter (Tongan, Luo, Macedonian).
+EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
+
+# Chinese, Japanese and Korean words may hold capital Latin letters: T恤, Tシャツ.
+WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
+
+
+def unify(lemma: str, lang: str) -> str:
+    """Return the word in composed Unicode (NFC) with single spaces; drop one with characters that mean nothing.
+
+    Control characters that are letters of Windows' Latin code page are read as those (French "cœur" with U+009C). A
+    word with characters for private use, unassigned ones or other control characters is dropped.
+
+    >>> unify("great_white  shark", "en"), unify("c\\x9cur", "fr"), unify("\\ueef2鱼", "zh")
+    ('great white shark', 'cœur', '')
+    """
+    if any("\x80" <= letter <= "\x9f" for letter in lemma):
+        codes = lemma.encode("latin-1", "ignore")
+        lemma = codes.decode("cp1252", "ignore") if len(codes) == len(lemma) else lemma
+    word = unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()))
+    return "" if any(unicodedata.category(letter) in ("Cc", "Cn", "Co", "Cs") for letter in word) else word
+
+
+def drop_format_characters(lemma: str, lang: str) -> str:
+    """Return the word without invisible characters: direction marks, soft hyphens, zero-width spaces.
+
+    Joiners stay where the script spells with them, but not at the start, nor at the end unless after a virama.
+
+    >>> drop_format_characters("مغز\\u200e", "ar"), drop_format_characters("ქოს\\u00adმენი", "ka")
+    ('مغز', 'ქოსმენი')
+    """
+    if not any(unicodedata.category(letter) == "Cf" for letter in lemma):
+        return lemma
+    kept = []
+    for place, letter in enumerate(lemma):
+        if unicodedata.category(letter) == "Cf":
+            before = lemma[place - 1] if place else ""
+            last = place == len(lemma) - 1
+            spelt = letter in JOINERS and scripts.scripts(before) <= JOINED and before.strip()
+            if not spelt or (last and unicodedata.combining(before) != 9):  # 9: virama
+                continue
+        kept.append(letter)
+    return "".join(kept)
+
+
+def mend_look_alikes(lemma: str, lang: str) -> str:
+    """Return a word that mixes Latin and Cyrillic letters in its language's script, if shapes are all that differs.
+
+    >>> mend_look_alikes("гæды", "os") == "гӕды", mend_look_alikes("T恤", "zh")
+    (True, 'T恤')
+    """
+    found = scripts.scripts(lemma)
+    if found == {"Latn", "Cyrl"}:
+        native = scripts.native(lang)
+        for own, letters in (("Cyrl", LATIN_CYRILLIC), ("Latn", CYRILLIC_LATIN)):
+            word = "".join(letters.get(letter, letter) for letter in lemma)
+            if own in native and scripts.scripts(word) == {own}:
+                return word
+    return lemma
+
+
+def strip_markup(lemma: str, lang: str) -> str:
+    """Return the word without wiki and HTML markup, and the first of several that one entry lists.
+
+    Dutch "[[wandelende]] [[tak]]", French "serre|serres" and "tricycle ; trike". A word with other signs of markup or
+    of a notation (@, =, {, <) is dropped.
+
+    >>> strip_markup("[[mus|mussen]]", "nl"), strip_markup("tricycle ; trike", "fr"), strip_markup("R@Chin", "ase")
+    ('mussen', 'tricycle', '')
+    """
+    word = re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", lemma)
+    word = re.sub(r"'{2,}|</?[a-z]+ ?/?>", "", word)
+    word = re.split(r"[|;؛/]", word)[0].strip()
+    return "" if re.search(r"[@=<>{}\[\]#\\^~*|&%$]", word) else word
+
+
+def drop_gap(lemma: str, lang: str) -> str:
+    """Drop the note of MultiWordNet that a language has no word for a synset.
+
+    >>> drop_gap("GAP!", "it"), drop_gap("gap", "it")
+    ('', 'gap')
+    """
+    return "" if re.fullmatch(r"(PSEUDO)?GAP!?", lemma) else lemma
+
+
+def strip_parentheses(lemma: str, lang: str) -> str:
+    """Return the word without what stands in parentheses; drop one whose parentheses do not close.
+
+    >>> strip_parentheses("lynx (mammifère)", "fr"), strip_parentheses("espresso(-koffie)", "nl")
+    ('lynx', 'espresso')
+    """
+    word = lemma
+    while (shorter := re.sub(r"[(（][^()（）]*[)）]", " ", word)) != word:
+        word = shorter
+    return lemma if word == lemma and not re.search("[()（）]", word) else _joined(word, "()（）")
+
+
+def _joined(word: str, unwanted: str) -> str:
+    return "" if set(word) & set(unwanted) else " ".join(word.split())
+
+
+def strip_stress(lemma: str, lang: str) -> str:
+    """Return a Cyrillic word without the accents by which dictionaries mark stress; Montenegrin spells with one.
+
+    >>> strip_stress("соба́ка", "ru") == "собака", strip_stress("йод", "ru")
+    (True, 'йод')
+    """
+    if lang == "cnr" or not ("\u0301" in lemma or "\u0300" in lemma):
+        return lemma
+    return re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]", "", lemma)
+
+
+def strip_vowel_marks(lemma: str, lang: str) -> str:
+    """Return the word without the marks for vowels that everyday Hebrew and Arabic leave out, and without tatweel.
+
+    What is left may differ from the full spelling without marks, which adds letters; models see that spelling more.
+
+    >>> strip_vowel_marks("סַרְגֵּל", "he") == "סרגל", strip_vowel_marks("מוֹז", "yi") == "מוֹז"
+    (True, True)
+    """
+    return lemma if lang in POINTED else ARABIC_MARKS.sub("", HEBREW_MARKS.sub("", lemma))
+
+
+def drop_digits(lemma: str, lang: str) -> str:
+    """Drop a word with a digit of any script: codes of sign languages, years in definitions.
+
+    >>> drop_digits("MP3", "de"), drop_digits("Hund", "de")
+    ('', 'Hund')
+    """
+    return "" if any(unicodedata.category(letter) == "Nd" for letter in lemma) else lemma
+
+
+def drop_sentence(lemma: str, lang: str) -> str:
+    """Drop what is a definition or a phrase and no word.
+
+    That is: eight words or more; several words that end like a sentence; a comma between words; a full stop after a
+    word of four letters or more with words behind it (not after an abbreviation: Polish "pies św. Bernarda").
+
+    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk")
+    ('', '')
+    >>> drop_sentence("pies św. Bernarda", "pl")
+    'pies św. Bernarda'
+    """
+    several = " " in lemma
+    ends = several and lemma[-1] in ".!?。！？؟"
+    return "" if len(lemma.split()) >= 8 or ends or re.search(r"[^\W\d_]{4,}[.!?] |[,،、]", lemma) else lemma
+
+
+def trim_edges(lemma: str, lang: str) -> str:
+    """Return the word without punctuation at its ends; drop what begins or ends with a hyphen, which is part of a word.
+
+    Hebrew "!צבי" (a mark that a change of direction put first); Danish "hånd-".
+
+    >>> trim_edges("!צבי", "he") == "צבי", trim_edges("hånd-", "da"), trim_edges("b.h.", "nl")
+    (True, '', 'b.h.')
+    """
+    word = lemma.lstrip(EDGES)
+    # The last full stop of an abbreviation belongs to it.
+    word = word.rstrip(EDGES) if not re.search(r"\.[^\W\d_]+\.$", word) else word
+    return "" if re.match("[-–־]|.*[-–־]$", word) else word
+
+
+def keep_script(lemma: str, lang: str) -> str:
+    """Drop a word that has no letter, or a letter of a script in which its language is not written.
+
+    Korean in Chinese characters, Kurmanji in Arabic letters, Vietnamese in Chinese ones, Greek with a Latin species
+    name. Chinese, Japanese and Korean words may hold Latin capitals. For Chinese the two sets of characters count as
+    scripts: "zh" drops words with traditional characters.
+
+    >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja"), keep_script("鹅", "zh"), keep_script("鵝", "zh")
+    ('', 'Tシャツ', '鹅', '')
+    """
+    native = scripts.native(lang)
+    kept = "".join(letter for letter in lemma if not "A" <= letter <= "Z") if native & WITH_CAPITALS else lemma
+    found = scripts.scripts(kept)
+    if not found or not found <= native or (lang == "zh" and chinese(lemma) == "Hant"):
+        return ""
+    return lemma
+
+
+@cache
+def _converter(name: str):
+    import opencc
+
+    return opencc.OpenCC(name)
+
+
+def chinese(word: str) -> str:
+    """Return "Hans" or "Hant" for a word with simplified or traditional characters, "" for one that is both at once.
+
+    A word is simplified where OpenCC would change it to make it traditional, and the reverse; traditional goes first.
+
+    >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎")
+    ('Hans', 'Hant', 'Hans', '')
+    """
+    if _converter("t2s").convert(word) != word:
+        return "Hant"
+    return "Hans" if _converter("s2t").convert(word) != word else ""
+
+
+def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses with the words that a source lists under one code given to each language they belong to.
+
+    Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian; that a
+    Latin word may be usual in only one of the two, no source says. Chinese (`zh`) words with traditional characters go
+    to `zh-Hant`, those that both ways of writing share go to both. Rows stay in the order of language, class, source.
+    """
+    parts = [senses[~senses["lang"].isin(["sh", "zh"])]]
+    mixed = senses[senses["lang"] == "sh"]
+    written = [scripts.scripts(lemma) for lemma in mixed["lemma"]]
+    for code, script in (("sr", "Cyrl"), ("hr", "Latn"), ("bs", "Latn")):
+        parts.append(mixed[[found == {script} for found in written]].assign(lang=code))
+    mixed = senses[senses["lang"] == "zh"]
+    written = [chinese(lemma) for lemma in mixed["lemma"]]
+    parts.append(mixed[[found != "Hant" for found in written]])
+    parts.append(mixed[[found != "Hans" for found in written]].assign(lang="zh-Hant"))
+    both = pd.concat(parts, ignore_index=True).drop_duplicates(tables.SCHEMAS["senses"][1])
+    return in_order(both)
+
+
+def in_order(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses in the order of language, class and source, WordNet first, else as the sources list them."""
+    rank = [(not source.startswith("wordnet"), source) for source in senses["source"]]
+    ordered = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
+    return ordered.drop(columns="rank")
+
+
+Rule = Callable[[str, str], str]
+RULES: dict[str, Rule] = {
+    "unicode": unify,
+    "format characters": drop_format_characters,
+    "look-alikes": mend_look_alikes,
+    "markup": strip_markup,
+    "gap": drop_gap,
+    "parentheses": strip_parentheses,
+    "stress": strip_stress,
+    "vowel marks": strip_vowel_marks,
+    "digits": drop_digits,
+    "sentence": drop_sentence,
+    "edges": trim_edges,
+    "script": keep_script,
+}
+# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
+STEPS = [*list(RULES)[:-1], "variants", "script"]
+
+
+def check_rules(names: Iterable[str]) -> list[str]:
+    """Return the names of cleaning steps in the order in which they are applied; InputError for an unknown one."""
+    names = list(names)
+    for name in names:
+        if name not in STEPS:
+            raise InputError(f"There is no cleaning rule {name!r}: {near(name, STEPS)}")
+    return [step for step in STEPS if step in names]
+
+
+def _rewritten(senses: pd.DataFrame, step: str) -> list[str]:
+    rule = RULES[step]
+    return [rule(lemma, lang) for lemma, lang in zip(senses["lemma"], senses["lang"], strict=True)]
+
+
+def _left(senses: pd.DataFrame, words: list[str]) -> pd.DataFrame:
+    kept = senses.assign(lemma=words)
+    return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
+
+
+def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
+    """Return the senses after the cleaning steps named in `rules`, which are applied in the order of `STEPS`.
+
+    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises InputError for an unknown rule.
+    """
+    for step in check_rules(rules):
+        senses = split_variants(senses) if step == "variants" else _left(senses, _rewritten(senses, step))
+    return senses
+
+
+def effects(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
+    """Return what each cleaning step does to each language.
+
+    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
+    and `n_classes` (left after it). The first rule is "all words", the senses as they came; every language has a row
+    for each rule, with zeros where nothing is left. Words moved by "variants" count as dropped where they leave.
+    """
+    stages, previous = [("all words", senses, [], [])], senses
+    for step in check_rules(rules):
+        if step == "variants":
+            after = split_variants(previous)
+            gone = previous.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
+            stages.append((step, after, [], previous["lang"][gone]))
+        else:
+            words = _rewritten(previous, step)
+            after = _left(previous, words)
+            changed = [word not in ("", lemma) for word, lemma in zip(words, previous["lemma"], strict=True)]
+            stages.append((step, after, previous["lang"][changed], previous["lang"][[word == "" for word in words]]))
+        previous = after
+    names = sorted({lang for _, table, _, _ in stages for lang in table["lang"].unique()})
+    parts = []
+    for step, table, changed, dropped in stages:
+        groups = table.groupby("lang")["wnid"]
+        counts = {
+            "n_changed": pd.Series(changed, dtype=object).value_counts(),
+            "n_dropped": pd.Series(dropped, dtype=object).value_counts(),
+            "n_senses": groups.size(),
+            "n_classes": groups.nunique(),
+        }
+        frame = pd.DataFrame(counts).reindex(names).fillna(0).astype(int)
+        parts.append(frame.rename_axis("lang").reset_index().assign(rule=step))
+    return pd.concat(parts, ignore_index=True)[["lang", "rule", *counts]]

@@ -1,39 +1,66 @@
 """Senses to a label set: one word for each class and language, by the process of Babel-ImageNet.
 
 Source of the process: Geigle, Timofte and Glavaš (2024), section 3. For every class take the words of a language for
-its synset, drop those that equal an English word of the same class, choose one of what remains; a class without a word
-has no label in that language. (The paper also drops machine-translated words; none of our sources has any.)
+its synset, clean them (`cleaning.py`), drop those that equal an English word of the same class, choose one of what
+remains; a class without a word has no label in that language. Two classes with the same word (which the paper does not
+treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
+any, and its reader leaves them out.)
 
-Pure functions: tables in, tables out; nothing here reads or writes a file but `class_list`.
+Pure functions, tables in, tables out, but for `class_list` and `shipped`, which read. The ImageNet-1k label set ships
+with the study; `python -m babelatlas.labels` makes it again from the shipped senses.
 """
 
+import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
-from babelatlas import InputError, languages, tables
+from babelatlas import InputError, cleaning, languages, near, tables
 
-CHOICES = ("agreed", "first")
+DATA = Path(__file__).parent / "data"
+SHIPPED = DATA / "labels.parquet"
 CLASS_LISTS = ("imagenet-1k", "pictograms")
+CHOICES = ("agreed", "first")
+ENGLISH_WORDS = ("class", "any", "keep")
+CLASHES = ("leave out", "mark", "keep")
 ENGLISH = "en"
+# Wordnets under a software licence (WOLF, CeCILL-C) or without the text of one (Persian WordNet): not in the label set
+# that ships, so that the whole of it is under open licences for content.
+RESTRICTED = ("omw-fra", "omw-fas")
+
+
+def shipped() -> pd.DataFrame:
+    """Return the label set of ImageNet-1k that ships with the study, schema `labels`."""
+    return tables.read(SHIPPED, "labels")
 
 
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms" or the path of a CSV file with a column `wnid` (and perhaps `name`).
-    Raises InputError for another name, a file without that column, and a class that occurs twice.
+    `classes` is "imagenet-1k", "pictograms", the path of a CSV file with a column `wnid` (and perhaps `name`), or the
+    path of a text file with one wnid on each line, whatever follows it (as ImageNet's own lists are).
+    Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
-    shipped = classes in CLASS_LISTS
-    path = Path(__file__).parent / "data" / f"{classes}.csv" if shipped else tables.locate(classes)
-    if path.suffix != ".csv" or not path.is_file():
+    path = DATA / f"{classes}.csv" if classes in CLASS_LISTS else tables.locate(classes)
+    if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
-            f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV file."
+            f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV or text file."
         )
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if path.suffix == ".txt":
+        words = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        table = pd.DataFrame({"wnid": [line[0] for line in words]})
+    else:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if "wnid" not in table:
         raise InputError(f"The class list {classes} should have a column 'wnid', but has {', '.join(table.columns)}.")
+    strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]
+    if strange or table.empty:
+        raise InputError(
+            f"The class list {classes} has {f'the wnid {strange[0]!r}' if strange else 'no wnid'}, expected 'n' and "
+            "eight digits, such as n02084071: correct the list."
+        )
     double = table["wnid"][table["wnid"].duplicated()]
     if len(double):
         raise InputError(f"The class list {classes} has {double.iloc[0]} more than once: keep one row for each class.")
@@ -49,36 +76,31 @@ def same(lemma: str) -> str:
     return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
 
 
-def tidy(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses with lemmas in composed Unicode (NFC) and single spaces, without the rows that now repeat."""
-    lemmas = [unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split())) for lemma in senses["lemma"]]
-    return senses.assign(lemma=lemmas).drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
+def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
+    """Return the senses without the words of other languages that equal an English word; English itself stays.
 
-
-def drop_empty(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses whose lemma has at least one character that is not a space."""
-    return senses[senses["lemma"].str.strip() != ""].reset_index(drop=True)
-
-
-def drop_english(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses without the lemmas that equal an English lemma of the same class; English itself stays.
-
-    A model may read such a word as English, which would flatter the language. Equal means `same`: case, underscores
-    and spaces do not matter. Every English source counts.
+    A model may read such a word as English, which would flatter the language. `english`: "class" compares with the
+    English words of the same class (the paper's rule), "any" with those of every class in the table (the rule of the
+    paper's published code), "keep" drops nothing. Equal means `same`: case, underscores and spaces do not matter. Every
+    English source counts. Raises InputError for another value.
     """
-    words = _keys(senses)
-    english = {(wnid, word) for lang, wnid, word in words if lang == ENGLISH}
-    own = [lang == ENGLISH or (wnid, word) not in english for lang, wnid, word in words]
+    if english not in ENGLISH_WORDS:
+        raise InputError(f"There is no rule {english!r} for English words: give {', '.join(ENGLISH_WORDS)}.")
+    if english == "keep":
+        return senses.reset_index(drop=True)
+    keys = _keys(senses)
+    names = {key[1:] if english == "class" else key[2] for key in keys if key[0] == ENGLISH}
+    own = [key[0] == ENGLISH or (key[1:] if english == "class" else key[2]) not in names for key in keys]
     return senses[own].reset_index(drop=True)
 
 
-def choose_first(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
-    """Return one row of the senses for each language and class, in the order of `lang`, `wnid`.
+def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
+    """Return the senses of each language and class with the best word for a label first.
 
-    "first" takes the first row, which is the paper's rule; but the order of the Open Multilingual Wordnet says little,
-    since several of its lists are sorted. "agreed" takes Wiktionary's first lemma that another source has too, else
-    Wiktionary's first, else the first of all. English keeps its first, which is WordNet's, either way.
-    Raises InputError for another choice.
+    "first" keeps the order of the table, which is the paper's rule; but the order of the Open Multilingual Wordnet says
+    little, since several of its lists are sorted. "agreed" puts words first that Wiktionary and another source have
+    too, then Wiktionary's, then the others, each in the order of its source. English keeps WordNet's order either way.
+    Rows come in the order of `lang`, `wnid`. Raises InputError for another choice.
     """
     if choice not in CHOICES:
         raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
@@ -86,10 +108,82 @@ def choose_first(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     if choice == "agreed":
         words = pd.Series(_keys(senses), index=senses.index, dtype=object)
         wiktionary = senses["source"] == "wikt"
-        agreed = wiktionary & words.isin(set(words[~wiktionary]))
-        ranked["rank"] = (2 - wiktionary.astype(int) - agreed.astype(int)).where(senses["lang"] != ENGLISH, 0)
-    ranked = ranked.sort_values(["lang", "wnid", "rank"], kind="stable")
-    return ranked.drop_duplicates(["lang", "wnid"], ignore_index=True).drop(columns="rank")
+        agreed = words.isin(set(words[wiktionary])) & words.isin(set(words[~wiktionary]))
+        # Of an agreed word Wiktionary's row leads, so that among several its order decides.
+        order = 3 - wiktionary.astype(int) - agreed.astype(int) - (wiktionary & agreed).astype(int)
+        ranked["rank"] = order.where(senses["lang"] != ENGLISH, 0)
+    return ranked.sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True).drop(columns="rank")
+
+
+def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each language and class of ranked senses: the label, with what else the sources say.
+
+    Columns as in the schema `labels`: `alternatives` are the other words, in the order of the ranking; `confirmed_by`
+    the other sources that list the label. `ambiguous` is False: clashes are `settle_clashes`' matter.
+    """
+    keys = _keys(ranked)
+    words: dict[tuple[str, str], dict[str, str]] = {}
+    sources: dict[tuple[str, str, str], list[str]] = {}
+    for key, lemma, source in zip(keys, ranked["lemma"], ranked["source"], strict=True):
+        words.setdefault(key[:2], {}).setdefault(key[2], lemma)
+        sources.setdefault(key, []).append(source)
+    chosen = ranked.assign(key=keys).drop_duplicates(["lang", "wnid"], ignore_index=True)
+    chosen = chosen.rename(columns={"lemma": "label"})
+    chosen["alternatives"] = [
+        [words[key[:2]][word] for word in words[key[:2]] if word != key[2]] for key in chosen["key"]
+    ]
+    chosen["confirmed_by"] = [
+        [source for source in dict.fromkeys(sources[key]) if source != own]
+        for key, own in zip(chosen["key"], chosen["source"], strict=True)
+    ]
+    return chosen.drop(columns="key").assign(ambiguous=False)[list(tables.SCHEMAS["labels"][0])]
+
+
+def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "leave out") -> pd.DataFrame:
+    """Return the label set without one word that stands for two classes of a language.
+
+    Of the classes that share a label, one keeps it and each other takes its best alternative that no other class of the
+    language has among its words. A class without such an alternative keeps the label; where none needs to, the one for
+    which most sources list it does (then the first by wnid). Where more than one class still has the shared word, these
+    are ambiguous: `clashes` says whether they are left out ("leave out") or kept with `ambiguous` true ("mark"). "keep"
+    gives no alternatives and only marks. German "Maus": the computer's takes "Computermaus", the animal keeps "Maus".
+    English is a language like any other: "crane" names a bird and a machine, and WordNet has no other word for either.
+    `chosen` and `ranked` are what `choose_first` and `rank` return. Raises InputError for another value of `clashes`.
+    """
+    if clashes not in CLASHES:
+        raise InputError(f"There is no way {clashes!r} to treat clashes: give {', '.join(CLASHES)}.")
+    settled = chosen
+    if clashes != "keep":
+        clash = chosen[_shared(chosen)].assign(word=chosen["label"].map(same), listed=chosen["confirmed_by"].map(len))
+        own = _own_words(ranked, set(zip(clash["lang"], clash["wnid"], strict=True)))
+        clash["bound"] = [pair not in own for pair in zip(clash["lang"], clash["wnid"], strict=True)]
+        order = clash.sort_values(["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable")
+        keeps = order["bound"] | ~order.duplicated(["lang", "word"])
+        moved = {(row.lang, row.wnid): same(own[row.lang, row.wnid]) for row in order[~keeps].itertuples()}
+        pairs = list(zip(ranked["lang"], ranked["wnid"], strict=True))
+        moving = ranked[[pair in moved for pair in pairs]]
+        later = [moved[key[:2]] != key[2] for key in _keys(moving)]  # the new label goes to the front
+        moving = moving.assign(later=later).sort_values(["lang", "wnid", "later"], kind="stable", ignore_index=True)
+        staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
+        settled = pd.concat([chosen[staying], choose_first(moving.drop(columns="later"))], ignore_index=True)
+        settled = settled.sort_values(["lang", "wnid"], ignore_index=True)
+    settled = settled.assign(ambiguous=_shared(settled))
+    return settled[~settled["ambiguous"]].reset_index(drop=True) if clashes == "leave out" else settled
+
+
+def _own_words(ranked: pd.DataFrame, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return, for each of the (language, class) pairs that has one, its best word that no other class there has."""
+    table = ranked[ranked["lang"].isin({lang for lang, _ in pairs})]
+    table = table.assign(word=table["lemma"].map(same))
+    table = table[table.groupby(["lang", "word"])["wnid"].transform("nunique") == 1]
+    best = table.drop_duplicates(["lang", "wnid"])
+    found = zip(zip(best["lang"], best["wnid"], strict=True), best["lemma"], strict=True)
+    return {pair: lemma for pair, lemma in found if pair in pairs}
+
+
+def _shared(table: pd.DataFrame) -> pd.Series:
+    """Return which labels another class of the same language has too."""
+    return table.assign(word=table["label"].map(same)).duplicated(["lang", "word"], keep=False)
 
 
 def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
@@ -98,69 +192,110 @@ def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
 
 
 def label_set(
-    senses: pd.DataFrame, wnids: list[str], codes: list[str] | None = None, choice: str = "agreed"
+    senses: pd.DataFrame,
+    wnids: list[str],
+    codes: Iterable[str] = (),
+    choice: str = "agreed",
+    english: str = "class",
+    clashes: str = "leave out",
+    rules: Iterable[str] = tuple(cleaning.STEPS),
+    without: Iterable[str] = RESTRICTED,
 ) -> pd.DataFrame:
-    """Return the label set of a list of classes, schema `labels`, in the order of `lang` and of `wnids`.
+    """Return the label set of the classes `wnids` in the languages `codes`, schema `labels`.
 
-    `senses`: schema `senses`; their row order within a language and class matters, nothing else. `codes`: languages, as
-    `languages.canonical` reads them; empty for every language with a label. `alternatives`: the other words that
-    remained for the class, in the order of the senses, without repetition.
-    Raises InputError for an unknown language, one without a label, and a class without an English word.
+    `senses` has the schema `senses`; `codes` may be aliases, and empty means every language of the senses. `rules`
+    names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`, `rank` and
+    `settle_clashes`; `without` names sources to leave out. Rows are in the order of language and of `wnids`.
+    Raises InputError for an unknown language, rule, choice or source, a language of which no class is left, and a class
+    without an English word among the senses (its wnid is wrong, or the senses are those of other classes).
     """
-    wanted = list(dict.fromkeys(languages.canonical(code) for code in codes or []))
-    wnids = list(dict.fromkeys(wnids))
-    senses = senses[senses["wnid"].isin(wnids)]
+    wanted = sorted({languages.canonical(code) for code in codes})
+    left = candidates(senses, wnids, english, rules, without)
+    silent = [code for code in wanted if code not in set(left["lang"])]
+    if silent:
+        having = sorted(left["lang"].unique())
+        raise InputError(
+            f"No class of the list has a label in {languages.name(silent[0])} ({silent[0]}) in any source: leave that "
+            f"language out, or add senses of it; {len(having)} languages have labels. {near(silent[0], having)}"
+        )
+    if wanted:
+        left = left[left["lang"].isin(wanted)]
+    ranked = rank(left, choice)
+    chosen = settle_clashes(choose_first(ranked), ranked, clashes)
+    place = chosen["wnid"].map({wnid: number for number, wnid in enumerate(wnids)})
+    chosen = chosen.assign(place=place).sort_values(["lang", "place"], ignore_index=True).drop(columns="place")
+    return check_label_set(chosen, wnids)
+
+
+def candidates(
+    senses: pd.DataFrame,
+    wnids: list[str],
+    english: str = "class",
+    rules: Iterable[str] = tuple(cleaning.STEPS),
+    without: Iterable[str] = RESTRICTED,
+) -> pd.DataFrame:
+    """Return the words that may become labels of the classes: cleaned, and none that equals an English one.
+
+    The parameters are those of `label_set`, as are the errors that concern them.
+    """
+    without, known = list(without), sorted(senses["source"].unique())
+    absent = [source for source in without if source not in known and source not in RESTRICTED]
+    if absent:
+        raise InputError(f"The senses have no source {absent[0]!r} to leave out: {near(absent[0], known)}")
+    senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(without)]
     nameless = sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH]))
     if nameless:
         raise InputError(
             f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}; check the "
             "wnid, or make the senses of your own list with babelatlas.senses.read_wordnets."
         )
-    left = drop_english(drop_empty(tidy(senses)))
-    silent = [code for code in wanted if code not in set(left["lang"])]
-    if silent:
-        raise InputError(
-            f"No class of the list has a label in {languages.name(silent[0])} ({silent[0]}): leave that language out, "
-            "or add senses of it."
-        )
-    if wanted:
-        left = left[left["lang"].isin(wanted)]
-    chosen = choose_first(left, choice).rename(columns={"lemma": "label"})
-    words: dict[tuple[str, str], dict[str, None]] = {}
-    for lang, wnid, lemma in zip(left["lang"], left["wnid"], left["lemma"], strict=True):
-        words.setdefault((lang, wnid), {})[lemma] = None
-    chosen["alternatives"] = [
-        [word for word in words[lang, wnid] if word != label]
-        for lang, wnid, label in zip(chosen["lang"], chosen["wnid"], chosen["label"], strict=True)
-    ]
-    place = chosen["wnid"].map({wnid: number for number, wnid in enumerate(wnids)})
-    chosen = chosen.assign(place=place).sort_values(["lang", "place"], ignore_index=True)
-    return check_label_set(chosen[list(tables.SCHEMAS["labels"][0])], wnids)
+    return drop_english(cleaning.clean(senses, rules), english)
 
 
-def steps(senses: pd.DataFrame, wnids: list[str]) -> pd.DataFrame:
-    """Return what each rule leaves of every language: columns `lang`, `rule`, `n_senses`, `n_classes`.
+def steps(
+    senses: pd.DataFrame,
+    wnids: list[str],
+    choice: str = "agreed",
+    english: str = "class",
+    clashes: str = "leave out",
+    rules: Iterable[str] = tuple(cleaning.STEPS),
+    without: Iterable[str] = RESTRICTED,
+) -> pd.DataFrame:
+    """Return what each step does to every language other than English, in the order of the steps.
 
-    The rules, in order: "all words", "not empty", "not English", "one chosen". English is left out: no rule touches it.
-    A language of which nothing remains keeps its rows, with zeros.
+    Columns: `lang`, `rule`, `n_changed` (words rewritten, or labels that give way to an alternative), `n_dropped`
+    (words, or labels, that go), `n_senses` and `n_classes` (left after the step; of labels both are the same). Steps:
+    "all words", the cleaning rules, "English", "one chosen", "clashes". The other parameters are those of `label_set`.
     """
-    kept = senses[senses["wnid"].isin(wnids) & (senses["lang"] != ENGLISH)]
-    english = senses[senses["wnid"].isin(wnids) & (senses["lang"] == ENGLISH)]
-    full = drop_empty(tidy(kept))
-    own = drop_english(pd.concat([full, tidy(english)], ignore_index=True)).query("lang != @ENGLISH")
-    stages = {
-        "all words": kept,
-        "not empty": full,
-        "not English": own,
-        "one chosen": own.drop_duplicates(["lang", "wnid"]),
-    }
-    names = sorted(kept["lang"].unique())
-    parts = []
-    for rule, left in stages.items():
-        groups = left.groupby("lang")["wnid"]
-        counted = pd.DataFrame({"n_senses": groups.size(), "n_classes": groups.nunique()}).reindex(names, fill_value=0)
-        parts.append(counted.rename_axis("lang").reset_index().assign(rule=rule))
-    return pd.concat(parts, ignore_index=True)[["lang", "rule", "n_senses", "n_classes"]]
+    kept = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
+    parts = [cleaning.effects(kept, rules)]
+    names = parts[0]["lang"].unique()
+    cleaned = cleaning.clean(kept, rules)
+    own = drop_english(cleaned, english)
+    ranked = rank(own, choice)
+    chosen = choose_first(ranked)
+    marked = settle_clashes(chosen, ranked, "keep" if clashes == "keep" else "mark")
+    settled = marked[~marked["ambiguous"]] if clashes == "leave out" else marked
+    moved = marked.merge(chosen, on=["lang", "wnid"], suffixes=("", "_before"))
+    moved = moved["lang"][moved["label"] != moved["label_before"]]
+    lost = marked["lang"][marked["ambiguous"]] if clashes == "leave out" else []
+    after = {"English": (own, [], len(cleaned)), "one chosen": (chosen, [], 0), "clashes": (settled, moved, 0)}
+    for rule, (table, changed, _) in after.items():
+        sizes = table["lang"].value_counts()
+        dropped = {
+            "English": cleaned["lang"].value_counts().sub(sizes, fill_value=0),
+            "clashes": pd.Series(lost, dtype=object).value_counts(),
+        }.get(rule, pd.Series(dtype=float))
+        counted = {
+            "n_changed": pd.Series(changed, dtype=object).value_counts(),
+            "n_dropped": dropped,
+            "n_senses": sizes,
+            "n_classes": table.groupby("lang")["wnid"].nunique(),
+        }
+        frame = pd.DataFrame(counted).reindex(names).fillna(0).astype(int)
+        parts.append(frame.rename_axis("lang").reset_index().assign(rule=rule))
+    found = pd.concat(parts, ignore_index=True)
+    return found[found["lang"] != ENGLISH].reset_index(drop=True)[list(parts[0])]
 
 
 def counts(labels: pd.DataFrame) -> pd.DataFrame:
@@ -225,3 +360,18 @@ def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes
     if not kept:
         raise InputError(f"No language of the label set has {minimum_classes} classes: the most is {sizes.max()}.")
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
+
+
+def main() -> None:
+    """Make the shipped label set again from the shipped senses, and say what was written."""
+    from babelatlas import senses
+
+    wnids = list(class_list("imagenet-1k")["wnid"])
+    made = label_set(senses.shipped(), wnids)
+    tables.write(made, SHIPPED, "labels", traced=False)
+    sizes = made["lang"].value_counts()
+    print(f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {SHIPPED}")
+
+
+if __name__ == "__main__":
+    main()

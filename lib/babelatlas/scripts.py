@@ -18,6 +18,16 @@ PARTS = {
     "Hant": {"Hani"},
     "Hanb": {"Hani", "Bopo"},
 }
+# Languages with two scripts in use, or in their texts: a word in either is theirs.
+ALSO = {
+    "arc": {"Hebr", "Syrc"},
+    "cr": {"Latn"},
+    "cu": {"Glag"},
+    "lad": {"Hebr"},
+    "mnc": {"Mong"},
+    "oj": {"Cans"},
+    "pi": {"Deva"},
+}
 SHARED = {"Zyyy", "Zinh", "Zzzz"}
 
 
@@ -42,6 +52,6 @@ def native(lang: str) -> frozenset[str]:
     >>> sorted(native("ja")), sorted(native("de"))
     (['Hani', 'Hira', 'Kana'], ['Latn'])
     """
-    table = languages.table().set_index("code")["script"]
-    script = table[languages.canonical(lang)]
-    return frozenset(PARTS.get(script, {script})) - {""}
+    code = languages.canonical(lang)
+    script = languages.table().set_index("code")["script"][code]
+    return frozenset(PARTS.get(script, {script}) | ALSO.get(code, set())) - {""}

@@ -33,8 +33,8 @@ SCHEMAS = {
         {"lang": TEXT, "wnid": TEXT, "lemma": TEXT, "source": TEXT, "licence": TEXT},
         ["lang", "wnid", "lemma", "source"],
     ),
-    # `source` is where the label was taken from, `licence` that source's; `confirmed_by` are the other sources that list
-    # the same word. `ambiguous`: the language has the same label for another class of the list.
+    # `source` is where the label was taken from, `licence` that source's; `confirmed_by` are the other sources that
+    # list the same word. `ambiguous`: the language has the same label for another class of the list.
     "labels": (
         {
             "lang": TEXT,
@@ -165,15 +165,17 @@ def write(
     name: str,
     parameters: dict | None = None,
     inputs: list[str | os.PathLike] = (),
+    traced: bool = True,
 ) -> Path:
     """Write `table`, checked against schema `name`, to a Parquet file with its provenance; return the path.
 
-    The file appears whole or not at all: it is written beside its place under another name, then renamed.
+    The file appears whole or not at all: it is written beside its place under another name, then renamed. `traced`
+    False leaves the provenance out, for files that ship: the same table then is the same bytes at every commit.
     Raises InputError where the table does not fit its schema.
     """
     path = locate(path)
     arrow = _arrow(table, name)
-    note = {"table": name, **provenance(parameters, inputs)}
+    note = {"table": name} | (provenance(parameters, inputs) if traced else {})
     arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
