@@ -10,7 +10,8 @@ from babelatlas import InputError, tables
 
 def labels(**changes):
     columns = {"lang": ["de", "fr"], "wnid": ["n1", "n1"], "label": ["Katze", "chat"], "alternatives": [["Kater"], []]}
-    return pd.DataFrame(columns | {"source": ["a", "b"], "licence": ["x", "x"]} | changes)
+    columns |= {"source": ["a", "b"], "licence": ["x", "x"], "confirmed_by": [["c"], []], "ambiguous": [False, True]}
+    return pd.DataFrame(columns | changes)
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -25,7 +26,8 @@ def test_every_key_is_made_of_columns_of_its_table():
 def test_a_table_comes_back_as_it_was_written(tmp_path):
     path = tables.write(labels(), tmp_path / "new" / "labels.parquet", "labels", {"choice": "first"})
     back = tables.read(path, "labels")
-    back["alternatives"] = back["alternatives"].map(list)
+    for column in ("alternatives", "confirmed_by"):
+        back[column] = back[column].map(list)
     assert back.to_dict("list") == labels().to_dict("list")
     assert tables.made_from(path)["parameters"] == {"choice": "first"}
     assert [file.name for file in path.parent.iterdir()] == ["labels.parquet"]
@@ -34,6 +36,11 @@ def test_a_table_comes_back_as_it_was_written(tmp_path):
 def test_two_runs_write_the_same_bytes(tmp_path):
     one, two = (tables.write(labels(), tmp_path / name, "labels") for name in ("one.parquet", "two.parquet"))
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_table_written_without_its_trace_holds_its_name_only(tmp_path):
+    path = tables.write(labels(), tmp_path / "a.parquet", "labels", traced=False)
+    assert tables.made_from(path) == {"table": "labels"}
 
 
 def test_provenance_holds_the_hash_of_the_input_files(tmp_path):

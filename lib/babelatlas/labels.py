@@ -21,6 +21,7 @@ from babelatlas import InputError, cleaning, languages, near, tables
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = DATA / "labels.parquet"
+LICENCE = DATA / "labels_licence.md"
 CLASS_LISTS = ("imagenet-1k", "pictograms")
 CHOICES = ("agreed", "first")
 ENGLISH_WORDS = ("class", "any", "keep")
@@ -362,6 +363,63 @@ def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
 
 
+def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFrame, notices: str) -> str:
+    """Return the licence file of a label set `made` from `senses`: each source with its notice, as Markdown.
+
+    `manifest` is `senses.manifest()`; `notices` the texts that some licences ask to be kept, word for word.
+    """
+    said = pd.concat(
+        [made.assign(lemma=made["label"]), made.explode("alternatives").rename(columns={"alternatives": "lemma"})]
+    )
+    said = said[["lang", "wnid", "lemma"]].dropna()
+    listed = cleaning.clean(senses[~senses["source"].isin(RESTRICTED)])
+    listed = listed[pd.Series(_keys(listed)).isin(set(_keys(said)))]
+    n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
+    sources = manifest.drop_duplicates("source").set_index("source")
+    lines = [
+        f"| `{source}` | {row.title} | {n_labels.get(source, 0):,} | {n_words[source]:,} | {row.licence} "
+        f"| {row.version}, {row.url} |"
+        for source, row in sources.rename(columns={"name": "title"}).iterrows()
+        if source in n_words
+    ]
+    out = [f"{row['name']} ({row['licence']})" for _, row in sources.loc[list(RESTRICTED)].iterrows()]
+    return LICENCE_TEXT.format(
+        n_labels=len(made),
+        n_languages=made["lang"].nunique(),
+        table="\n".join(lines),
+        out="; ".join(out),
+        notices=notices.rstrip(),
+    )
+
+
+LICENCE_TEXT = """# Licence of the label set
+
+`labels.parquet`: {n_labels:,} labels of the ImageNet-1k classes in {n_languages} languages, with alternatives. The
+words are those of the sources below, selected and cleaned (the rules are in `cleaning.py` and `labels.py`); every row
+names in `source` and `licence` where its label is from, and in `confirmed_by` who lists it too. The columns count the
+labels taken from a source, and all its words among labels and alternatives.
+
+| source | name | labels | words | licence | version and address |
+|---|---|---|---|---|---|
+{table}
+
+What is taken from a source stays under its licence: name it when you pass rows on, and where the licence says "SA",
+pass them on under the same licence. The alternatives of one row may come from several sources: `senses.parquet` names
+the source of each word. No one licence is claimed for the whole. Wiktionary: the contributors of Wiktionary,
+https://www.wiktionary.org, by way of the Extended Open Multilingual Wordnet (Bond and Foster 2013).
+
+Left out, for licences that are not ones for open content: {out}.
+
+Their words are in `senses.parquet`, rows apart; `label_set(..., without=[])` uses them.
+
+# Notices
+
+```
+{notices}
+```
+"""
+
+
 def main() -> None:
     """Make the shipped label set again from the shipped senses, and say what was written."""
     from babelatlas import senses
@@ -369,6 +427,8 @@ def main() -> None:
     wnids = list(class_list("imagenet-1k")["wnid"])
     made = label_set(senses.shipped(), wnids)
     tables.write(made, SHIPPED, "labels", traced=False)
+    notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
+    LICENCE.write_text(licence_note(made, senses.shipped(), senses.manifest(), notices), encoding="utf-8")
     sizes = made["lang"].value_counts()
     print(f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {SHIPPED}")
 

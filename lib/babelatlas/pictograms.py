@@ -240,6 +240,8 @@ def composition_labels(seed: int = 0) -> pd.DataFrame:
             "alternatives": [[] for _ in range(len(pairs))],
             "source": "pictograms",
             "licence": "MIT",
+            "confirmed_by": [[] for _ in range(len(pairs))],
+            "ambiguous": False,
         }
     )
 
