@@ -8,6 +8,7 @@ import base64
 import html
 import io
 from collections.abc import Sequence
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -296,3 +297,283 @@ def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 
     if groups:
         axis.legend(title="resource group (languages)", loc="upper right")
     return axis
+
+
+def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[str] = ()) -> Axes:
+    """Draw two counts of classes of every language against each other, with the line of equality; both axes are log.
+
+    `table`: name (of the language), ours, theirs (numbers of classes; 0 is drawn on the edge), group. `groups` orders
+    the groups, each with its colour and marker; the languages in `names` carry their name.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 5.6))
+    edge = 0.5  # where a count of 0 is drawn on a log axis
+    table = table.assign(x=table["theirs"].clip(lower=edge), y=table["ours"].clip(lower=edge))
+    for place, group in enumerate(groups):
+        rows = table[table["group"] == group]
+        look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "alpha": 0.75}
+        axis.scatter(rows["x"], rows["y"], s=22, linewidths=0, label=f"{group} ({len(rows)})", **look)
+    axis.plot([edge, 1000], [edge, 1000], color="0.35", linestyle="--", linewidth=1.2, marker="", zorder=1)
+    for row in table[table["name"].isin(names)].itertuples():
+        below = row.y < row.x
+        offset, side = ((5, -5), {"ha": "left", "va": "top"}) if below else ((-5, 5), {"ha": "right", "va": "bottom"})
+        axis.annotate(row.name, (row.x, row.y), offset, textcoords="offset points", size=9, color="0.25", **side)
+    ticks = [edge, 1, 3, 10, 30, 100, 300, 1000]
+    for which in ("x", "y"):
+        getattr(axis, f"set_{which}scale")("log")
+        getattr(axis, f"set_{which}ticks")(ticks, ["0", *map(str, ticks[1:])])
+        getattr(axis, f"set_{which}lim")(edge * 0.8, 1500)
+    axis.minorticks_off()
+    axis.set_xlabel("classes in Babel-ImageNet (log scale)")
+    axis.set_ylabel("classes in this label set (log scale)")
+    axis.legend(title="group in the paper (languages)", loc="upper left", fontsize=9.5)
+    return axis
+
+
+def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
+    """Draw how many languages have at least so many classes, a line for each value of `series`; both axes are log.
+
+    `curves`: series, n_classes, n_languages, as `coverage.at_least` gives them. `marks` are numbers of classes at which
+    a dotted line stands, with the number of languages of each series written beside it.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 4.4))
+    top = curves["n_languages"].max() * 1.6
+    for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
+        colour, line = COLOURS[place % len(COLOURS)], LINES[place % len(LINES)]
+        rows = rows.sort_values("n_classes")
+        axis.step(
+            rows["n_classes"], rows["n_languages"], where="pre", color=colour, linestyle=line, marker="", label=name
+        )
+        for mark in marks:
+            at = rows.loc[rows["n_classes"] >= mark, "n_languages"].max()
+            if np.isfinite(at):
+                axis.plot(mark, at, MARKERS[place % len(MARKERS)], color=colour, markersize=6)
+                side = {"va": "bottom"} if place == 0 else {"va": "top"}
+                axis.annotate(
+                    f"{at:.0f}",
+                    (mark, at),
+                    (6, 4 if place == 0 else -4),
+                    textcoords="offset points",
+                    size=9.5,
+                    c=colour,
+                    **side,
+                )
+    for mark in marks:
+        axis.axvline(mark, color="0.5", linestyle=":", linewidth=1, zorder=1)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    ticks = [1, 3, 10, 30, 100, 300, 1000]
+    axis.set_xticks(ticks, [str(tick) for tick in ticks])
+    axis.set_yticks(ticks[:-1], [str(tick) for tick in ticks[:-1]])
+    axis.minorticks_off()
+    axis.set_xlim(0.9, 1200)
+    axis.set_ylim(0.8, max(top, 10))
+    axis.set_xlabel("with a label for at least so many classes (log scale)")
+    axis.set_ylabel("languages (log scale)")
+    axis.legend(loc="lower left")
+    return axis
+
+
+def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
+    """Draw every language as a dot at its place; those of `groups` in colour, the others in grey.
+
+    `world`: latitude, longitude (degrees; rows without are left out), group ("" for the grey ones). No coastline is
+    drawn: the dots of all languages show the continents. The map is cut in the Pacific, at 170 degrees west.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    table = world.dropna(subset=["latitude", "longitude"])
+    table = table.assign(x=(table["longitude"] + 170) % 360 - 170)
+    rest = table[~table["group"].isin(groups)]
+    axis.scatter(rest["x"], rest["latitude"], s=2.5, color="0.78", linewidths=0, label=f"not reached ({len(rest):,})")
+    for place, group in enumerate(groups):
+        rows = table[table["group"] == group]
+        look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+        axis.scatter(
+            rows["x"],
+            rows["latitude"],
+            s=20 + 6 * place,
+            edgecolors="white",
+            linewidths=0.5,
+            label=f"{group} ({len(rows)})",
+            **look,
+        )
+    axis.set_aspect(1.25)
+    axis.set_xlim(-172, 192)
+    axis.set_ylim(-57, 80)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5, markerscale=1.4)
+    return axis
+
+
+def reach(table: pd.DataFrame, label: str) -> Axes:
+    """Draw, for each row, how many languages there are and how many are reached, joined by a line; the axis is log.
+
+    `table`: the column `label`, n_world and n_reached (languages; of 0 no dot is drawn). The first row is on top; the
+    share is written at the right.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 0.9 + 0.27 * len(table)))
+    rows = table.reset_index(drop=True)
+    some = rows[rows["n_reached"] > 0]
+    axis.hlines(some.index, some["n_reached"], some["n_world"], color="0.8", linewidth=2, zorder=1)
+    axis.plot(
+        rows["n_world"],
+        rows.index,
+        MARKERS[1],
+        color="0.55",
+        linestyle="",
+        markersize=5,
+        label="languages of the world",
+    )
+    axis.plot(some["n_reached"], some.index, MARKERS[0], color=COLOURS[0], linestyle="", markersize=6, label="reached")
+    axis.set_xscale("log")
+    right = rows["n_world"].max()
+    for row in rows.itertuples():
+        share = row.n_reached / row.n_world
+        text = f"{row.n_reached} of {row.n_world:,} ({100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %)"
+        axis.text(right * 1.7, row.Index, text, va="center", size=9, color="0.25")
+    ticks = [tick for tick in (1, 10, 100, 1000, 10_000) if tick <= 2 * right]
+    axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set_xlim(0.8, right * 1.5)
+    axis.set_yticks(range(len(rows)), rows[label])
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    axis.tick_params(labelsize=9.5)
+    axis.set_xlabel("languages (log scale)")
+    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.18 - 0.5 / len(rows)), ncols=2, fontsize=9.5, borderaxespad=0)
+    return axis
+
+
+def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dict[str, Sequence[str]]) -> np.ndarray:
+    """Draw classes against tokens, both log10, a row of panels for each `series`, a column for each table of `tokens`.
+
+    `points`: series, tokens, name (of the language), log_tokens, log_classes, odd (flag: drawn as a red cross, always
+    named). `bands`: series, tokens, x, y, ci_low, ci_high, as `stats.regression_band` returns them. `names`: series ->
+    the languages that carry their name. Returns the Axes, shape (series, tokens).
+    """
+    rows, columns = list(dict.fromkeys(points["series"])), list(dict.fromkeys(points["tokens"]))
+    _, axes = plt.subplots(
+        len(rows),
+        len(columns),
+        figsize=(7.2, 0.6 + 3.1 * len(rows)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for (row, column), axis in np.ndenumerate(axes):
+        part = points[(points["series"] == rows[row]) & (points["tokens"] == columns[column])]
+        band = bands[(bands["series"] == rows[row]) & (bands["tokens"] == columns[column])]
+        axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
+        axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.2)
+        odd = part[part["odd"]]
+        axis.scatter(
+            *part.loc[~part["odd"], ["log_tokens", "log_classes"]].to_numpy().T,
+            s=14,
+            color=COLOURS[0],
+            alpha=0.7,
+            linewidths=0,
+        )
+        axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
+        for each in part[part["odd"] | part["name"].isin(names.get(rows[row], ()))].itertuples():
+            left = each.log_tokens > 4
+            axis.annotate(
+                each.name, (each.log_tokens, each.log_classes), (-4 if left else 4, 3), textcoords="offset points",
+                ha="right" if left else "left", size=8.5, color="0.25",
+            )  # fmt: skip
+        axis.set_title(f"{rows[row]}, tokens {columns[column]}", size=10)
+        axis.tick_params(labelsize=9)
+        if column == 0:
+            axis.set_ylabel("classes", size=10)
+        if row == len(rows) - 1:
+            axis.set_xlabel("tokens (millions)", size=10)
+    for which, ticks in (("x", range(6)), ("y", range(4))):
+        getattr(axes[0, 0], f"set_{which}ticks")(list(ticks), [f"{10**tick:,}" for tick in ticks])
+    axes[0, 0].set_xlim(0.5, points["log_tokens"].max() + 0.25)
+    return axes
+
+
+def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Sequence[float], label: str) -> Axes:
+    """Draw how many rows lie in each bin of column `value`, stacked by `series`, each with its colour and hatching.
+
+    `edges`: whole numbers, the lowest of each bin and, last, one more than the highest of all; bins are drawn equally
+    wide whatever they span. `label` names the axis of values.
+    """
+    _, axis = plt.subplots()
+    bottom = np.zeros(len(edges) - 1)
+    for place, name in enumerate(dict.fromkeys(table[series])):
+        counted, _ = np.histogram(table.loc[table[series] == name, value], bins=edges)
+        look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "...", "xx"][place % 4]}
+        axis.bar(
+            range(len(counted)), counted, 0.85, bottom, label=f"{name} ({counted.sum()})", edgecolor="white", **look
+        )
+        bottom += counted
+    spans = [f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}" for low, high in pairwise(edges)]
+    axis.set_xticks(range(len(spans)), spans, rotation=30 if len(spans) > 7 else 0)
+    for place, total in enumerate(bottom):
+        axis.text(place, total, f"{total:.0f}", ha="center", va="bottom", size=9, color="0.3")
+    axis.grid(axis="x", visible=False)
+    axis.set_xlabel(label)
+    axis.set_ylabel("classes")
+    axis.legend(loc="upper right")
+    return axis
+
+
+def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, ylabel: str) -> Axes:
+    """Draw means with their intervals over the numbers in column `x`, a line for each value of `series`.
+
+    `table`: x, series, value, ci_low, ci_high (NaN where there is no interval).
+    """
+    _, axis = plt.subplots()
+    names = list(dict.fromkeys(table[series]))
+    for place, name in enumerate(names):
+        rows = table[table[series] == name].sort_values(x)
+        look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
+        at = rows[x] + 0.12 * (place - (len(names) - 1) / 2)
+        axis.vlines(at, rows["ci_low"], rows["ci_high"], color=look["color"], linewidth=1.6)
+        axis.plot(
+            at, rows["value"], marker=MARKERS[place % len(MARKERS)], markersize=5.5, linewidth=1.2, label=name, **look
+        )
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel(xlabel)
+    axis.set_ylabel(ylabel)
+    axis.legend(loc="upper right")
+    return axis
+
+
+def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0.04) -> Axes:
+    """Draw one bar for each value of column `label`, split by column `part`, in the order of the table.
+
+    `table`: label, part, value (fraction; a bar adds up to 1). Parts of at least `narrow` carry their percent.
+    """
+    rows, parts = list(dict.fromkeys(table[label])), list(dict.fromkeys(table[part]))
+    figure, axis = plt.subplots(figsize=(7.2, 1.3 + 0.42 * len(rows)), layout="constrained")
+    wide = table.pivot_table(index=label, columns=part, values="value", observed=True, aggfunc="sum")
+    wide = wide.reindex(index=rows, columns=parts).fillna(0)
+    left = np.zeros(len(rows))
+    colours = [*COLOURS[:-1], "0.85"] if len(parts) > 1 else COLOURS
+    for place, name in enumerate(parts):
+        colour = colours[-1] if place == len(parts) - 1 and len(parts) > 1 else colours[place % (len(colours) - 1)]
+        hatch = ["", "///", "...", "xx", "\\\\\\", ""][place % 6]
+        axis.barh(range(len(rows)), wide[name], 0.72, left, color=colour, hatch=hatch, edgecolor="white", label=name)
+        for row, (start, value) in enumerate(zip(left, wide[name], strict=True)):
+            if value >= narrow:
+                box = {"facecolor": "white", "alpha": 0.8, "pad": 1, "linewidth": 0}
+                axis.text(
+                    start + value / 2,
+                    row,
+                    f"{100 * value:.0f}",
+                    ha="center",
+                    va="center",
+                    size=9,
+                    color="0.1",
+                    bbox=box,
+                )
+        left += wide[name].to_numpy()
+    axis.set_yticks(range(len(rows)), rows)
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.set_xlim(0, 1)
+    axis.grid(False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return percent_axis(axis, "x")
