@@ -4,7 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, labels, languages, senses, tables
+from babelatlas import InputError, labels, languages, senses, tables, wordnets
 
 HERE = Path(__file__).parents[1]
 
@@ -128,7 +128,7 @@ def test_a_number_that_is_no_synset_is_refused(at_hand):
 
 def test_a_wordnet_without_a_licence_is_refused(at_hand, monkeypatch):
     manifest = senses.manifest().query("source != 'omw-fra'")
-    monkeypatch.setattr(senses, "manifest", lambda: manifest)
+    monkeypatch.setattr(wordnets, "manifest", lambda: manifest)
     with pytest.raises(InputError, match="omw-fra"):
         senses.read_wordnets(["n02084071"], nltk_data())
 

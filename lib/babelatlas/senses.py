@@ -1,29 +1,45 @@
-"""Lexical sources to senses: which words, in which languages, name a WordNet synset.
+"""The senses of the study: which words, in which languages, name a WordNet synset, and from which source.
 
-Read through NLTK: the lemmas of WordNet 3.0 for English, the wordnets of the Open Multilingual Wordnet (Bond and Paik
-2012), and the words of Wiktionary that Bond and Foster (2013) linked to WordNet. The senses of the ImageNet-1k classes
-and of the pictogram concepts ship with the study; `python -m babelatlas.senses` makes them again from NLTK's data.
+Every source is one small reader that returns the schema `senses` (lang, wnid, lemma, source, licence):
 
-A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+* `read_wordnets` (from wordnets.py): WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK;
+* `wikidata.read_api` and `wikidata.read_dump`: labels and aliases of Wikidata's entities;
+* `babelnet.read`: BabelNet, with the user's own key;
+* `read_babel_imagenet`: the label set that Babel-ImageNet released.
+
+Add them up with pandas.concat. The senses of the ImageNet-1k classes and of the pictogram concepts that the wordnets
+have ship with the study; `python -m babelatlas.senses` makes them again from NLTK's data. A class is known by its
+`wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
 """
 
-import hashlib
+import json
 import os
-import re
-import warnings
-from functools import cache
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
 
-from babelatlas import InputError, languages, tables
+from babelatlas import InputError, fetch, near, tables, wikidata
+from babelatlas.wordnets import at_hand, glosses, manifest, read_wordnets
+
+__all__ = [
+    "SHIPPED",
+    "at_hand",
+    "class_lists",
+    "describe",
+    "for_classes",
+    "glosses",
+    "manifest",
+    "read_babel_imagenet",
+    "read_wordnets",
+    "shipped",
+]
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = DATA / "senses.parquet"
-DOWNLOAD = (
-    "run `python -m nltk.downloader wordnet omw-2.0 extended_omw` (with NLTK 3.9: omw-1.4 in place of omw-2.0), "
-    "or point the environment variable BABELATLAS_MIRROR at a folder that holds nltk_data"
-)
+BABELNET_LICENCE = "BabelNet Non-Commercial License"
+# Babel-ImageNet's two files: 298 languages with at least 10 classes, and the 93 that its paper evaluates.
+BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
 
 
 def shipped() -> pd.DataFrame:
@@ -31,128 +47,93 @@ def shipped() -> pd.DataFrame:
     return tables.read(SHIPPED, "senses")
 
 
-def manifest() -> pd.DataFrame:
-    """Return what the shipped senses were made from, one row for each wordnet (and language of Wiktionary).
+def for_classes(
+    wnids: Iterable[str],
+    nltk_data: str | os.PathLike | None = None,
+    download: bool = True,
+    report: Callable[[str], object] = print,
+) -> pd.DataFrame:
+    """Return the wordnets' senses of these classes, schema `senses`: the shipped ones where they have every class.
 
-    Columns: `source` and `code` (the wordnet's own language code) are the key; `lang`, `name`, `version`, `licence`,
-    `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand) and `sha256` of its file ("" likewise).
-    """
-    return pd.read_csv(DATA / "senses_manifest.csv", dtype={"rows": int}, keep_default_na=False)
-
-
-def at_hand(nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
-    """Return the wordnets that NLTK finds, one row each: `source`, `code`, `lang`, `sha256` of the file; in that order.
-
-    `nltk_data` is a folder as NLTK lays it out; left out, BABELATLAS_MIRROR/nltk_data or NLTK's own folders.
-    Raises InputError where NLTK or one of its three corpora is absent.
-    """
-    wordnet, omw, extended = _corpora(_folder(nltk_data))
-    rows = [("wordnet-3.0", "eng", _sha256(wordnet, "data.noun"))]
-    for code in set(wordnet.langs()) - {"eng"}:
-        source, iso, file = _describe(wordnet, code)
-        if source == "wikt" and len(iso) == 3 and file in _files(extended):
-            rows.append((source, code, _sha256(extended, file)))
-        elif source.startswith("omw-") and iso != "eng":  # the English one repeats WordNet
-            rows.append((source, code, _sha256(omw, file)))
-    found = pd.DataFrame(rows, columns=["source", "code", "sha256"])
-    found.insert(2, "lang", [languages.canonical(code.split("_")[0]) for code in found["code"]])
-    return found.sort_values(["source", "code"], ignore_index=True)
-
-
-def read_wordnets(wnids: list[str], nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
-    """Return the senses of noun synsets in every language that NLTK's wordnets name them in, schema `senses`.
-
-    Lemmas are as the source gives them, save that underscores and the spaces at the ends are gone (WordNet writes
-    "great_white_shark"). Sources: "wordnet-3.0" (English), "omw-<folder>" or "omw-<folder>-<language>", "wikt".
-    Rows are in the order of language, wnid and source (WordNet, then Open Multilingual Wordnet, then Wiktionary);
-    within these in the source's own order. `nltk_data` as in `at_hand`. Takes about half a minute.
-    Raises InputError for a wnid that is no noun synset of WordNet 3.0, for data that are absent, and for a wordnet
-    whose licence the manifest does not name.
+    For another class the wordnets are read (`read_wordnets`, with what it takes and raises).
     """
     wnids = list(dict.fromkeys(wnids))
-    strange = [wnid for wnid in wnids if not re.fullmatch(r"n\d{8}", str(wnid))]
-    if strange:
-        raise InputError(f"A wnid is 'n' and eight digits, such as n02084071: got {strange[0]!r}.")
-    folder = _folder(nltk_data)
-    wordnets = at_hand(folder)
-    licences = manifest().drop_duplicates("source").set_index("source")["licence"]
-    unknown = sorted(set(wordnets["source"]) - set(licences.index))
-    if unknown:
-        raise InputError(f"The wordnet {unknown[0]} has no row in senses_manifest.csv: add one that names its licence.")
-    wordnet, _, _ = _corpora(folder)
-    rows = []
-    with warnings.catch_warnings():
-        # One for each line whose offset this copy of WordNet does not have (verbs and adjectives, mostly).
-        warnings.filterwarnings("ignore", message=".*invalid offset", category=UserWarning)
-        warnings.filterwarnings("ignore", message="No WordNet synset found", category=UserWarning)
-        synsets = {wnid: wordnet.synset_from_pos_and_offset("n", int(wnid[1:])) for wnid in wnids}
-        lost = [wnid for wnid, synset in synsets.items() if synset is None]
-        if lost:
-            raise InputError(
-                f"{len(lost)} wnid(s) are no noun synset of WordNet 3.0, the first: {lost[0]}; correct the list."
-            )
-        for each in wordnets.itertuples():
-            for wnid, synset in synsets.items():
-                lemmas = [lemma.replace("_", " ").strip() for lemma in synset.lemma_names(each.code)]
-                rows += [(each.lang, wnid, lemma, each.source, licences[each.source]) for lemma in lemmas if lemma]
-    found = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0])).drop_duplicates(tables.SCHEMAS["senses"][1])
-    rank = found["source"].map(lambda source: (not source.startswith("wordnet"), source))
-    found = found.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
-    return tables.check(found.drop(columns="rank"), "senses")
+    ours = shipped()
+    if set(wnids) <= set(ours["wnid"]):
+        return ours[ours["wnid"].isin(wnids)].reset_index(drop=True)
+    return read_wordnets(wnids, nltk_data, download=download, report=report)
 
 
-def _folder(nltk_data: str | os.PathLike | None) -> str | None:
-    if nltk_data is None and os.environ.get("BABELATLAS_MIRROR"):
-        nltk_data = Path(os.environ["BABELATLAS_MIRROR"]) / "nltk_data"
-    if nltk_data is not None and not Path(nltk_data).is_dir():
-        raise InputError(f"There is no folder {nltk_data} with NLTK's data: {DOWNLOAD}.")
-    return None if nltk_data is None else str(nltk_data)
+def read_babel_imagenet(
+    path: str | os.PathLike | None = None,
+    languages_file: str = "298",
+    report: Callable[[str], object] = print,
+) -> pd.DataFrame:
+    """Return the labels that Babel-ImageNet released, schema `senses`: one word for each language and class.
 
-
-@cache
-def _corpora(folder: str | None):
-    """Return NLTK's readers of WordNet, of the Open Multilingual Wordnet and of its extension.
-
-    The readers are our own, because NLTK's shared WordNet reader counts every wordnet twice once it has been used.
+    `path`: its file `babel_imagenet.json` or `babel_imagenet-298.json`; left out, `fetch.file` gets the one that
+    `languages_file` ("298" or "93") names. Source "babel-imagenet". The labels are BabelNet's, for non-commercial use
+    only: do not republish them. The words are untouched; `report` takes one line on the codes that are left out because
+    they name no language of the study, or one that another code has named (as Taraškievica Belarusian does).
+    The file: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list of classes. ALS in
+    it is Alemannic (gsw). Raises InputError where the file is absent or not such a file.
+    Source: Geigle, Timofte and Glavaš (2024), Table 5.
     """
-    import nltk
-    from nltk.corpus import extended_omw
-    from nltk.corpus.reader import CorpusReader, WordNetCorpusReader
-    from nltk.corpus.util import LazyCorpusLoader
-
-    if folder is not None and folder not in nltk.data.path:
-        nltk.data.path.insert(0, folder)
-    # NLTK 3.10 calls the folder omw-2.0, NLTK 3.9 omw-1.4.
-    for name in ("omw-2.0", "omw-1.4"):
-        omw = LazyCorpusLoader(name, CorpusReader, r".*/wn-data-.*\.tab", encoding="utf8")
-        wordnet = LazyCorpusLoader("wordnet", WordNetCorpusReader, omw)
-        try:
-            wordnet.ensure_loaded()
-            wordnet.add_exomw()
-        except LookupError:
+    if path is None:
+        if languages_file not in BABEL_IMAGENET:
+            raise InputError(
+                f"Babel-ImageNet has no file for {languages_file!r} languages: {near(languages_file, BABEL_IMAGENET)}"
+            )
+        path = fetch.file(BABEL_IMAGENET[languages_file])
+    path = tables.locate(path)
+    if not path.is_file():
+        raise InputError(f"There is no file {path} of Babel-ImageNet: give the path of its babel_imagenet.json.")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"The file {path} is not JSON ({error}): fetch Babel-ImageNet's file again.") from error
+    wnids = pd.read_csv(DATA / "imagenet-1k.csv")["wnid"].tolist()
+    rows, taken, left_out = [], {}, {}
+    for code, entry in sorted(_babel_entries(content, path, len(wnids)).items(), key=_own_code_first):
+        lang = wikidata.language(code)
+        if not lang or lang in taken:
+            left_out[code] = len(entry[0])
             continue
-        if wordnet.get_version() != "3.0":
-            raise InputError(f"Class ids are of WordNet 3.0, but NLTK's is {wordnet.get_version()}: {DOWNLOAD}.")
-        return wordnet, omw, extended_omw
-    raise InputError(f"NLTK finds no WordNet, or no Open Multilingual Wordnet with its extension: {DOWNLOAD}.")
+        taken[lang] = code
+        rows += [
+            (lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE)
+            for place, label in sorted(zip(*entry, strict=True))
+        ]
+    if left_out:
+        named = ", ".join(f"{code} ({n:,})" for code, n in sorted(left_out.items()))
+        report(f"Babel-ImageNet: left out, as no language of the study or named twice (words): {named}.")
+    found = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0]))
+    return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
 
 
-def _describe(wordnet, code: str) -> tuple[str, str, str]:
-    """Return the source's name, the language code and the file of what NLTK calls, say, "ita_iwn" or "deu_wikt"."""
-    folder, iso = wordnet.provenances[code], code.split("_")[0]
-    if folder in ("wikt", "cldr"):
-        return folder, iso, f"{folder}/wn-{folder}-{iso}.tab"
-    return f"omw-{folder}" if folder == iso else f"omw-{folder}-{iso}", iso, f"{folder}/wn-data-{iso}.tab"
+def _own_code_first(item: tuple[str, list]) -> tuple[bool, str]:
+    """Sort codes that are the study's own before those that are another spelling of a language."""
+    code = item[0]
+    return wikidata.language(code) != code.lower(), code
 
 
-@cache
-def _files(reader) -> frozenset[str]:
-    return frozenset(reader.fileids())
-
-
-def _sha256(reader, file: str) -> str:
-    with reader.abspath(file).open() as stream:
-        return hashlib.sha256(stream.read()).hexdigest()
+def _babel_entries(content, path: Path, n_classes: int) -> dict[str, list]:
+    """Return the content of a file of Babel-ImageNet if it is {code: [[place, ...], [label, ...]]}."""
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"The file {path} is none of Babel-ImageNet: expected languages with their labels in braces.")
+    for code, entry in content.items():
+        pair = isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, list) for part in entry)
+        if not pair or len(entry[0]) != len(entry[1]):
+            raise InputError(f"The file {path} should have a list of numbers and one of labels, as long, for {code}.")
+        for place, label in zip(*entry, strict=True):
+            if type(place) is not int or not 0 <= place < n_classes or not isinstance(label, str):
+                raise InputError(
+                    f"The file {path} should pair a number below {n_classes} with a label, but has {place!r} with "
+                    f"{label!r} for {code}."
+                )
+        if len(set(entry[0])) < len(entry[0]):
+            raise InputError(f"The file {path} has a class more than once for {code}: fetch the file again.")
+    return content
 
 
 def class_lists() -> list[str]:

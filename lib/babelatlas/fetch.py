@@ -1,0 +1,183 @@
+"""Known public files, and asking web services politely: shared by the sources that come over the network.
+
+A known file is taken from the folder that the environment variable BABELATLAS_MIRROR names, else fetched once into the
+user's cache (pooch; it honours XDG_CACHE_HOME) and checked by its SHA-256. A service is asked one request at a time;
+what it answered is kept on disk, one file a piece, so that a stopped run asks for the rest only.
+"""
+
+import csv
+import email.utils
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from babelatlas import InputError, __version__, near
+
+FILES = Path(__file__).parent / "data" / "files.csv"
+TRIES = 5
+LONGEST = 300.0  # seconds; a service that asks for a longer wait is left alone until the user comes back
+
+
+def files() -> dict[str, dict[str, str]]:
+    """Return the known public files: name -> `mirror` (path below BABELATLAS_MIRROR), `url` and `sha256`.
+
+    >>> files()["imagenet-to-wikidata"]["mirror"]
+    'imagenet-to-wikidata/mapping.json'
+    """
+    with FILES.open(encoding="utf-8", newline="") as table:
+        return {row.pop("name"): row for row in csv.DictReader(table)}
+
+
+def file(name: str) -> Path:
+    """Return the path of a known public file: in the mirror if that has it, else fetched into the cache once.
+
+    Raises InputError for a name that is not in `files`, for a file with another content than it should have, and where
+    it can neither be found nor fetched.
+    """
+    known = files()
+    if name not in known:
+        raise InputError(f"There is no public file called {name!r}: {near(name, known)}")
+    entry, mirror = known[name], os.environ.get("BABELATLAS_MIRROR")
+    mirrored = Path(mirror) / entry["mirror"] if mirror else None
+    if mirrored is None or not mirrored.is_file():
+        return _fetched(name, entry["url"], entry["sha256"], mirrored)
+    import pooch
+
+    if pooch.file_hash(str(mirrored)) != entry["sha256"]:
+        raise InputError(
+            f"The file {mirrored} is not the {name} that the study knows (expected the SHA-256 {entry['sha256']}): "
+            "replace it, or unset BABELATLAS_MIRROR to fetch it."
+        )
+    return mirrored
+
+
+def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
+    import pooch
+    import requests
+
+    # The hash is part of the name, so that a later version of the file takes another place.
+    end = f"{sha256[:12]}-{url.rsplit('/', 1)[1]}"
+    keeper = pooch.create(cache("files"), base_url="", registry={end: f"sha256:{sha256}"}, urls={end: url})
+    place = mirrored or Path(keeper.abspath) / end
+    try:
+        return Path(keeper.fetch(end))
+    except requests.RequestException as error:
+        raise InputError(
+            f"The file {name} cannot be fetched from {url} ({type(error).__name__}): "
+            f"where there is a network, get it there and put it at {place}."
+        ) from error
+    except ValueError as error:  # pooch's for another hash
+        raise InputError(
+            f"What {url} sent is not the {name} that the study knows (expected the SHA-256 {sha256}): "
+            "try again, and if that does not help, tell the study's authors."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"The file {name} cannot be written to {place} ({error.strerror}): make room there."
+        ) from error
+
+
+def cache(name: str) -> Path:
+    """Return the folder called `name` in the user's cache of the study; it need not exist yet."""
+    import pooch
+
+    return Path(pooch.os_cache("babelatlas")) / name
+
+
+def keep(path: Path, content) -> None:
+    """Write `content` to a JSON file that appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def kept(path: Path):
+    """Return the content of a JSON file that `keep` wrote, None where there is none or it is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def session(contact: str = ""):
+    """Return a session of requests that says who asks: the study, and `contact` (an address of the user's)."""
+    import requests
+
+    opened = requests.Session()
+    opened.headers["User-Agent"] = f"babelatlas/{__version__} ({contact}) python-requests/{requests.__version__}"
+    opened.headers["Accept-Encoding"] = "gzip"
+    return opened
+
+
+def ask(
+    opened,
+    address: str,
+    parameters: dict[str, str | list[str]],
+    wait: float = 1.0,
+    timeout: float = 30.0,
+    busy: Callable[[object], bool] = lambda answer: False,
+) -> tuple[int, object]:
+    """Return the status and the JSON that a service answers to one request, asked again where that may help.
+
+    Asked again, `TRIES` times in all: no connection, silence for `timeout` seconds, a cut connection, half an answer,
+    one that is not JSON, the statuses 429 and 500 and above, and an answer that `busy` calls one. The pause is the one
+    that the service asks for (Retry-After), else `wait` seconds, twice as long each time. Another status from 400 on is
+    returned, with None for an answer that is not JSON.
+    Raises InputError where the last try fails too, or the service asks for a pause of more than `LONGEST` seconds. No
+    message holds a parameter, as one may be a key.
+    """
+    import requests
+
+    problem = ""
+    for number in range(TRIES):
+        pause = wait * 2**number
+        try:
+            answer = opened.get(address, params=parameters, timeout=timeout)
+            content = answer.json()
+        except requests.JSONDecodeError:
+            if 400 <= answer.status_code < 500 and answer.status_code != 429:
+                return answer.status_code, None
+            problem = f"it answered {answer.status_code} with half an answer or none in JSON"
+            pause = _asked(answer, pause, address)
+        except requests.Timeout:
+            problem = f"it was silent for {timeout:g} seconds"
+        except requests.RequestException as error:
+            problem = f"the connection failed ({type(error).__name__})"
+        else:
+            if answer.status_code == 429 or answer.status_code >= 500:
+                problem = f"it answered {answer.status_code}"
+            elif busy(content):
+                problem = "it was busy"
+            else:
+                return answer.status_code, content
+            pause = _asked(answer, pause, address)
+        if number + 1 < TRIES:
+            time.sleep(pause)
+    raise InputError(
+        f"The service {address} gave no answer in {TRIES} tries (the last: {problem}): run this again later, "
+        "it goes on with what is missing."
+    ) from None
+
+
+def _asked(answer, pause: float, address: str) -> float:
+    """Return the seconds to wait that the header Retry-After asks for, `pause` where it asks for none."""
+    header = answer.headers.get("Retry-After", "")
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+        except (TypeError, ValueError):
+            return pause
+    if seconds > LONGEST:
+        raise InputError(
+            f"The service {address} asks to be left alone for {seconds:,.0f} seconds: run this again after that, "
+            "it goes on with what is missing."
+        )
+    return max(seconds, 0.0)
