@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, languages, near, tables
+from babelatlas import InputError, cleaning, languages, near, scripts, tables
 
 # For the embedded data set. English, as are all templates here: in other languages the label is put into them as it
 # stands, which is what Babel-ImageNet does where no translated template exists (Geigle et al. 2024, section B.2).
@@ -331,8 +331,6 @@ def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataF
 
 def _marks(text: str, lang: str, strategy: str, known: set[str], words: set[str]) -> list[bool]:
     """Return which of the defects named in `MARKS` one template has."""
-    from babelatlas import cleaning, scripts
-
     rest, own = text.replace("{}", " "), _words(text)
     written, native = scripts.scripts(rest), scripts.native(lang)
     other_chinese = lang in ("zh", "zh-Hant") and cleaning.chinese(rest) == {"zh": "Hant", "zh-Hant": "Hans"}[lang]
