@@ -7,7 +7,6 @@ Babel-ImageNet ship with the study, and `python -m babelatlas.coverage` makes th
 """
 
 import os
-import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, languages, published, stats
+from babelatlas import InputError, languages, published, stats, wordnets
 
 DATA = Path(__file__).parent / "data"
 ENGLISH = "en"
@@ -40,58 +39,22 @@ def synsets() -> pd.DataFrame:
     return pd.read_csv(DATA / "synsets.csv")
 
 
-def synset_facts(wnids: Sequence[str], nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
+def synset_facts(
+    wnids: Sequence[str], nltk_data: str | os.PathLike | None = None, download: bool = True
+) -> pd.DataFrame:
     """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog; in that order.
 
     `depth` is the number of steps on the shortest path up to "entity" (NLTK's min_depth), which Liu et al. (2021) use;
     `lexname` the lexicographer file ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
-    `dog` whether the synset lies below "dog" (n02084071). `nltk_data` is a folder as NLTK lays it out; left out,
-    BABELATLAS_MIRROR/nltk_data or NLTK's own folders. Raises InputError where WordNet 3.0 is absent, and for a wnid
-    that is none of its noun synsets.
+    `dog` whether the synset lies below "dog" (n02084071). `nltk_data`, `download` and what raises are as in
+    `wordnets.read_wordnets`.
     """
-    wordnet = _wordnet(nltk_data)
-    dog = wordnet.synset_from_pos_and_offset("n", int(DOG[1:]))
-    rows = []
-    for wnid in wnids:
-        try:
-            synset = wordnet.synset_from_pos_and_offset("n", int(str(wnid).removeprefix("n")))
-        except ValueError:
-            synset = None
-        if synset is None:
-            raise InputError(
-                f"There is no noun synset {wnid} in WordNet 3.0: a wnid looks like {DOG}; correct the list."
-            )
+    wnids, rows = list(wnids), []
+    for wnid, synset in zip(wnids, wordnets.synsets(wnids, nltk_data, download), strict=True):
         below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
-        above = set(synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms()))
-        rows.append([wnid, synset.min_depth(), synset.lexname(), below, dog in above])
+        above = {each.offset() for each in synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms())}
+        rows.append([wnid, synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above])
     return pd.DataFrame(rows, columns=["wnid", "depth", "lexname", "n_hyponyms", "dog"])
-
-
-def _wordnet(nltk_data: str | os.PathLike | None):
-    """Return NLTK's reader of WordNet alone, without the wordnets of other languages."""
-    import nltk
-    from nltk.corpus.reader import WordNetCorpusReader
-    from nltk.corpus.util import LazyCorpusLoader
-
-    if nltk_data is None and os.environ.get("BABELATLAS_MIRROR"):
-        nltk_data = Path(os.environ["BABELATLAS_MIRROR"]) / "nltk_data"
-    if nltk_data is not None:
-        folder = os.fspath(nltk_data)
-        if not Path(folder, "corpora", "wordnet").is_dir():
-            raise InputError(
-                f"There is no folder corpora/wordnet in {folder}: give the folder that NLTK's data lie in."
-            )
-        nltk.data.path[:] = [folder, *(path for path in nltk.data.path if path != folder)]  # NLTK reads from these only
-    wordnet = LazyCorpusLoader("wordnet", WordNetCorpusReader, None)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The multilingual functions are not available", category=UserWarning)
-        try:
-            wordnet.ensure_loaded()
-        except LookupError as error:
-            raise InputError("NLTK finds no WordNet: run `python -m nltk.downloader wordnet`.") from error
-    if wordnet.get_version() != "3.0":
-        raise InputError(f"Class ids are of WordNet 3.0, but NLTK's is {wordnet.get_version()}: install wordnet 3.0.")
-    return wordnet
 
 
 def fields(facts: pd.DataFrame) -> pd.Series:

@@ -115,10 +115,16 @@ def glosses(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, do
     and what raises as in `read_wordnets`.
     """
     wnids = list(dict.fromkeys(wnids))
+    found = synsets(wnids, nltk_data, download)
+    lemmas = [[lemma.replace("_", " ") for lemma in synset.lemma_names()] for synset in found]
+    return pd.DataFrame({"wnid": wnids, "gloss": [synset.definition() for synset in found], "lemmas": lemmas})
+
+
+def synsets(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, download: bool = True) -> list:
+    """Return NLTK's synset of each class, in order; `nltk_data`, `download` and what raises as in `read_wordnets`."""
+    wnids = list(wnids)
     wordnet, _, _ = _synset_check(wnids, nltk_data, download)
-    synsets = [_synset(wordnet, wnid) for wnid in wnids]
-    lemmas = [[lemma.replace("_", " ") for lemma in synset.lemma_names()] for synset in synsets]
-    return pd.DataFrame({"wnid": wnids, "gloss": [synset.definition() for synset in synsets], "lemmas": lemmas})
+    return [_synset(wordnet, wnid) for wnid in wnids]
 
 
 def download_corpora(server: str | None = None) -> list[str]:
