@@ -147,15 +147,23 @@ def subset_counts(
     return pd.DataFrame(found, columns=["n_classes", "draw", "n_correct", "n_images"])
 
 
-def write_vectors(path: str | os.PathLike, images: np.ndarray, image_wnids: Iterable[str], classes: dict) -> Path:
+def write_vectors(
+    path: str | os.PathLike,
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    classes: dict,
+    prompts: dict[str, str] | None = None,
+) -> Path:
     """Save image embeddings and class vectors, so that later stages need no encoder; return the path.
 
-    `classes` maps a language to (class wnids, class vectors (classes, d)). The file (.npz) appears whole or not at all.
+    `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
+    made with. The file (.npz) appears whole or not at all.
     """
     path = locate(path)
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
     for lang, (wnids, vectors) in classes.items():
         arrays |= {f"{lang} wnids": np.array(wnids, dtype=str), f"{lang} classes": np.asarray(vectors, np.float32)}
+    arrays |= {f"{lang} prompts": np.array(name) for lang, name in (prompts or {}).items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.stem}.{os.getpid()}.part.npz")
     try:
@@ -168,15 +176,26 @@ def write_vectors(path: str | os.PathLike, images: np.ndarray, image_wnids: Iter
 
 def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]:
     """Return what `write_vectors` saved: image embeddings, wnids, and {language: (class wnids, class vectors)}."""
-    path = locate(path)
-    try:
-        with path.open("rb") as file, np.load(file) as stored:
-            arrays = dict(stored)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
+    arrays = _stored(path)
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
     classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
     return arrays["images"], arrays["image_wnids"], classes
+
+
+def read_prompts(path: str | os.PathLike) -> dict[str, str]:
+    """Return the set of prompts that each language's class vectors were made with, as far as `write_vectors` got it."""
+    arrays = _stored(path, " prompts")
+    return {name.removesuffix(" prompts"): str(value) for name, value in arrays.items()}
+
+
+def _stored(path: str | os.PathLike, ending: str = "") -> dict[str, np.ndarray]:
+    """Return the arrays of a file whose names end so; InputError where the file is absent or damaged."""
+    path = locate(path)
+    try:
+        with path.open("rb") as file, np.load(file) as stored:
+            return {name: stored[name] for name in stored.files if name.endswith(ending)}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
 
 
 def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
