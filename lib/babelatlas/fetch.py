@@ -106,11 +106,12 @@ def kept(path: Path):
 
 
 def session(contact: str = ""):
-    """Return a session of requests that says who asks: the study, and `contact` (an address of the user's)."""
+    """Return a session of requests that says who asks: the study, and `contact` (an address of the user's) if given."""
     import requests
 
     opened = requests.Session()
-    opened.headers["User-Agent"] = f"babelatlas/{__version__} ({contact}) python-requests/{requests.__version__}"
+    parts = [f"babelatlas/{__version__}", contact and f"({contact})", f"python-requests/{requests.__version__}"]
+    opened.headers["User-Agent"] = " ".join(filter(None, parts))
     opened.headers["Accept-Encoding"] = "gzip"
     return opened
 
@@ -136,33 +137,30 @@ def ask(
 
     problem = ""
     for number in range(TRIES):
-        pause = wait * 2**number
+        answer, pause = None, wait * 2**number
         try:
             answer = opened.get(address, params=parameters, timeout=timeout)
             content = answer.json()
         except requests.JSONDecodeError:
             if 400 <= answer.status_code < 500 and answer.status_code != 429:
                 return answer.status_code, None
-            problem = f"it answered {answer.status_code} with half an answer or none in JSON"
-            pause = _asked(answer, pause, address)
+            problem = f"status {answer.status_code}, half an answer or none in JSON"
         except requests.Timeout:
-            problem = f"it was silent for {timeout:g} seconds"
+            problem = f"silent for {timeout:g} seconds"
         except requests.RequestException as error:
-            problem = f"the connection failed ({type(error).__name__})"
+            problem = f"the connection failed, {type(error).__name__}"
         else:
-            if answer.status_code == 429 or answer.status_code >= 500:
-                problem = f"it answered {answer.status_code}"
-            elif busy(content):
-                problem = "it was busy"
-            else:
+            if answer.status_code != 429 and answer.status_code < 500 and not busy(content):
                 return answer.status_code, content
+            problem = f"status {answer.status_code}, too busy"
+        if answer is not None:
             pause = _asked(answer, pause, address)
         if number + 1 < TRIES:
             time.sleep(pause)
     raise InputError(
         f"The service {address} gave no answer in {TRIES} tries (the last: {problem}): run this again later, "
         "it goes on with what is missing."
-    ) from None
+    )
 
 
 def _asked(answer, pause: float, address: str) -> float:
@@ -175,7 +173,7 @@ def _asked(answer, pause: float, address: str) -> float:
             seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
         except (TypeError, ValueError):
             return pause
-    if seconds > LONGEST:
+    if not seconds <= LONGEST:
         raise InputError(
             f"The service {address} asks to be left alone for {seconds:,.0f} seconds: run this again after that, "
             "it goes on with what is missing."

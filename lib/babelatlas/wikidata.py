@@ -17,7 +17,7 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def read_api(
     place = fetch.cache("wikidata") if folder is None else Path(folder)
     entities = {}
     for file in sorted(place.glob("*.json")):
-        entities |= _taken(fetch.kept(file))
+        entities |= fetch.kept(file) or {}
     left = sorted(set(links["entity"]) - set(entities), key=_number)
     contact = (contact or os.environ.get("BABELATLAS_CONTACT", "")).strip()
     if left and not contact:
@@ -157,9 +157,9 @@ def read_api(
             for number, batch in enumerate(batches, 1):
                 if number > 1:
                     time.sleep(pause)
-                found = _taken(_batch(opened, address, batch, links, wait, timeout))
+                found = _batch(opened, address, batch, links, wait, timeout)
                 name = hashlib.sha256("|".join(batch).encode()).hexdigest()[:16]
-                fetch.keep(place / f"{name}.json", {"entities": found})
+                fetch.keep(place / f"{name}.json", found)
                 entities |= found
                 if number % 5 == 0 or number == len(batches):
                     report(f"{number} of {len(batches)} requests answered.")
@@ -185,7 +185,7 @@ def read_dump(
     path = tables.locate(path)
     if not path.is_file():
         raise InputError(f"There is no file {path}: give the path of a dump of Wikidata in JSON.")
-    wanted, found, number = set(links["entity"]), {}, 0
+    wanted, found, number, line = set(links["entity"]), {}, 0, b""
     try:
         for number, line in enumerate(_lines(path), 1):
             if number == 1 and line.strip()[:1] not in (b"[", b"{"):
@@ -193,21 +193,26 @@ def read_dump(
             if number % every == 0:
                 report(f"{number:,} lines read, {len(found):,} of {len(wanted):,} entities found.")
             # The number of the entity stands near the beginning; parsing every line would take days.
-            start = re.search(rb'"id":\s*"(Q[0-9]+)"', line[:200])
+            start = re.search(rb'"id":\s*"([A-Z][0-9]+)"', line[:200])
             if start and start[1].decode() in wanted:
-                entity = json.loads(line.strip().rstrip(b","))
-                found |= _taken({"entities": {entity["id"]: entity}})
+                found |= _entity(line, number, path)
                 if len(found) == len(wanted):
                     break
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
             f"The dump {path} is damaged after line {number:,} ({error}): fetch it again, or finish fetching it."
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"The dump {path} has no whole entity in line {number:,}: fetch it again.") from error
+    if len(found) < len(wanted) and not line.rstrip().endswith(b"]"):
+        raise InputError(f"The dump {path} breaks off after line {number:,}: finish fetching it.")
     return _senses(links, found, missing, report)
+
+
+def _entity(line: bytes, number: int, path: Path) -> dict[str, list | None]:
+    try:
+        entity = json.loads(line.strip().rstrip(b","))
+        return _taken({"entities": {entity["id"]: entity}})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"The dump {path} has no whole entity in line {number:,}: fetch it again.") from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -226,6 +231,7 @@ def _number(entity: str) -> int:
 
 
 def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: float, timeout: float) -> dict:
+    """Return what is kept of Wikidata's answer to one request, which has something on every entity of the batch."""
     parameters = {
         "action": "wbgetentities",
         "ids": "|".join(batch),
@@ -238,21 +244,27 @@ def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: fl
     status, answer = fetch.ask(opened, address, parameters, wait, timeout, busy=_busy)
     error = answer.get("error") if isinstance(answer, dict) else None
     if error and error.get("code") == "no-such-entity":
-        gone = error.get("id", "an entity of the batch")
-        wnid = links.loc[links["entity"] == gone, "wnid"].tolist()[:1] or ["?"]
+        gone = error.get("id", batch[0])
+        wnid = links.set_index("entity")["wnid"].get([gone]).iloc[0] if gone in set(links["entity"]) else "?"
         raise InputError(
-            f"Wikidata calls {gone}, which class {wnid[0]} is linked to, no entity: mend that line of the mapping; "
+            f"Wikidata calls {gone}, which class {wnid} is linked to, no entity: mend that line of the mapping; "
             "what was fetched before is kept."
         )
-    if status != 200 or error or not isinstance(answer, dict) or "entities" not in answer:
+    if error or status != 200:
         reason = error.get("info", error.get("code")) if error else f"status {status}"
         raise InputError(f"Wikidata refuses the request ({reason}): what was fetched before is kept.")
-    lost = sorted(set(batch) - set(_taken(answer)), key=_number)
+    try:
+        found = _taken(answer)
+    except (AttributeError, KeyError, TypeError) as problem:
+        raise InputError(
+            f"Wikidata's answer is not in the documented form ({problem!r}): what was fetched before is kept."
+        ) from problem
+    lost = sorted(set(batch) - set(found), key=_number)
     if lost:
         raise InputError(
-            f"Wikidata's answer lacks {lost[0]} and says nothing of it: run this again, it asks once more."
+            f"Wikidata's answer says nothing of {lost[0]}: run this again, it asks for the rest once more."
         )
-    return answer
+    return found
 
 
 def _busy(answer) -> bool:
@@ -261,28 +273,23 @@ def _busy(answer) -> bool:
     return code in {"maxlag", "ratelimited", "readonly"} or code.startswith("internal_api_error")
 
 
-def _taken(answer) -> dict[str, dict]:
-    """Return what is kept of an answer: entity as it was asked for -> labels and aliases, {} where it is missing."""
+def _taken(answer: dict) -> dict[str, list | None]:
+    """Return what is kept of an answer: entity -> [kind, code, word] of each word, None where the entity is missing."""
     found = {}
-    for asked, entity in (answer or {}).get("entities", {}).items():
+    for asked, entity in answer["entities"].items():
         gone = "missing" in entity and entity["missing"] is not False
-        words = {} if gone else {kind: _by_code(entity.get(kind)) for kind in ("labels", "aliases")}
+        labels = (entity.get("labels") or {}).items()  # where there are none, Wikidata writes a list
+        aliases = (entity.get("aliases") or {}).items()
+        words = [["label", code, entry["value"]] for code, entry in labels]
+        words += [["alias", code, entry["value"]] for code, entries in aliases for entry in entries]
         # An entity that was merged into another comes under either number.
         for name in {asked, entity.get("id", asked), (entity.get("redirects") or {}).get("from", asked)}:
-            found[name] = {**words, "id": entity.get("id", asked)} | ({"missing": True} if gone else {})
+            found[name] = None if gone else words
     return found
 
 
-def _by_code(words) -> dict[str, list[dict]]:
-    """Return {code: [{"value": word}, ...]}; Wikidata writes one label without the list, and no words at all as []."""
-    return {
-        code: [{"value": word["value"]} for word in (entry if isinstance(entry, list) else [entry])]
-        for code, entry in (words or {}).items()
-    }
-
-
-def _senses(links: pd.DataFrame, entities: dict[str, dict], missing: str, report: Callable) -> pd.DataFrame:
-    lost = links[[entity not in entities or "missing" in entities[entity] for entity in links["entity"]]]
+def _senses(links: pd.DataFrame, entities: dict[str, list | None], missing: str, report: Callable) -> pd.DataFrame:
+    lost = links[[entities.get(entity) is None for entity in links["entity"]]]
     if len(lost) and missing == "stop":
         first = lost.iloc[0]
         raise InputError(
@@ -291,28 +298,19 @@ def _senses(links: pd.DataFrame, entities: dict[str, dict], missing: str, report
         )
     rows, strange = [], Counter()
     for wnid, entity in zip(links["wnid"], links["entity"], strict=True):
-        words = entities.get(entity, {})
-        for kind in ("labels", "aliases"):
-            for code, entry in words.get(kind, {}).items():
-                lang = language(code)
-                if not lang:
-                    strange[code] += len(entry)
-                # The language's own code comes before its variants, but zh, which is in either script, comes last.
-                rank = (kind, code != lang, code) if code != "zh" else (kind, True, "zz")
-                rows += [(lang, wnid, word["value"].strip(), rank) for word in entry if lang]
+        for kind, code, word in entities.get(entity) or []:
+            lang = language(code)
+            strange[code] += not lang
+            # The language's own code goes before its variants; but zh, which is in either script, goes last.
+            rank = 2 if code == "zh" else int(code.lower() != lang.lower())
+            if lang and word.strip():
+                rows.append((lang, wnid, kind != "label", rank, code, word.strip()))
     if len(lost):
-        report(f"Left out, as Wikidata has no such entity: {', '.join(lost['wnid'])}.")
-    if strange:
-        named = ", ".join(f"{code} ({n:,})" for code, n in sorted(strange.items()))
+        report(f"Wikidata: left out, as it has no such entity: {', '.join(lost['wnid'])}.")
+    if strange.total():
+        named = ", ".join(f"{code} ({n:,})" for code, n in sorted(strange.items()) if n)
         report(f"Wikidata: left out {strange.total():,} words in codes that no language of the study has: {named}.")
-    return _table(rows)
-
-
-def _table(rows: Iterable[tuple]) -> pd.DataFrame:
-    # "labels" sorts after "aliases", but goes first.
-    ordered = sorted(
-        (row for row in rows if row[2]), key=lambda row: (row[0], row[1], row[3][0] != "labels", row[3][1:])
-    )
-    found = pd.DataFrame([row[:3] for row in ordered], columns=["lang", "wnid", "lemma"])
-    found = found.assign(source="wikidata", licence=LICENCE).drop_duplicates(ignore_index=True)
-    return tables.check(found, "senses")
+    columns = ["lang", "wnid", "alias", "rank", "code", "lemma"]
+    found = pd.DataFrame(rows, columns=columns).sort_values(columns[:-1], kind="stable")
+    found = found.assign(source="wikidata", licence=LICENCE)[list(tables.SCHEMAS["senses"][0])]
+    return tables.check(found.drop_duplicates(ignore_index=True), "senses")

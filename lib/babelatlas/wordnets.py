@@ -191,7 +191,7 @@ def _corpora(folder: str | None):
     try:
         wordnet = WordNetCorpusReader(roots[0], omw)
         version = wordnet.get_version()
-    except (WordNetError, OSError, AssertionError, ValueError) as error:
+    except (WordNetError, LookupError, OSError, AssertionError, ValueError) as error:
         raise InputError(f"NLTK cannot read the WordNet in {roots[0]} ({error}): fetch it again, {BY_HAND}.") from error
     if version != "3.0":
         raise InputError(f"Class ids are of WordNet 3.0, but NLTK's is {version}: {BY_HAND}.")
