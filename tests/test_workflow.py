@@ -2,13 +2,14 @@
 
 import re
 
+import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT, snakemake
 from hypothesis import given
 from hypothesis import strategies as st
 
-from babelatlas import InputError, workflow
+from babelatlas import InputError, labels, tables, workflow
 
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -69,6 +70,26 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
 def test_no_unknown_key_passes(key):
     with pytest.raises(InputError, match="nothing reads"):
         workflow.check_config({key: 1}, NOTEBOOKS)
+
+
+def test_a_cleaning_rule_reruns_the_labels_and_what_reads_them_only():
+    concerned = {
+        path.stem
+        for path in NOTEBOOKS.glob("*.ipynb")
+        if "cleaning.py" in {file.name for file in workflow.sources(path)}
+    }
+    readers = {path.stem for path in NOTEBOOKS.glob("*.ipynb") if "labels" in workflow.declared(path)}
+    assert "10_labels" in concerned
+    assert concerned - readers == {"10_labels"}
+    assert not {name for name in concerned if name.startswith("4")}
+
+
+def test_the_labels_are_made_as_those_that_ship(small_run):
+    assert workflow.declared(NOTEBOOKS / "10_labels.ipynb")["without"] == list(labels.RESTRICTED)
+    made = tables.read(small_run / "results" / "tiny" / "labels" / "imagenet-1k.parquet", "labels")
+    shipped = labels.shipped()
+    shipped = shipped[shipped["lang"].isin(made["lang"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(made, shipped)
 
 
 def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():

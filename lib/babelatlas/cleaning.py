@@ -282,7 +282,7 @@ def check_rules(names: Iterable[str]) -> list[str]:
 
 def _rewritten(senses: pd.DataFrame, step: str) -> list[str]:
     rule = RULES[step]
-    return [rule(lemma, lang) for lemma, lang in zip(senses["lemma"], senses["lang"], strict=True)]
+    return [rule(lemma, lang) for lemma, lang in zip(senses["lemma"].tolist(), senses["lang"].tolist(), strict=True)]
 
 
 def _left(senses: pd.DataFrame, words: list[str]) -> pd.DataFrame:

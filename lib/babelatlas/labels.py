@@ -125,7 +125,7 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
     keys = _keys(ranked)
     words: dict[tuple[str, str], dict[str, str]] = {}
     sources: dict[tuple[str, str, str], list[str]] = {}
-    for key, lemma, source in zip(keys, ranked["lemma"], ranked["source"], strict=True):
+    for key, lemma, source in zip(keys, ranked["lemma"].tolist(), ranked["source"].tolist(), strict=True):
         words.setdefault(key[:2], {}).setdefault(key[2], lemma)
         sources.setdefault(key, []).append(source)
     chosen = ranked.assign(key=keys).drop_duplicates(["lang", "wnid"], ignore_index=True)
@@ -188,8 +188,9 @@ def _shared(table: pd.DataFrame) -> pd.Series:
 
 
 def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
-    lemmas = [same(lemma) for lemma in senses["lemma"]]
-    return list(zip(senses["lang"], senses["wnid"], lemmas, strict=True))
+    # Plain lists: to iterate over a column of Arrow text costs more than everything done here.
+    lemmas = [same(lemma) for lemma in senses["lemma"].tolist()]
+    return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), lemmas, strict=True))
 
 
 def label_set(
