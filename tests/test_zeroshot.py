@@ -146,6 +146,18 @@ def test_vectors_come_back_as_they_were_saved(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
 
+def test_vectors_say_which_prompts_each_language_has(tmp_path):
+    images, image_wnids, classes, wnids = world(2)
+    languages = {"sw": (wnids, classes), "zh-Hant": (wnids, classes)}
+    path = zeroshot.write_vectors(
+        tmp_path / "a.npz", images, image_wnids, languages, {"sw": "nllb-80", "zh-Hant": "label"}
+    )
+    assert zeroshot.read_prompts(path) == {"sw": "nllb-80", "zh-Hant": "label"}
+    assert list(zeroshot.read_vectors(path)[2]) == ["sw", "zh-Hant"]
+    zeroshot.write_vectors(path, images, image_wnids, languages)
+    assert zeroshot.read_prompts(path) == {}
+
+
 def test_a_truncated_vector_file_is_one_sentence(tmp_path):
     images, image_wnids, classes, wnids = world(6)
     path = zeroshot.write_vectors(tmp_path / "a.npz", images, image_wnids, {"sw": (wnids, classes)})
