@@ -221,17 +221,18 @@ def test_every_class_of_every_language_has_one_outcome(first, second):
     found = coverage.outcomes(stages, ["si", "de"], ["n1", "n2", "n3"])
     sizes = found.outcome.value_counts()
     assert sizes.to_dict() == {"named": len(second), "lost": len(first - second), "no source": 6 - len(first | second)}
-    parts = coverage.shares(found.assign(group="all"))
-    assert parts.value.sum() == pytest.approx(1)
-    assert (parts.n == 6).all()
+    parts = coverage.shares(found)
+    assert parts.groupby("lang").value.sum().tolist() == pytest.approx([1, 1])
+    assert (parts.n == 3).all()
 
 
-def test_shares_of_a_group_add_up_and_name_outcomes_that_do_not_occur():
+def test_shares_of_a_language_add_up_and_name_outcomes_that_do_not_occur():
     kinds = pd.CategoricalDtype(["named", "English", "none"], ordered=True)
-    table = pd.DataFrame({"group": ["a", "a", "b"], "outcome": pd.Series(["named", "none", "none"], dtype=kinds)})
-    found = coverage.shares(table).set_index(["group", "outcome"]).value
-    assert found["a"].to_dict() == {"named": 0.5, "English": 0.0, "none": 0.5}
-    assert found["b", "none"] == 1
+    table = pd.DataFrame({"lang": ["a", "a", "b"], "outcome": pd.Series(["named", "none", "none"], dtype=kinds)})
+    found = coverage.shares(table).set_index(["lang", "outcome"])
+    assert found.value["a"].to_dict() == {"named": 0.5, "English": 0.0, "none": 0.5}
+    assert found.value["b"].to_dict() == {"named": 0.0, "English": 0.0, "none": 1.0}
+    assert found.n["a"].tolist() == [2, 2, 2]
 
 
 def test_a_kind_named_twice_as_often_as_the_average_has_a_ratio_of_two():

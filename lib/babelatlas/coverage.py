@@ -270,16 +270,18 @@ def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Seque
     ))  # fmt: skip
 
 
-def shares(table: pd.DataFrame, by: Sequence[str] = ("group",)) -> pd.DataFrame:
-    """Return the share of each outcome: columns `by`, outcome, value (fraction), n (classes in languages); zeros too.
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of each outcome in each language: columns lang, outcome, value (fraction), n (classes).
 
-    `table`: the columns of `by`, and outcome as `outcomes` gives it.
+    `table` as `outcomes` gives it. Outcomes that do not occur are there with 0; those of a language add up to 1. Their
+    means over languages, with intervals, are `stats.group_means`.
     """
-    by = list(by)
-    counted = table.groupby([*by, "outcome"], sort=False, observed=False).size().rename("count").reset_index()
-    counted["n"] = counted.groupby(by, sort=False, observed=False)["count"].transform("sum")
-    counted = counted[counted["n"] > 0]
-    return counted.assign(value=counted["count"] / counted["n"])[[*by, "outcome", "value", "n"]].reset_index(drop=True)
+    wide = pd.crosstab(table["lang"], table["outcome"], dropna=False)
+    n = wide.sum(axis=1)
+    wide.columns = wide.columns.astype(str)
+    long = wide.div(n, axis=0).reset_index().melt("lang", var_name="outcome")
+    long = long.assign(n=long["lang"].map(n), outcome=long["outcome"].astype(table["outcome"].dtype))
+    return long.sort_values(["lang", "outcome"], ignore_index=True)
 
 
 def representation(

@@ -344,19 +344,14 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
             rows["n_classes"], rows["n_languages"], where="pre", color=colour, linestyle=line, marker="", label=name
         )
         for mark in marks:
+            if mark < rows["n_classes"].min() or mark > rows["n_classes"].max():
+                continue
             at = rows.loc[rows["n_classes"] >= mark, "n_languages"].max()
-            if np.isfinite(at):
-                axis.plot(mark, at, MARKERS[place % len(MARKERS)], color=colour, markersize=6)
-                side = {"va": "bottom"} if place == 0 else {"va": "top"}
-                axis.annotate(
-                    f"{at:.0f}",
-                    (mark, at),
-                    (6, 4 if place == 0 else -4),
-                    textcoords="offset points",
-                    size=9.5,
-                    c=colour,
-                    **side,
-                )
+            axis.plot(mark, at, MARKERS[place % len(MARKERS)], color=colour, markersize=6)
+            above = {"xytext": (6, 3), "ha": "left", "va": "bottom"}
+            below = {"xytext": (-6, -4), "ha": "right", "va": "top"}
+            text = above if place else below  # the first series is the lower one, as a rule
+            axis.annotate(f"{at}", (mark, at), textcoords="offset points", size=9.5, color=colour, **text)
     for mark in marks:
         axis.axvline(mark, color="0.5", linestyle=":", linewidth=1, zorder=1)
     axis.set_xscale("log")
@@ -365,7 +360,7 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     axis.set_xticks(ticks, [str(tick) for tick in ticks])
     axis.set_yticks(ticks[:-1], [str(tick) for tick in ticks[:-1]])
     axis.minorticks_off()
-    axis.set_xlim(0.9, 1200)
+    axis.set_xlim(0.8, 1200)
     axis.set_ylim(0.8, max(top, 10))
     axis.set_xlabel("with a label for at least so many classes (log scale)")
     axis.set_ylabel("languages (log scale)")
@@ -383,7 +378,7 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
     table = world.dropna(subset=["latitude", "longitude"])
     table = table.assign(x=(table["longitude"] + 170) % 360 - 170)
     rest = table[~table["group"].isin(groups)]
-    axis.scatter(rest["x"], rest["latitude"], s=2.5, color="0.78", linewidths=0, label=f"not reached ({len(rest):,})")
+    axis.scatter(rest["x"], rest["latitude"], s=3, color="0.72", linewidths=0, label=f"not reached ({len(rest):,})")
     for place, group in enumerate(groups):
         rows = table[table["group"] == group]
         look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
@@ -413,7 +408,7 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
     `table`: the column `label`, n_world and n_reached (languages; of 0 no dot is drawn). The first row is on top; the
     share is written at the right.
     """
-    _, axis = plt.subplots(figsize=(7.2, 0.9 + 0.27 * len(table)))
+    figure, axis = plt.subplots(figsize=(7.2, 1.3 + 0.27 * len(table)), layout="constrained")
     rows = table.reset_index(drop=True)
     some = rows[rows["n_reached"] > 0]
     axis.hlines(some.index, some["n_reached"], some["n_world"], color="0.8", linewidth=2, zorder=1)
@@ -441,7 +436,8 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.tick_params(labelsize=9.5)
     axis.set_xlabel("languages (log scale)")
-    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.18 - 0.5 / len(rows)), ncols=2, fontsize=9.5, borderaxespad=0)
+    axis.grid(axis="y", visible=False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9.5)
     return axis
 
 
@@ -458,7 +454,7 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
         len(columns),
         figsize=(7.2, 0.6 + 3.1 * len(rows)),
         sharex=True,
-        sharey=True,
+        sharey="row",
         squeeze=False,
         layout="constrained",
     )
@@ -477,19 +473,22 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
         )
         axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
         for each in part[part["odd"] | part["name"].isin(names.get(rows[row], ()))].itertuples():
-            left = each.log_tokens > 4
-            axis.annotate(
-                each.name, (each.log_tokens, each.log_classes), (-4 if left else 4, 3), textcoords="offset points",
-                ha="right" if left else "left", size=8.5, color="0.25",
-            )  # fmt: skip
+            right = each.log_tokens < 2.5
+            low = each.log_classes < np.interp(each.log_tokens, band["x"], band["y"])
+            colour = COLOURS[1] if each.odd else "0.2"
+            look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": colour}
+            offset = (4 if right else -4, -2 if low else 2)
+            axis.annotate(each.name, (each.log_tokens, each.log_classes), offset, textcoords="offset points", **look)
         axis.set_title(f"{rows[row]}, tokens {columns[column]}", size=10)
         axis.tick_params(labelsize=9)
         if column == 0:
             axis.set_ylabel("classes", size=10)
         if row == len(rows) - 1:
             axis.set_xlabel("tokens (millions)", size=10)
-    for which, ticks in (("x", range(6)), ("y", range(4))):
-        getattr(axes[0, 0], f"set_{which}ticks")(list(ticks), [f"{10**tick:,}" for tick in ticks])
+    axes[0, 0].set_xticks(range(6), [f"{10**tick:,}" for tick in range(6)])
+    for axis in axes[:, 0]:
+        axis.set_yticks(range(4), [f"{10**tick:,}" for tick in range(4)])
+        axis.set_ylim(axis.dataLim.y0 - 0.15, 3.2)
     axes[0, 0].set_xlim(0.5, points["log_tokens"].max() + 0.25)
     return axes
 
@@ -538,7 +537,7 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     axis.set_ylim(bottom=0)
     axis.set_xlabel(xlabel)
     axis.set_ylabel(ylabel)
-    axis.legend(loc="upper right")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(names))
     return axis
 
 
@@ -556,7 +555,17 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     for place, name in enumerate(parts):
         colour = colours[-1] if place == len(parts) - 1 and len(parts) > 1 else colours[place % (len(colours) - 1)]
         hatch = ["", "///", "...", "xx", "\\\\\\", ""][place % 6]
-        axis.barh(range(len(rows)), wide[name], 0.72, left, color=colour, hatch=hatch, edgecolor="white", label=name)
+        axis.barh(
+            range(len(rows)),
+            wide[name],
+            0.72,
+            left,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0.3,
+            label=name,
+        )
         for row, (start, value) in enumerate(zip(left, wide[name], strict=True)):
             if value >= narrow:
                 box = {"facecolor": "white", "alpha": 0.8, "pad": 1, "linewidth": 0}
