@@ -42,7 +42,6 @@ AUTOMATIC = TRANSLATED | {
 # The study's codes that BabelNet writes in another way than in capitals; "" where it has no such language.
 CODES = {
     "gsw": "ALS",
-    "hbs": "SH",
     "lzh": "ZH_CLASSICAL",
     "nan": "ZH_MIN_NAN",
     "rup": "ROA_RUP",

@@ -51,7 +51,6 @@ CODES = {
     "roa-rup": "rup",
     "roa-tara": "",  # Tarantino, which has no code of its own
     "simple": "",
-    "sh": "hbs",
     "zh-classical": "lzh",
     "zh-min-nan": "nan",
     "zh-yue": "yue",
