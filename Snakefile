@@ -49,6 +49,7 @@ EVALUATIONS = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS]
 TRAINED = [model for model in MODELS if models.entry(model).embedded]  # the embedded world's own models
 DRAWN = [dataset for dataset in DATASETS if dataset in ("pictograms", "compositions")]  # and its images
 STAGES = [
+    "09_senses",
     *(f"10_labels_{classes}" for classes in CLASSES),
     *(["11_pictograms"] if DRAWN else []),
     *(f"12_train_{model}" for model in TRAINED),
@@ -108,10 +109,25 @@ rule all:
         "_build/html/index.html",
 
 
+rule senses:
+    "Collect the words of lexicons for the classes, as the lexicons give them."
+    input:
+        source("09_senses"),
+    output:
+        table=RUN + "/senses/senses.parquet",
+        page=page("09_senses"),
+    priority: 20
+    params:
+        given=given("09_senses", classes=CLASSES, output=RUN + "/senses/senses.parquet"),
+    shell:
+        run("09_senses")
+
+
 rule labels:
-    "Turn the senses of a lexicon into one label for each class and language."
+    "Turn the senses of lexicons into one label for each class and language."
     input:
         source("10_labels"),
+        senses=RUN + "/senses/senses.parquet",
     output:
         table=RUN + "/labels/{classes}.parquet",
         page=page("10_labels_{classes}"),
@@ -120,7 +136,10 @@ rule labels:
     priority: 20
     params:
         given=lambda wildcards: given(
-            "10_labels", classes=wildcards.classes, output=f"{RUN}/labels/{wildcards.classes}.parquet"
+            "10_labels",
+            classes=wildcards.classes,
+            senses=f"{RUN}/senses/senses.parquet",
+            output=f"{RUN}/labels/{wildcards.classes}.parquet",
         ),
     shell:
         run("10_labels", "{wildcards.classes}")
@@ -234,7 +253,7 @@ rule subsets:
 
 
 def needed(chapter):
-    """What a chapter reads: of this run's tables none (4?, published numbers), the labels (5?) or all; pages it sums up."""
+    """What a chapter reads: of this run's tables none (4?, published numbers), labels (5?) or all; pages it sums up."""
     tables = [f"{RUN}/{kind}/{evaluation}.parquet" for kind in ("zeroshot", "subsets") for evaluation in EVALUATIONS]
     others = [name for name in CHAPTERS if "30" <= name < "90"]
     summed = {"00": others, "90": [*STAGES, *others, *(name for name in CHAPTERS if name < "10")]}.get(chapter[:2], [])
