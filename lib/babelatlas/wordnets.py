@@ -141,7 +141,7 @@ def download_corpora(server: str | None = None) -> list[str]:
             continue
         try:
             Downloader(server_index_url=server).download(names[0], raise_on_error=True)
-        except (OSError, ValueError) as error:
+        except (OSError, SyntaxError, ValueError) as error:  # the second is what XML that is none raises
             reason = str(error).strip().splitlines()[-1].rstrip(".")
             raise InputError(f"NLTK's corpus {names[0]} cannot be fetched ({reason}): {BY_HAND}.") from error
         fetched.append(names[0])
