@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from babelatlas import InputError, labels, tables, verification
+from babelatlas import InputError, tables, verification
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -30,10 +30,15 @@ def label_set(words: list[str], lang: str = "de") -> pd.DataFrame:
     return table[list(tables.SCHEMAS["labels"][0])]
 
 
+def glosses(wnids) -> pd.DataFrame:
+    """What WordNet might say of made-up classes."""
+    rows = [(wnid, f"what thing {int(wnid[1:])} is", [f"thing {int(wnid[1:])}", "entity"]) for wnid in wnids]
+    return pd.DataFrame(rows, columns=["wnid", "gloss", "lemmas"])
+
+
 def made(words: list[str], lang: str = "de", number: int | None = None, seed: int = 0) -> pd.DataFrame:
-    english = {f"n{place:08d}": f"thing {place}" for place in range(len(words))}
-    glosses = {wnid: f"what {word} is" for wnid, word in english.items()}
-    return verification.sheet(label_set(words, lang), lang, english, glosses, number or len(words), seed)
+    known = glosses([f"n{place:08d}" for place in range(len(words))])
+    return verification.sheet(label_set(words, lang), lang, known, number or len(words), seed)
 
 
 def filled(verdicts: list[str], seed: int = 0) -> pd.DataFrame:
@@ -65,7 +70,7 @@ def test_a_sheet_has_each_class_at_most_once_with_its_english_words_its_definiti
     row = sheet.iloc[0]
     place = int(row["wnid"][1:])
     assert row["label"] == f"wort {place}"
-    assert row["english"] == f"thing {place}"
+    assert row["english"] == f"thing {place}, entity"
     assert row["gloss"] == f"what thing {place} is"
     assert row["alternatives"] == "other; third"
     assert (sheet[["verdict", "better", "comment"]] == "").all(axis=None)
@@ -88,12 +93,17 @@ def test_every_class_is_drawn_equally_often():
 @pytest.mark.parametrize(("number", "words"), [(0, "from 1 to 3"), (4, "has 3 labels")])
 def test_a_sheet_of_more_labels_than_there_are_or_of_none_is_refused(number, words):
     with pytest.raises(InputError, match=words):
-        verification.sheet(label_set(["a", "b", "c"]), "de", {}, {}, number)
+        verification.sheet(label_set(["a", "b", "c"]), "de", glosses([]), number)
 
 
 def test_a_language_without_labels_is_refused():
     with pytest.raises(InputError, match="no labels in French"):
-        verification.sheet(label_set(["a"]), "fr", {}, {}, 1)
+        verification.sheet(label_set(["a"]), "fr", glosses([]), 1)
+
+
+def test_a_class_without_a_definition_is_refused():
+    with pytest.raises(InputError, match="Class n00000000 has no definition"):
+        verification.sheet(label_set(["a"]), "de", glosses([]), 1)
 
 
 def test_check_letters_are_never_digits_which_a_spreadsheet_would_make_a_number_of():
@@ -340,9 +350,7 @@ def test_two_sheets_of_different_language_or_sample_are_refused(other, sentence)
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """The path of a label set, with the definitions that WordNet would give."""
-    monkeypatch.setattr(
-        verification.senses, "glosses", lambda wnids: dict.fromkeys(wnids, "a definition"), raising=False
-    )
+    monkeypatch.setattr(verification.senses, "glosses", glosses)
     return str(tables.write(label_set([f"wort {place}" for place in range(20)]), tmp_path / "labels.parquet", "labels"))
 
 
@@ -356,7 +364,7 @@ def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path
     assert done == 0
     assert "10 labels in German" in capsys.readouterr().out
     rows = verification.parse(path)
-    assert (rows["gloss"] == "a definition").all()
+    assert rows["gloss"].str.fullmatch(r"what thing \d+ is").all()
     assert rows["english"].str.startswith("thing ").all()
     one = sent_back(tmp_path, rows.assign(verdict=["right"] * 9 + ["wrong"]), "one.csv")
     two = sent_back(tmp_path, rows.assign(verdict=["right"] * 8 + ["wrong"] * 2), "two.csv")
@@ -409,11 +417,13 @@ def test_the_command_says_how_many_labels_a_sheet_needs(capsys):
     assert capsys.readouterr().out.startswith("94 answers")
 
 
-def test_english_words_come_from_the_label_set_and_where_it_has_none_from_the_shipped_senses():
-    own = label_set(["a"])
-    assert verification.english_words(own, ["n00000000"]) == {"n00000000": "thing 0"}
-    assert verification.english_words(own, ["n01440764"]) == {"n01440764": "tench, Tinca tinca"}
-    assert labels.ENGLISH == "en"
+def test_the_shipped_labels_get_the_definitions_of_wordnet(tmp_path, mirror, monkeypatch):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
+    done = command("write", "--language", "jp", "--number", 399, "--output", tmp_path / "sheet.csv")
+    assert done == 0
+    tench = verification.parse(tmp_path / "sheet.csv").set_index("wnid").loc["n01443537"]
+    assert tench[["label", "english"]].tolist() == ["金魚", "goldfish, Carassius auratus"]
+    assert tench["gloss"].startswith("small golden or orange-red freshwater fishes")
 
 
 # HTML

@@ -68,19 +68,18 @@ def _checks(rows: pd.DataFrame) -> list[str]:
 def sheet(
     table: pd.DataFrame,
     language: str,
-    english: dict[str, str],
-    glosses: dict[str, str],
+    known: pd.DataFrame,
     number: int = 100,
     seed: int = 0,
     dataset: str = "imagenet-1k",
 ) -> pd.DataFrame:
     """Return a sheet to fill in: `number` random classes of one language, in random order, with empty answers.
 
-    `table`: schema `labels`. `english` and `glosses`: wnid -> English words, definition. Columns, all text: number
-    (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set, language, number,
-    seed and a sum over the labels), check (a sum over number, class and label). A larger number with the same seed
-    begins with the same rows. Raises InputError for an unknown language, one without labels, and one with fewer labels
-    than asked for.
+    `table`: schema `labels`; `known`: what `senses.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
+    text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
+    language, number, seed and a sum over the labels), check (a sum over number, class and label). A larger number with
+    the same seed begins with the same rows. Raises InputError for an unknown language, one without labels, one with
+    fewer labels than asked for, and a class that is not in `known`.
     """
     language = languages.canonical(language)
     rows = labels.select(table, [language]).sort_values("wnid", ignore_index=True)
@@ -90,11 +89,15 @@ def sheet(
             f"{len(rows)}, not {number}."
         )
     drawn = rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
+    strange = sorted(set(drawn["wnid"]) - set(known["wnid"]))
+    if strange:
+        raise InputError(f"Class {strange[0]} has no definition: give those of all classes of the label set.")
+    known = known.set_index("wnid").loc[drawn["wnid"]]
     made = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=drawn.index)
     made["number"] = [str(place + 1) for place in drawn.index]
     made[["wnid", "label"]] = drawn[["wnid", "label"]]
-    made["english"] = [english.get(wnid, "") for wnid in drawn["wnid"]]
-    made["gloss"] = [glosses.get(wnid, "") for wnid in drawn["wnid"]]
+    made["english"] = [", ".join(words) for words in known["lemmas"]]
+    made["gloss"] = known["gloss"].to_numpy()
     made["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
     total = _letters(*made["wnid"], *made["label"])
     made["sheet"] = f"{dataset}/{language}/{number}/{seed}/{total}"
@@ -392,17 +395,6 @@ def disagreements(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return both.loc[differ, ["number", "wnid", "english", "label", *names]].reset_index(drop=True)
 
 
-def english_words(table: pd.DataFrame, wnids: list[str]) -> dict[str, str]:
-    """Return the English words of classes, from a label set that has English, else from the shipped senses."""
-    own = table[(table["lang"] == labels.ENGLISH) & table["wnid"].isin(wnids)]
-    words = {row.wnid: ", ".join([row.label, *row.alternatives]) for row in own.itertuples()}
-    if set(wnids) - set(words):
-        known = senses.shipped()
-        known = known[(known["lang"] == labels.ENGLISH) & known["wnid"].isin(wnids)].drop_duplicates(["wnid", "lemma"])
-        words = known.groupby("wnid")["lemma"].agg(", ".join).to_dict() | words
-    return words
-
-
 def _percent(score: pd.Series) -> str:
     return f"{score['value']:.1%} (95 % interval {score['ci_low']:.1%} to {score['ci_high']:.1%}; n = {score['n']})"
 
@@ -455,10 +447,8 @@ def _write(given: argparse.Namespace) -> None:
             f"{given.output} exists and may hold answers: give another name, or --replace to write over it."
         )
     table = labels.shipped() if given.labels == "shipped" else tables.read(given.labels, "labels")
-    # Drawn once without texts, so that only the definitions of the classes drawn are looked up.
-    wnids = sheet(table, given.language, {}, {}, given.number, given.seed)["wnid"].tolist()
-    english, glosses = english_words(table, wnids), dict(senses.glosses(wnids))
-    made = sheet(table, given.language, english, glosses, given.number, given.seed, given.dataset)
+    rows = labels.select(table, [given.language])
+    made = sheet(table, given.language, senses.glosses(rows["wnid"]), given.number, given.seed, given.dataset)
     path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
     low, high = exact(round(0.05 * given.number), given.number)
     print(
