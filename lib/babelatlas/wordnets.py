@@ -12,6 +12,7 @@ import difflib
 import hashlib
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -130,7 +131,7 @@ def synsets(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, do
 def download_corpora(server: str | None = None) -> list[str]:
     """Fetch those of the three corpora that NLTK lacks into NLTK's usual folder; return the names of the fetched.
 
-    NLTK prints what it does. `server`: the address of another index than NLTK's own. Together about 60 MB.
+    NLTK prints what it does. `server`: the address of another index than NLTK's own. Some tens of megabytes in all.
     Raises InputError, with the command to run where there is a network, if a corpus cannot be had.
     """
     from nltk.downloader import Downloader
@@ -140,7 +141,7 @@ def download_corpora(server: str | None = None) -> list[str]:
         if any(_root(name, None) is not None for name in names):
             continue
         try:
-            Downloader(server_index_url=server).download(names[0], raise_on_error=True)
+            Downloader(server_index_url=server).download(names[0], raise_on_error=True, print_error_to=sys.stderr)
         except (OSError, SyntaxError, ValueError) as error:  # the second is what XML that is none raises
             reason = str(error).strip().splitlines()[-1].rstrip(".")
             raise InputError(f"NLTK's corpus {names[0]} cannot be fetched ({reason}): {BY_HAND}.") from error
