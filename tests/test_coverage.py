@@ -195,10 +195,16 @@ def test_concepts_count_languages_families_and_macroareas_but_not_english(facts)
 def test_the_depth_of_names_counts_a_class_as_often_as_languages_name_it():
     table = pd.DataFrame({"depth": [4, 8, 12], "n_languages": [3, 1, 0]})
     found = coverage.depth_of_labels(table, n_resamples=50).set_index("of")
-    assert found.value.to_dict() == {"classes": 8, "names in the languages": 5}
-    assert found.variance.to_dict() == {"classes": 16, "names in the languages": 4}  # of 4, 8, 12; of 4, 4, 4, 8
-    assert found.n.to_dict() == {"classes": 3, "names in the languages": 4}
+    assert found.value.tolist() == [8, 5, -3]
+    assert found.variance.tolist()[:2] == [16, 4]  # of 4, 8, 12; of 4, 4, 4, 8
+    assert found.n.tolist() == [3, 4, 3]
     assert (found.ci_low <= found.value).all()
+    assert (found.value <= found.ci_high).all()
+
+
+def test_classes_that_nobody_names_have_no_depth_of_names():
+    with pytest.raises(InputError, match="no class of the table has a name"):
+        coverage.depth_of_labels(pd.DataFrame({"depth": [4, 8], "n_languages": [0, 0]}))
 
 
 def test_an_outcome_is_what_took_the_last_word_away():

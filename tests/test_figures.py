@@ -145,3 +145,118 @@ def test_class_counts_draw_every_language_once_ranked_in_the_marker_of_its_group
     plain = figures.class_counts(counts)
     assert [list(line.get_ydata()) for line in plain.get_lines()] == [[700, 50, 50, 5]]
     assert plain.get_legend() is None
+
+
+def test_strips_draw_every_value_once_and_the_mean_with_its_interval():
+    points = pd.DataFrame({"group": ["a", "a", "a", "b"], "n": [3, 3, 5, 4], "name": ["", "", "x", ""]})
+    means = pd.DataFrame({"group": ["b", "a"], "value": [4, 11 / 3], "ci_low": [4, 3], "ci_high": [4, 5]})
+    axis = figures.strips(points, means, "n", "group", named="name")
+    assert texts(axis.get_yticklabels()) == ["b", "a"]
+    dots, mean = axis.lines[2], axis.lines[3]
+    assert dots.get_xdata().tolist() == [3, 3, 5]
+    assert len(set(dots.get_ydata()[:2])) == 2  # equal values do not hide each other
+    assert mean.get_xdata() == pytest.approx([11 / 3])
+    assert [segment[:, 0].tolist() for lines in axis.collections for segment in lines.get_segments()] == [
+        [4, 4],
+        [3, 5],
+    ]
+    assert [text.get_text() for text in axis.texts if text.get_text()] == ["x"]
+
+
+def test_paired_counts_draw_every_language_once_and_a_missing_one_on_the_edge():
+    table = pd.DataFrame(
+        {"name": ["A", "B", "C"], "ours": [500, 0, 7], "theirs": [700, 20, 0], "group": ["high", "very low", "none"]}
+    )
+    before = table.copy()
+    axis = figures.paired_counts(table, ["very low", "high", "none"], ["A", "C"])
+    points = [collection.get_offsets().tolist() for collection in axis.collections]
+    assert points == [[[20, 0.5]], [[700, 500]], [[0.5, 7]]]
+    assert axis.get_xticklabels()[0].get_text() == "0"
+    assert texts(axis.texts) == ["A", "C"]
+    assert texts(axis.get_legend().get_texts()) == ["very low (1)", "high (1)", "none (1)"]
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_of_two_languages_that_lie_together_the_first_asked_for_is_named():
+    table = pd.DataFrame({"name": ["A", "B"], "ours": [500, 501], "theirs": [700, 702], "group": "high"})
+    assert texts(figures.paired_counts(table, ["high"], ["B", "A"]).texts) == ["B"]
+
+
+def test_at_least_writes_the_number_of_languages_where_a_mark_meets_a_line():
+    curves = pd.DataFrame(
+        {"series": ["a", "a", "b"], "n_classes": [5, 200, 50], "n_languages": [4, 2, 9]}
+    )  # b has no language with fewer than 50 classes, so that nothing is known of it at 10
+    axis = figures.at_least(curves, marks=[10, 50])
+    assert sorted(texts(axis.texts)) == ["2", "2", "9"]
+    assert texts(axis.get_legend().get_texts()) == ["a", "b"]
+
+
+def test_the_world_map_draws_places_and_cuts_the_globe_in_the_pacific():
+    world = pd.DataFrame(
+        {
+            "latitude": [50.0, 60, -15, np.nan],
+            "longitude": [10.0, -165, -172, 20],
+            "group": ["high", "", "", "high"],
+        }
+    )
+    axis = figures.world_map(world, ["low", "high"])
+    grey, low, high = (collection.get_offsets().tolist() for collection in axis.collections)
+    assert grey == [[-165, 60], [188, -15]]  # Alaska in the west, Samoa in the east
+    assert low == []
+    assert high == [[10, 50]]
+    assert texts(axis.figure.legends[0].get_texts()) == ["not reached (2)", "low (0)", "high (1)"]
+
+
+def test_reach_draws_no_dot_where_nothing_is_reached_and_writes_the_share():
+    table = pd.DataFrame({"family": ["A", "B", "C"], "n_world": [1000, 20, 50], "n_reached": [4, 5, 0]})
+    axis = figures.reach(table, "family")
+    world, reached = axis.lines
+    assert world.get_xdata().tolist() == [1000, 20, 50]
+    assert reached.get_xdata().tolist() == [4, 5]
+    assert reached.get_ydata().tolist() == [0, 1]
+    assert texts(axis.texts) == ["4 of 1,000 (0.4 %)", "5 of 20 (25 %)", "0 of 50 (0 %)"]
+    assert texts(axis.get_yticklabels()) == ["A", "B", "C"]
+
+
+def test_classes_against_tokens_have_a_panel_for_each_count_and_table_and_name_the_misprinted():
+    points = pd.DataFrame({"name": ["A", "B", "C"], "log_tokens": [1.0, 2, 4], "log_classes": [2.0, 2.5, 3]})
+    points = points.assign(series="s", odd=[True, False, False])
+    both = pd.concat([points.assign(tokens="printed"), points.assign(tokens="corrected")], ignore_index=True)
+    line = pd.DataFrame({"series": "s", "x": [1.0, 4], "y": [2.0, 3], "ci_low": [1.9, 2.9], "ci_high": [2.1, 3.1]})
+    bands = pd.concat([line.assign(tokens="printed"), line.assign(tokens="corrected")], ignore_index=True)
+    axes = figures.classes_against_tokens(both, bands, {"s": ["C"]})
+    assert axes.shape == (1, 2)
+    assert [axis.get_title() for axis in axes[0]] == ["s, tokens printed", "s, tokens corrected"]
+    _, plain, odd = axes[0, 0].collections
+    assert (len(plain.get_offsets()), odd.get_offsets().tolist()) == (2, [[1, 2]])
+    assert texts(axes[0, 0].texts) == ["A", "C"]
+    assert texts(axes[0, 0].get_xticklabels())[:2] == ["1", "10"]
+
+
+def test_a_stacked_histogram_counts_each_row_in_one_bin():
+    table = pd.DataFrame({"n": [0, 1, 2, 2, 9], "kind": ["a", "a", "b", "a", "b"]})
+    axis = figures.stacked_histogram(table, "n", "kind", [0, 1, 3, 10], "languages")
+    assert [[bar.get_height() for bar in bars] for bars in axis.containers] == [[1, 2, 0], [0, 1, 1]]
+    assert texts(axis.get_xticklabels()) == ["0", "1–2", "3–9"]
+    assert texts(axis.texts) == ["1", "3", "1"]
+    assert texts(axis.get_legend().get_texts()) == ["a (3)", "b (2)"]
+
+
+def test_means_with_intervals_draw_a_line_for_each_series():
+    table = pd.DataFrame({"x": [2, 1, 1], "kind": ["a", "a", "b"], "value": [5, 4, 8], "ci_low": 3, "ci_high": 9})
+    axis = figures.means_with_intervals(table, "x", "kind", "depth", "languages")
+    assert [line.get_ydata().tolist() for line in axis.lines] == [[4, 5], [8]]
+    assert [len(bars.get_segments()) for bars in axis.collections] == [2, 1]
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("depth", "languages")
+
+
+def test_stacked_shares_fill_each_bar_and_write_what_is_wide_enough():
+    table = pd.DataFrame(
+        {"group": ["low", "low", "high", "high"], "part": ["named", "lost"] * 2, "value": [0.02, 0.98, 0.7, 0.3]}
+    )
+    axis = figures.stacked_shares(table, "group", "part")
+    named, lost = axis.containers
+    assert [bar.get_width() for bar in named] == [0.02, 0.7]
+    assert [bar.get_x() + bar.get_width() for bar in lost] == pytest.approx([1, 1])
+    assert texts(axis.texts) == ["70", "98", "30"]
+    assert texts(axis.get_yticklabels()) == ["low", "high"]

@@ -236,15 +236,28 @@ def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
 def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
     """Return the mean depth of classes and of their names: each class once, and as often as languages name it.
 
-    `table`: depth, n_languages (as `concepts` gives). Columns: of ("classes", "names in the languages"), value, ci_low,
-    ci_high (bootstrap over classes), variance, n. A smaller second mean says that languages name the shallower ones.
+    `table`: depth, n_languages (as `concepts` gives). Columns: of ("classes", "names in the languages", "difference":
+    the second mean minus the first), value, ci_low, ci_high (bootstrap over classes), variance (NaN for the
+    difference), n. A negative difference says that languages name the shallower ones. Raises InputError where no class
+    has a name.
     """
-    rows = []
-    for name, weight in (("classes", np.ones(len(table), int)), ("names in the languages", table["n_languages"])):
-        depth, classes = np.repeat(table["depth"], weight), np.repeat(np.arange(len(table)), weight)
-        row = stats.bootstrap(depth, classes, n_resamples, level, seed).iloc[0]
-        rows.append([name, row.value, row.ci_low, row.ci_high, float(np.var(depth, ddof=1)), len(depth)])
-    return pd.DataFrame(rows, columns=["of", "value", "ci_low", "ci_high", "variance", "n"])
+    depth, weight = table["depth"].to_numpy(float), table["n_languages"].to_numpy(float)
+    if weight.sum() == 0:
+        raise InputError("The depth of names needs a class that some language names: no class of the table has a name.")
+    drawn = stats.weights(len(table), n_resamples, seed)
+    with np.errstate(invalid="ignore"):  # a resample without a named class has no mean, and is left out
+        resampled = [drawn @ depth / len(table), drawn @ (weight * depth) / (drawn @ weight)]
+    means = [depth.mean(), np.average(depth, weights=weight)]
+    variances = [
+        depth.var(ddof=1),
+        np.average((depth - means[1]) ** 2, weights=weight) * weight.sum() / (weight.sum() - 1),
+    ]
+    names = ("classes", "names in the languages", "difference")
+    values, spreads = [*means, means[1] - means[0]], [*resampled, resampled[1] - resampled[0]]
+    low, high = stats.interval(np.column_stack(spreads), level)
+    sizes = [len(table), int(weight.sum()), len(table)]
+    found = {"of": names, "value": values, "ci_low": low, "ci_high": high, "variance": [*variances, np.nan], "n": sizes}
+    return pd.DataFrame(found)
 
 
 def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]) -> pd.DataFrame:

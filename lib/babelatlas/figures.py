@@ -303,7 +303,8 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     """Draw two counts of classes of every language against each other, with the line of equality; both axes are log.
 
     `table`: name (of the language), ours, theirs (numbers of classes; 0 is drawn on the edge), group. `groups` orders
-    the groups, each with its colour and marker; the languages in `names` carry their name.
+    the groups, each with its colour and marker; the languages in `names` carry their name, the first before others
+    that stand too near.
     """
     _, axis = plt.subplots(figsize=(7.2, 5.6))
     edge = 0.5  # where a count of 0 is drawn on a log axis
@@ -313,7 +314,7 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
         look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "alpha": 0.75}
         axis.scatter(rows["x"], rows["y"], s=22, linewidths=0, label=f"{group} ({len(rows)})", **look)
     axis.plot([edge, 1000], [edge, 1000], color="0.35", linestyle="--", linewidth=1.2, marker="", zorder=1)
-    for row in table[table["name"].isin(names)].itertuples():
+    for row in _apart(table.assign(u=np.log10(table["x"]), v=np.log10(table["y"])), names, "u", "v", (0.6, 0.12)):
         below = row.y < row.x
         offset, side = ((5, -5), {"ha": "left", "va": "top"}) if below else ((-5, 5), {"ha": "right", "va": "bottom"})
         axis.annotate(row.name, (row.x, row.y), offset, textcoords="offset points", size=9, color="0.25", **side)
@@ -327,6 +328,18 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     axis.set_ylabel("classes in this label set (log scale)")
     axis.legend(title="group in the paper (languages)", loc="upper left", fontsize=9.5)
     return axis
+
+
+def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple[float, float]) -> list:
+    """Return the rows (tuples) with these names, in the order of `names`, without those too near to one before."""
+    kept: list = []
+    for row in (
+        table[table["name"].isin(names)].sort_values("name", key=lambda name: name.map(list(names).index)).itertuples()
+    ):
+        at = getattr(row, x), getattr(row, y)
+        if all(abs(at[0] - getattr(one, x)) > gap[0] or abs(at[1] - getattr(one, y)) > gap[1] for one in kept):
+            kept.append(row)
+    return kept
 
 
 def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
@@ -472,9 +485,12 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
             linewidths=0,
         )
         axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
-        for each in part[part["odd"] | part["name"].isin(names.get(rows[row], ()))].itertuples():
+        first = odd.sort_values("log_tokens")["name"].tolist()
+        wanted = [*first, *(name for name in names.get(rows[row], ()) if name not in first)]
+        for each in _apart(part, wanted, "log_tokens", "log_classes", (0.6, 0.06)):
             right = each.log_tokens < 2.5
             low = each.log_classes < np.interp(each.log_tokens, band["x"], band["y"])
+            low = each.name == first[0] if each.odd else low  # the two may lie side by side
             colour = COLOURS[1] if each.odd else "0.2"
             look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": colour}
             offset = (4 if right else -4, -2 if low else 2)
@@ -586,3 +602,28 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     axis.grid(False)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
     return percent_axis(axis, "x")
+
+
+def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, named: str = "") -> Axes:
+    """Draw every value as a dot, one strip for each value of column `label`, with the mean and its interval above.
+
+    `points`: label, the column `value`, and, where named, `named`: a text beside the dot, "" for none. `means`: label,
+    value, ci_low, ci_high. Strips are drawn in the order of `means`, the first on top; equal values stand side by side.
+    """
+    rows = list(means[label])
+    _, axis = plt.subplots(figsize=(7.2, 0.7 + 0.85 * len(rows)))
+    for row, mean in enumerate(means.itertuples()):
+        part = points[points[label] == rows[row]].sort_values(value, kind="stable")
+        place = part.groupby(value).cumcount()
+        # Dots of one value are stacked below the middle of the strip, which the mean takes.
+        low = row + 0.02 + 0.42 * (place + 1) / max(5, place.max() + 2)
+        colour, marker = COLOURS[row % len(COLOURS)], MARKERS[row % len(MARKERS)]
+        axis.plot(part[value], low, marker, color=colour, linestyle="", markersize=4.5, alpha=0.75)
+        axis.hlines(row - 0.15, mean.ci_low, mean.ci_high, color="black", linewidth=1.8)
+        axis.plot([mean.value], [row - 0.15], "|", color="black", markersize=13, markeredgewidth=2.5)
+        for x, y, text in zip(part[value], low, part[named] if named else [""] * len(part), strict=True):
+            axis.annotate(text, (x, y), (0, 5), textcoords="offset points", ha="center", size=9, color="0.25")
+    axis.set_yticks(range(len(rows)), rows)
+    axis.set_ylim(len(rows) - 0.4, -0.5)
+    axis.grid(axis="y", visible=False)
+    return axis
