@@ -1,10 +1,13 @@
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, labels, languages, senses, tables, wordnets
+from babelatlas import InputError, labels, languages, published, senses, tables, wordnets
 
 HERE = Path(__file__).parents[1]
 
@@ -143,3 +146,110 @@ def test_the_manifest_follows_from_the_senses(at_hand):
 
 def test_the_schema_of_the_shipped_senses_holds():
     assert tables.check(senses.shipped(), "senses").columns.tolist() == ["lang", "wnid", "lemma", "source", "licence"]
+
+
+@pytest.mark.slow
+def test_the_shipped_classes_are_read_within_a_minute_and_two_gigabytes(at_hand):
+    program = (
+        "import resource, sys, time; from babelatlas import senses; start = time.monotonic();"
+        "table = senses.read_wordnets(senses.class_lists(), sys.argv[1] or None, download=False, report=len);"
+        "memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "print(len(table), time.monotonic() - start, memory * (1 if sys.platform == 'darwin' else 1024))"
+    )
+    command = [sys.executable, "-c", program, str(nltk_data() or "")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    n_senses, seconds, memory = map(float, done.stdout.split())
+    assert n_senses > 10_000
+    assert seconds < 60
+    assert memory < 2e9
+
+
+def test_classes_that_ship_are_not_read_again(monkeypatch):
+    monkeypatch.setattr(senses, "read_wordnets", None)
+    wnids = ["n02123045", "n01440764"]
+    table = senses.for_classes(wnids)
+    pd.testing.assert_frame_equal(table, senses.shipped().query("wnid in @wnids").reset_index(drop=True))
+    assert set(table.wnid) == set(wnids)
+
+
+def test_a_class_that_does_not_ship_is_read_from_the_wordnets(at_hand):
+    table = senses.for_classes(["n02123045", "n02084071"], nltk_data(), report=len)  # tabby, dog
+    english = table.query("source == 'wordnet-3.0' and wnid == 'n02084071'").lemma.tolist()
+    assert english == ["dog", "domestic dog", "Canis familiaris"]
+    pd.testing.assert_frame_equal(
+        table[table.wnid == "n02123045"].query("source == 'wikt'").reset_index(drop=True),
+        senses.shipped().query("wnid == 'n02123045' and source == 'wikt'").reset_index(drop=True),
+    )
+
+
+def babel_imagenet(folder, content):
+    path = folder / "babel_imagenet.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_babel_imagenets_labels_belong_to_the_class_at_their_place(tmp_path):
+    content = {"SW": [[1, 0], ["b", "a  a"]], "ALS": [[2], ["c"]], "SQ": [[2], ["d"]], "EN": [[0], ["tench"]]}
+    table = senses.read_babel_imagenet(babel_imagenet(tmp_path, content))
+    first, second, third = labels.class_list("imagenet-1k").wnid[:3]
+    assert list(table.itertuples(index=False, name=None)) == [
+        (lang, wnid, label, "babel-imagenet", "BabelNet Non-Commercial License")
+        for lang, wnid, label in [
+            ("en", first, "tench"),
+            ("gsw", third, "c"),
+            ("sq", third, "d"),
+            ("sw", first, "a  a"),
+            ("sw", second, "b"),
+        ]
+    ]
+
+
+def test_babel_imagenets_codes_that_are_left_out_are_named(tmp_path):
+    content = {"BE_X_OLD": [[0, 1], ["x", "y"]], "BE": [[0], ["b"]], "SIMPLE": [[3], ["s"]], "QQX": [[3], ["q"]]}
+    said = []
+    table = senses.read_babel_imagenet(babel_imagenet(tmp_path, content), report=said.append)
+    assert table.lemma.tolist() == ["b"]
+    assert said == [
+        "Babel-ImageNet: left out, as no language of the study or named twice (words): "
+        "BE_X_OLD (2), QQX (1), SIMPLE (1)."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"DE": [[0], ["Sch', "is not JSON"),
+        ([], "languages with their labels"),
+        ({}, "languages with their labels"),
+        ({"DE": {"0": "Schleie"}}, "a list of numbers and one of labels, as long, for DE"),
+        ({"DE": [[0, 1], ["Schleie"]]}, "a list of numbers and one of labels, as long, for DE"),
+        ({"DE": [[1000], ["Schleie"]]}, "has 1000 with 'Schleie' for DE"),
+        ({"DE": [[-1], ["Schleie"]]}, "has -1 with"),
+        ({"DE": [["0"], ["Schleie"]]}, "has '0' with"),
+        ({"DE": [[0], [None]]}, "has 0 with None for DE"),
+        ({"DE": [[0, 0], ["Schleie", "Schlei"]]}, "a class more than once for DE"),
+    ],
+)
+def test_another_file_than_babel_imagenets_is_refused_in_one_sentence(tmp_path, content, said):
+    with pytest.raises(InputError, match=said) as error:
+        senses.read_babel_imagenet(babel_imagenet(tmp_path, content))
+    assert "\n" not in str(error.value)
+
+
+def test_babel_imagenets_file_has_to_be_there(tmp_path):
+    with pytest.raises(InputError, match=r"no file .*nowhere\.json"):
+        senses.read_babel_imagenet(tmp_path / "nowhere.json")
+    with pytest.raises(InputError, match="no file for '300' languages: expected one of 298, 93"):
+        senses.read_babel_imagenet(languages_file="300")
+
+
+def test_babel_imagenet_has_the_classes_of_the_papers_table_5(mirror, monkeypatch):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
+    expected = published.groups().set_index("lang").classes
+    table = senses.read_babel_imagenet(report=len)
+    assert table.lang.nunique() >= 283
+    found = table.lang.value_counts()
+    assert found[expected.index].to_dict() == expected.to_dict()
+    # The smaller file lacks the eight languages that the paper adds to those of XLM-R (section 3).
+    smaller = senses.read_babel_imagenet(languages_file="93", report=len).lang.value_counts()
+    assert smaller.to_dict() == expected.drop(["nah", "hak", "ce", "chr", "diq", "cv", "nv", "wuu"]).to_dict()
