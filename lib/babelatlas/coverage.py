@@ -207,9 +207,14 @@ def token_correlation(
             for english in (True, False):
                 both = with_tokens(table, variant, english)
                 found = stats.correlation(
-                    both, "log_tokens", "log_classes", methods=["spearman", "pearson"],
-                    n_resamples=n_resamples, level=level, seed=seed,
-                )  # fmt: skip
+                    both,
+                    "log_tokens",
+                    "log_classes",
+                    methods=["spearman", "pearson"],
+                    n_resamples=n_resamples,
+                    level=level,
+                    seed=seed,
+                )
                 parts.append(found.assign(series=name, tokens=variant, english=english))
     columns = ["series", "tokens", "english", "method", "value", "ci_low", "ci_high", "n"]
     return pd.concat(parts, ignore_index=True)[columns]
@@ -278,9 +283,9 @@ def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Seque
         pairs = table[["lang", "wnid"]].drop_duplicates()
         place[index.isin(pd.MultiIndex.from_frame(pairs))] = number
     kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
-    return index.to_frame(index=False).assign(outcome=pd.Categorical.from_codes(
-        kinds.categories.get_indexer(names)[place], dtype=kinds
-    ))  # fmt: skip
+    return index.to_frame(index=False).assign(
+        outcome=pd.Categorical.from_codes(kinds.categories.get_indexer(names)[place], dtype=kinds)
+    )
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:

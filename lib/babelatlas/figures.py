@@ -326,7 +326,7 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     axis.minorticks_off()
     axis.set_xlabel("classes in Babel-ImageNet (log scale)")
     axis.set_ylabel("classes in this label set (log scale)")
-    axis.legend(title="group in the paper (languages)", loc="upper left", fontsize=9.5)
+    axis.legend(title="group by classes there (languages)", loc="upper left", fontsize=9.5)
     return axis
 
 
@@ -457,7 +457,7 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
 def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dict[str, Sequence[str]]) -> np.ndarray:
     """Draw classes against tokens, both log10, a row of panels for each `series`, a column for each table of `tokens`.
 
-    `points`: series, tokens, name (of the language), log_tokens, log_classes, odd (flag: drawn as a red cross, always
+    `points`: series, tokens, name (of the language), log_tokens, log_classes, odd (flag: drawn as a cross, always
     named). `bands`: series, tokens, x, y, ci_low, ci_high, as `stats.regression_band` returns them. `names`: series ->
     the languages that carry their name. Returns the Axes, shape (series, tokens).
     """
@@ -485,16 +485,16 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
             linewidths=0,
         )
         axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
-        first = odd.sort_values("log_tokens")["name"].tolist()
-        wanted = [*first, *(name for name in names.get(rows[row], ()) if name not in first)]
-        for each in _apart(part, wanted, "log_tokens", "log_classes", (0.6, 0.06)):
-            right = each.log_tokens < 2.5
+        for place, each in enumerate(odd.sort_values("log_tokens").itertuples()):
+            look = {"ha": "center", "va": "bottom" if place else "top", "size": 8.5, "color": COLOURS[1]}
+            at = (each.log_tokens, each.log_classes)
+            axis.annotate(each.name, at, (8, 7 if place else -7), textcoords="offset points", **look)
+        for each in _apart(part[~part["odd"]], names.get(rows[row], ()), "log_tokens", "log_classes", (0.6, 0.06)):
+            right = each.log_tokens < 3
             low = each.log_classes < np.interp(each.log_tokens, band["x"], band["y"])
-            low = each.name == first[0] if each.odd else low  # the two may lie side by side
-            colour = COLOURS[1] if each.odd else "0.2"
-            look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": colour}
-            offset = (4 if right else -4, -2 if low else 2)
-            axis.annotate(each.name, (each.log_tokens, each.log_classes), offset, textcoords="offset points", **look)
+            look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": "0.2"}
+            at, offset = (each.log_tokens, each.log_classes), (4 if right else -4, -2 if low else 2)
+            axis.annotate(each.name, at, offset, textcoords="offset points", **look)
         axis.set_title(f"{rows[row]}, tokens {columns[column]}", size=10)
         axis.tick_params(labelsize=9)
         if column == 0:
