@@ -40,6 +40,8 @@ CODES = {
     "be-tarask": "be",
     "bh": "bho",
     "fiu-vro": "vro",
+    "ike-cans": "iu",
+    "ike-latn": "iu",
     "map-bms": "",  # Banyumasan, which has no code of its own
     "mul": "",
     "mis": "",
@@ -66,8 +68,8 @@ CODES = {
 }
 # A code that is none of these and unknown loses its last part if that is a script, a country or a spelling.
 VARIANT = re.compile(
-    r"-(arab|cans|cyrl|deva|hans|hant|latn|tfng|beng|hani|ec|el|latn-tailo|latn-pehoeji|formal|informal"
-    r"|gb|ca|us|br|at|ch|cn|kz|tr|kp|cd|419)$"
+    r"-(arab|bali|beng|cans|cyrl|deva|hani|hans|hant|latn|mong|tfng|ec|el|latn-tailo|latn-pehoeji|formal|informal"
+    r"|at|aw|br|ca|cd|ch|cn|gb|kp|kz|ro|tr|us|419)$"
 )
 
 
@@ -141,7 +143,8 @@ def read_api(
     place = fetch.cache("wikidata") if folder is None else Path(folder)
     entities = {}
     for file in sorted(place.glob("*.json")):
-        entities |= fetch.kept(file) or {}
+        content = fetch.kept(file)
+        entities |= content if isinstance(content, dict) else {}
     left = sorted(set(links["entity"]) - set(entities), key=_number)
     contact = (contact or os.environ.get("BABELATLAS_CONTACT", "")).strip()
     if left and not contact:
