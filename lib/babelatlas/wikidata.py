@@ -69,7 +69,7 @@ CODES = {
 # A code that is none of these and unknown loses its last part if that is a script, a country or a spelling.
 VARIANT = re.compile(
     r"-(arab|bali|beng|cans|cyrl|deva|hani|hans|hant|latn|mong|tfng|ec|el|latn-tailo|latn-pehoeji|formal|informal"
-    r"|at|aw|br|ca|cd|ch|cn|gb|kp|kz|ro|tr|us|419)$"
+    r"|at|aw|br|ca|cd|ch|cn|gb|kp|kz|tr|us|419)$"
 )
 
 
