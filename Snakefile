@@ -192,6 +192,8 @@ def prompts():
 def evaluated(wildcards):
     """What an evaluation needs: labels, and of the embedded world the images and the model made in this run."""
     needs = {"labels": f"{RUN}/labels/{wildcards.dataset}.parquet"}
+    if prompts().endswith((".parquet", ".csv")):
+        needs["prompts"] = prompts()
     if wildcards.dataset in DRAWN:
         needs["images"] = f"{RUN}/images/{wildcards.dataset}.parquet"
     if wildcards.model in TRAINED:

@@ -117,8 +117,9 @@ def test_every_spoken_language_is_one_of_the_worlds_and_agrees_with_it_in_family
     both = spoken.merge(languages.world(), on="glottocode", how="left", suffixes=("", "_world"), validate="many_to_one")
     assert both.family.tolist() == both.family_world.tolist()
     assert both.macroarea.tolist() == both.macroarea_world.tolist()
-    # Where Glottolog 4.0 has no such language, ours has no code to count it by.
-    assert set(table[table.glottocode == ""].code) == {"arc", "cmg", "io", "jbo", "oko", "xsv"}
+    # Where Glottolog 4.0 has no such language, or calls it a variety of another, ours has no code to count it by.
+    varieties = {"nqo", "nrf", "ovd", "zgh"}
+    assert set(table[table.glottocode == ""].code) == varieties | {"arc", "cmg", "io", "jbo", "oko", "szy", "tok", "xsv"}
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_babel_imagenet_has_the_classes_of_the_papers_table_5(mirror, monkeypatc
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
     expected = published.groups().set_index("lang").classes
     table = senses.read_babel_imagenet(report=len)
-    assert table.lang.nunique() >= 283
+    assert table.lang.nunique() == 292
     found = table.lang.value_counts()
     assert found[expected.index].to_dict() == expected.to_dict()
     # The smaller file lacks the eight languages that the paper adds to those of XLM-R (section 3).

@@ -309,7 +309,7 @@ def test_a_code_of_the_table_leads_to_a_language_of_the_study_or_to_none():
     known = set(languages.table().code)
     for code, lang in wikidata.CODES.items():
         assert wikidata.language(code) == (lang if lang in known else ""), code
-    assert {lang for lang in wikidata.CODES.values() if lang} - known <= {"nrf"}  # Norman
+    assert {lang for lang in wikidata.CODES.values() if lang} <= known
 
 
 @pytest.mark.parametrize(
