@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shutil
 import string
 from pathlib import Path
@@ -410,6 +411,11 @@ def test_what_the_command_cannot_do_is_told_in_one_sentence(tmp_path, monkeypatc
     said = capsys.readouterr().err
     assert sentence in said
     assert len(said.splitlines()) == 1
+
+
+def test_the_numbers_in_the_help_are_those_that_are_computed():
+    told = [int(number) for number in re.findall(r"(\d+) answers", verification.SIZES)]
+    assert told == [verification.needed(width, 0.05) for width in (0.2, 0.1, 0.05)]
 
 
 def test_the_command_says_how_many_labels_a_sheet_needs(capsys):

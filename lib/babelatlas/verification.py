@@ -48,6 +48,11 @@ HEADINGS = {
     "sheet": "sheet (leave as it is)",
     "check": "check (leave as it is)",
 }
+# What `needed` gives for the widths that are asked for most.
+SIZES = (
+    "If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334 "
+    "answers 5 points."
+)
 TEMPLATE = Path(__file__).parent / "data" / "sheet.html"
 
 
@@ -65,21 +70,11 @@ def _checks(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def sheet(
-    table: pd.DataFrame,
-    language: str,
-    known: pd.DataFrame,
-    number: int = 100,
-    seed: int = 0,
-    dataset: str = "imagenet-1k",
-) -> pd.DataFrame:
-    """Return a sheet to fill in: `number` random classes of one language, in random order, with empty answers.
+def draw(table: pd.DataFrame, language: str, number: int, seed: int = 0) -> pd.DataFrame:
+    """Return the labels of `number` random classes of a language, in random order: rows of `table`, schema `labels`.
 
-    `table`: schema `labels`; `known`: what `senses.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
-    text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
-    language, number, seed and a sum over the labels), check (a sum over number, class and label). A larger number with
-    the same seed begins with the same rows. Raises InputError for an unknown language, one without labels, one with
-    fewer labels than asked for, and a class that is not in `known`.
+    A larger number with the same seed begins with the same rows. Raises InputError for an unknown language, one without
+    labels, and one with fewer labels than asked for.
     """
     language = languages.canonical(language)
     rows = labels.select(table, [language]).sort_values("wnid", ignore_index=True)
@@ -88,7 +83,25 @@ def sheet(
             f"{languages.name(language)} ({language}) has {len(rows)} labels, so that a sheet of it has from 1 to "
             f"{len(rows)}, not {number}."
         )
-    drawn = rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
+    return rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
+
+
+def sheet(
+    table: pd.DataFrame,
+    language: str,
+    known: pd.DataFrame,
+    number: int = 100,
+    seed: int = 0,
+    dataset: str = "imagenet-1k",
+) -> pd.DataFrame:
+    """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
+
+    `table`: schema `labels`; `known`: what `senses.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
+    text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
+    language, number, seed and a sum over the labels), check (a sum over number, class and label).
+    Raises what `draw` raises, and InputError for a class that is not in `known`.
+    """
+    drawn = draw(table, language, number, seed)
     strange = sorted(set(drawn["wnid"]) - set(known["wnid"]))
     if strange:
         raise InputError(f"Class {strange[0]} has no definition: give those of all classes of the label set.")
@@ -100,7 +113,7 @@ def sheet(
     made["gloss"] = known["gloss"].to_numpy()
     made["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
     total = _letters(*made["wnid"], *made["label"])
-    made["sheet"] = f"{dataset}/{language}/{number}/{seed}/{total}"
+    made["sheet"] = f"{dataset}/{languages.canonical(language)}/{number}/{seed}/{total}"
     return made.assign(check=_checks(made))
 
 
@@ -447,10 +460,10 @@ def _write(given: argparse.Namespace) -> None:
             f"{given.output} exists and may hold answers: give another name, or --replace to write over it."
         )
     table = labels.shipped() if given.labels == "shipped" else tables.read(given.labels, "labels")
-    rows = labels.select(table, [given.language])
-    made = sheet(table, given.language, senses.glosses(rows["wnid"]), given.number, given.seed, given.dataset)
+    known = senses.glosses(draw(table, given.language, given.number, given.seed)["wnid"])
+    made = sheet(table, given.language, known, given.number, given.seed, given.dataset)
     path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
-    low, high = exact(round(0.05 * given.number), given.number)
+    low, high = exact(0.05 * given.number, given.number)
     print(
         f"{path}: {len(made)} labels in {languages.name(given.language)}. If 5 % are found wrong, the error rate lies "
         f"between {low:.1%} and {high:.1%}."
@@ -492,7 +505,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Have people who speak a language check its labels: write a sheet, read it back filled in.",
     )
     commands = parser.add_subparsers(required=True, metavar="size | write | read")
-    size = commands.add_parser("size", help="how many labels a sheet needs for an interval of a given width")
+    size = commands.add_parser(
+        "size", help="how many labels a sheet needs for an interval of a given width", epilog=SIZES
+    )
     size.add_argument("--width", type=float, default=0.1, help="from end to end, as a fraction: 0.1 is 10 points")
     size.add_argument("--rate", type=float, default=0.05, help="the share of wrong labels that you expect")
     size.set_defaults(run=_size)
