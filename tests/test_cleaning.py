@@ -39,6 +39,9 @@ def test_the_examples_in_the_docstrings_hold():
         ("look-alikes", "sr", "\u043doj", "\u043e".join("\u043d\u0458")),
         ("look-alikes", "az", "t\u04d9k\u04d9r", "t\u0259k\u0259r"),
         ("look-alikes", "ru", "Gдом", "Gдом"),  # no Cyrillic letter looks like this one
+        ("look-alikes", "fa", "\u064a\u0643", "\u06cc\u06a9"),
+        ("look-alikes", "ps", "\u064a\u0643", "\u064a\u0643"),  # Pashto has both letters
+        ("look-alikes", "ar", "\u064a\u0643", "\u064a\u0643"),
         ("markup", "nl", "[[wandelende]] [[tak]]", "wandelende tak"),
         ("markup", "sw", "ngao ''", "ngao"),
         ("markup", "pt", "mercado/mercadinho", "mercado"),

@@ -119,7 +119,16 @@ def test_every_spoken_language_is_one_of_the_worlds_and_agrees_with_it_in_family
     assert both.macroarea.tolist() == both.macroarea_world.tolist()
     # Where Glottolog 4.0 has no such language, or calls it a variety of another, ours has no code to count it by.
     varieties = {"nqo", "nrf", "ovd", "zgh"}
-    assert set(table[table.glottocode == ""].code) == varieties | {"arc", "cmg", "io", "jbo", "oko", "szy", "tok", "xsv"}
+    assert set(table[table.glottocode == ""].code) == varieties | {
+        "arc",
+        "cmg",
+        "io",
+        "jbo",
+        "oko",
+        "szy",
+        "tok",
+        "xsv",
+    }
 
 
 @pytest.mark.parametrize(

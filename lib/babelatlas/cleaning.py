@@ -24,6 +24,9 @@ POINTED = {"ks", "yi"}  # Kashmiri and Yiddish spell with the marks that Arabic 
 # Letters of one script that are typed for those of another: the same shape, another code.
 LATIN_CYRILLIC = dict(zip("aceopxyijshæăĕçə", "асеорхуіјѕһӕӑӗҫә", strict=True))
 LATIN_CYRILLIC |= dict(zip("ACEOPXIJSHTMKBÆĂĔÇƏ", "АСЕОРХІЈЅҺТМКВӔӐӖҪӘ", strict=True))
+# Persian, Urdu and their neighbours have letters of their own for Arabic's yeh and kaf, which look the same in a word.
+PERSIAN = str.maketrans("يك", "یک")
+PERSIAN_LETTERS = {"ckb", "fa", "glk", "mzn", "pnb", "skr", "ur"}
 CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 # No apostrophe is among them: in many languages it is a letter (Tongan, Luo, Macedonian).
 EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
@@ -73,9 +76,13 @@ def drop_format_characters(lemma: str, lang: str) -> str:
 def mend_look_alikes(lemma: str, lang: str) -> str:
     """Return a word that mixes Latin and Cyrillic letters in its language's script, if shapes are all that differs.
 
+    Likewise Arabic letters that Persian, Urdu and some others write with a letter of their own.
+
     >>> mend_look_alikes("гæды", "os") == "гӕды", mend_look_alikes("T恤", "zh")
     (True, 'T恤')
     """
+    if lang in PERSIAN_LETTERS:
+        return lemma.translate(PERSIAN)
     found = scripts.scripts(lemma)
     if found == {"Latn", "Cyrl"}:
         native = scripts.native(lang)

@@ -158,6 +158,8 @@ def accuracy_interval(
         raise InputError(f"An accuracy needs images in every class, and {correct} at most {total}; check the counts.")
     counts = counts.sort_values(item, kind="stable")
     groups = list(counts.groupby(by, sort=False).indices.items())
+    if len(by) == 1:  # pandas then gives the key bare
+        groups = [((key,), rows) for key, rows in groups]
     right, seen = counts[correct].to_numpy(float), counts[total].to_numpy(float)
     result: list = [None] * len(groups)
     sizes: dict[int, list[int]] = {}
