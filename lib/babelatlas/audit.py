@@ -231,7 +231,7 @@ def bare(word: str, lang: str) -> str:
     elif lang == "ar":
         word = re.sub(r"(^| )ال(?=\w\w)", r"\1", word)
     elif lang == "zh":
-        word = cleaning._converter("t2s").convert(word)
+        word = cleaning.simplified(word)
     return word
 
 

@@ -219,6 +219,15 @@ def _converter(name: str):
     return opencc.OpenCC(name)
 
 
+def simplified(word: str) -> str:
+    """Return a Chinese word in simplified characters, as OpenCC converts it.
+
+    >>> simplified("鵝")
+    '鹅'
+    """
+    return _converter("t2s").convert(word)
+
+
 def chinese(word: str) -> str:
     """Return "Hans" or "Hant" for a word with simplified or traditional characters, "" for one that is both at once.
 
@@ -227,7 +236,7 @@ def chinese(word: str) -> str:
     >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎")
     ('Hans', 'Hant', 'Hans', '')
     """
-    if _converter("t2s").convert(word) != word:
+    if simplified(word) != word:
         return "Hant"
     return "Hans" if _converter("s2t").convert(word) != word else ""
 

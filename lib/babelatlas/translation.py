@@ -131,9 +131,7 @@ def _pretrained(kind, name: str, revision: str, **settings):
             if Path(name).is_dir():
                 raise
             return kind.from_pretrained(name, **settings)
-    except (
-        Exception
-    ) as error:  # transformers, the hub, safetensors and json each raise their own; one sentence is needed
+    except Exception as error:  # transformers, the hub, safetensors and json each raise their own
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         mend = (
             "complete the folder" if Path(name).is_dir() else f"fetch it where there is a network: hf download {name}"
