@@ -125,11 +125,12 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     done = snakemake(tmp_path, "--dry-run", "--quiet", "rules", "host", "reason", config=ROOT / "config" / "demo.yml")
     assert done.returncode == 0, done.stderr
     planned = jobs(done.stdout + done.stderr)
+    assert planned["senses"] == 1
     assert planned["labels"] == 2
     assert planned["pictograms"] == 1
     assert planned["train"] == 3
     assert planned["zeroshot"] == planned["subsets"] == 6
-    assert sum(name.startswith("chapter_") for name in planned) == 8
+    assert sum(name.startswith("chapter_") for name in planned) == 11
     assert planned["book"] == 1
 
 

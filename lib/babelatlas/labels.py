@@ -6,11 +6,10 @@ remains; a class without a word has no label in that language. Two classes with 
 treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
 any, and its reader leaves them out.)
 
-Pure functions, tables in, tables out, but for `class_list` and `shipped`, which read. The ImageNet-1k label set ships
+Pure functions, tables in, tables out, but for `shipped`, which reads, and the command. The ImageNet-1k label set ships
 with the study; `python -m babelatlas.labels` makes it again from the shipped senses.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,11 +17,11 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas import InputError, cleaning, languages, near, tables
+from babelatlas.classes import class_list
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = DATA / "labels.parquet"
 LICENCE = DATA / "labels_licence.md"
-CLASS_LISTS = ("imagenet-1k", "pictograms")
 CHOICES = ("agreed", "first")
 ENGLISH_WORDS = ("class", "any", "keep")
 CLASHES = ("leave out", "mark", "keep")
@@ -35,37 +34,6 @@ RESTRICTED = ("omw-fra", "omw-fas")
 def shipped() -> pd.DataFrame:
     """Return the label set of ImageNet-1k that ships with the study, schema `labels`."""
     return tables.read(SHIPPED, "labels")
-
-
-def class_list(classes: str) -> pd.DataFrame:
-    """Return a list of classes: columns `wnid` and `name`, in the list's own order.
-
-    `classes` is "imagenet-1k", "pictograms", the path of a CSV file with a column `wnid` (and perhaps `name`), or the
-    path of a text file with one wnid on each line, whatever follows it (as ImageNet's own lists are).
-    Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
-    """
-    path = DATA / f"{classes}.csv" if classes in CLASS_LISTS else tables.locate(classes)
-    if path.suffix not in (".csv", ".txt") or not path.is_file():
-        raise InputError(
-            f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV or text file."
-        )
-    if path.suffix == ".txt":
-        words = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        table = pd.DataFrame({"wnid": [line[0] for line in words]})
-    else:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if "wnid" not in table:
-        raise InputError(f"The class list {classes} should have a column 'wnid', but has {', '.join(table.columns)}.")
-    strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]
-    if strange or table.empty:
-        raise InputError(
-            f"The class list {classes} has {f'the wnid {strange[0]!r}' if strange else 'no wnid'}, expected 'n' and "
-            "eight digits, such as n02084071: correct the list."
-        )
-    double = table["wnid"][table["wnid"].duplicated()]
-    if len(double):
-        raise InputError(f"The class list {classes} has {double.iloc[0]} more than once: keep one row for each class.")
-    return table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
 
 
 def same(lemma: str) -> str:

@@ -1,0 +1,42 @@
+"""Lists of classes: noun synsets of WordNet 3.0, each known by its `wnid`, "n" and the eight digits of its offset."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas import InputError, tables
+
+DATA = Path(__file__).parent / "data"
+CLASS_LISTS = ("imagenet-1k", "pictograms")
+
+
+def class_list(classes: str) -> pd.DataFrame:
+    """Return a list of classes: columns `wnid` and `name`, in the list's own order.
+
+    `classes` is "imagenet-1k", "pictograms", the path of a CSV file with a column `wnid` (and perhaps `name`), or the
+    path of a text file with one wnid on each line, whatever follows it (as ImageNet's own lists are).
+    Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
+    """
+    path = DATA / f"{classes}.csv" if classes in CLASS_LISTS else tables.locate(classes)
+    if path.suffix not in (".csv", ".txt") or not path.is_file():
+        raise InputError(
+            f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV or text file."
+        )
+    if path.suffix == ".txt":
+        words = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        table = pd.DataFrame({"wnid": [line[0] for line in words]})
+    else:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "wnid" not in table:
+        raise InputError(f"The class list {classes} should have a column 'wnid', but has {', '.join(table.columns)}.")
+    strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]
+    if strange or table.empty:
+        raise InputError(
+            f"The class list {classes} has {f'the wnid {strange[0]!r}' if strange else 'no wnid'}, expected 'n' and "
+            "eight digits, such as n02084071: correct the list."
+        )
+    double = table["wnid"][table["wnid"].duplicated()]
+    if len(double):
+        raise InputError(f"The class list {classes} has {double.iloc[0]} more than once: keep one row for each class.")
+    return table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
