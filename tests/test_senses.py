@@ -56,7 +56,7 @@ def test_the_manifest_counts_the_shipped_rows_and_names_what_is_missing():
     counted = table.groupby(["source", "lang"]).size()
     assert all(counted[row.source, row.lang] == row.rows for row in manifest[manifest.rows > 0].itertuples())
     assert not manifest.duplicated(["source", "code"]).any()
-    assert (manifest[["name", "version", "licence", "url"]] != "").all(axis=None)
+    assert (manifest[["name", "authors", "version", "licence", "url"]] != "").all(axis=None)
     assert (manifest.sha256[manifest.rows > 0].str.len() == 64).all()
     assert {"omw-fin", "omw-jpn", "omw-ron", "omw-tha"} <= set(manifest.source)
 

@@ -1,6 +1,6 @@
 """Which languages a label set reaches and which concepts it names: by family, by depth in WordNet, and what is lost.
 
-The questions are those of three papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
+The questions are those of two papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
 tokens that a language model has read (their Fig. 4), and how universal and how specific ImageNet's concepts are (Liu et
 al. 2021, MaRVL, section 2.2 and Fig. 2). Tables in, tables out; the facts about classes and the counts of
 Babel-ImageNet ship with the study, and `python -m babelatlas.coverage` makes them again.
@@ -126,7 +126,7 @@ def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.DataFrame:
-    """Return how many of the world's languages have at least `minimum` classes, by "family", "macroarea" or "status".
+    """Return how many of the world's languages have at least `minimum` classes, by "family" or "macroarea".
 
     `counts`: lang, n_classes. Columns: the one named by `by`, n_world (languages), n_named (with a class at all),
     n_reached, share (n_reached of n_world), most (classes of the language with the most), in the order of n_world, most
@@ -136,8 +136,8 @@ def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.D
     >>> reached(pd.DataFrame({"lang": ["de", "nl"], "n_classes": [700, 9]})).n_reached.sum().item()
     1
     """
-    if by not in ("family", "macroarea", "status"):
-        raise InputError(f"Languages of the world go by family, macroarea or status, got {by!r}.")
+    if by not in ("family", "macroarea"):
+        raise InputError(f"Languages of the world go by family or macroarea, got {by!r}.")
     world = world_counts(counts)
     if by == "family":
         world = world[~world["family"].isin(languages.NOT_FAMILIES)]

@@ -19,11 +19,19 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from babelatlas import languages
+
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 SEQUENTIAL = "viridis"
+
+
+def _look(name: str, place: int) -> tuple[str, str]:
+    """Return colour and marker of a series: a resource group's own, in every figure; else those of its place."""
+    place = languages.GROUPS.index(name) if name in languages.GROUPS else place
+    return COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
 
 
 def style() -> None:
@@ -52,6 +60,7 @@ def sortable_tables() -> None:
     import itables
 
     itables.options.text_in_header_can_be_selected = False  # else the icon alone sorts, and the text does not
+    itables.options.maxBytes = 0  # else rows of a long table are left out
     itables.init_notebook_mode(all_interactive=False, connected=False)
 
 
@@ -162,7 +171,7 @@ def forest(
         for place, name in enumerate(names):
             part = rows[rows[series] == name] if series else rows
             y = part[label].map(labels.index) + (place - (len(names) - 1) / 2) * 0.6 / len(names)
-            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+            colour, marker = _look(name, place)
             axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.8, zorder=2)
             axis.plot(part["value"], y, marker, color=colour, linestyle="", markersize=5, label=name)
         line = reference.get(title) if isinstance(reference, dict) else reference
@@ -245,7 +254,8 @@ def correlation_panels(
     of the columns x and y label the axes. Returns the Axes of the panels.
     """
     panels = list(dict.fromkeys(points[panel]))
-    names = sorted(points[series].unique())
+    groups = [group for group in languages.GROUPS if (points[series] == group).any()]
+    names = [*groups, *sorted(set(points[series]) - set(groups))]
     figure, axes = plt.subplots(
         1, len(panels), figsize=(7.2, 4.0), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
@@ -253,7 +263,8 @@ def correlation_panels(
         rows, band = points[points[panel] == title], bands[bands[panel] == title]
         for place, name in enumerate(names):
             part = rows[rows[series] == name]
-            look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "s": 16}
+            colour, marker = _look(name, place)
+            look = {"color": colour, "marker": marker, "s": 16}
             axis.scatter(part[x], part[y], alpha=0.75, linewidths=0, label=name, **look)
             if ring:
                 part = part[part[ring]]
@@ -279,7 +290,7 @@ def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 
     table = counts.sort_values(["n_classes", "name"], ascending=[False, True], ignore_index=True)
     for place, group in enumerate(groups or [""]):
         rows = table[table["group"] == group] if groups else table
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        colour, marker = _look(group, place)
         label = f"{group} ({len(rows)})" if groups else None
         axis.plot(rows.index + 1, rows["n_classes"], marker, linestyle="", color=colour, markersize=5, label=label)
     for rank in np.unique(np.linspace(0, len(table) - 1, min(named, len(table))).round().astype(int)):
@@ -311,8 +322,9 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     table = table.assign(x=table["theirs"].clip(lower=edge), y=table["ours"].clip(lower=edge))
     for place, group in enumerate(groups):
         rows = table[table["group"] == group]
-        look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "alpha": 0.75}
-        axis.scatter(rows["x"], rows["y"], s=22, linewidths=0, label=f"{group} ({len(rows)})", **look)
+        colour, marker = _look(group, place)
+        look = {"color": colour, "marker": marker, "alpha": 0.75, "label": f"{group} ({len(rows)})"}
+        axis.scatter(rows["x"], rows["y"], s=22, linewidths=0, **look)
     axis.plot([edge, 1000], [edge, 1000], color="0.35", linestyle="--", linewidth=1.2, marker="", zorder=1)
     for row in _apart(table.assign(u=np.log10(table["x"]), v=np.log10(table["y"])), names, "u", "v", (0.6, 0.12)):
         below = row.y < row.x
@@ -394,16 +406,9 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
     axis.scatter(rest["x"], rest["latitude"], s=3, color="0.72", linewidths=0, label=f"not reached ({len(rest):,})")
     for place, group in enumerate(groups):
         rows = table[table["group"] == group]
-        look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
-        axis.scatter(
-            rows["x"],
-            rows["latitude"],
-            s=20 + 6 * place,
-            edgecolors="white",
-            linewidths=0.5,
-            label=f"{group} ({len(rows)})",
-            **look,
-        )
+        colour, marker = _look(group, place)
+        look = {"color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
+        axis.scatter(rows["x"], rows["latitude"], s=20 + 6 * place, label=f"{group} ({len(rows)})", **look)
     axis.set_aspect(1.25)
     axis.set_xlim(-172, 192)
     axis.set_ylim(-57, 80)
@@ -617,7 +622,7 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
         place = part.groupby(value).cumcount()
         # Dots of one value are stacked below the middle of the strip, which the mean takes.
         low = row + 0.02 + 0.42 * (place + 1) / max(5, place.max() + 2)
-        colour, marker = COLOURS[row % len(COLOURS)], MARKERS[row % len(MARKERS)]
+        colour, marker = _look(rows[row], row)
         axis.plot(part[value], low, marker, color=colour, linestyle="", markersize=4.5, alpha=0.75)
         axis.hlines(row - 0.15, mean.ci_low, mean.ci_high, color="black", linewidth=1.8)
         axis.plot([mean.value], [row - 0.15], "|", color="black", markersize=13, markeredgewidth=2.5)

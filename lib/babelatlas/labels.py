@@ -346,8 +346,8 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFram
     n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
     sources = manifest.drop_duplicates("source").set_index("source")
     lines = [
-        f"| `{source}` | {row.title} | {n_labels.get(source, 0):,} | {n_words[source]:,} | {row.licence} "
-        f"| {row.version}, {row.url} |"
+        f"| `{source}` | {row.title} | {row.authors} | {n_labels.get(source, 0):,} | {n_words[source]:,} "
+        f"| {row.licence} | {row.version}, {row.url} |"
         for source, row in sources.rename(columns={"name": "title"}).iterrows()
         if source in n_words
     ]
@@ -368,13 +368,19 @@ words are those of the sources below, selected and cleaned (the rules are in `cl
 names in `source` and `licence` where its label is from, and in `confirmed_by` who lists it too. The columns count the
 labels taken from a source, and all its words among labels and alternatives.
 
-| source | name | labels | words | licence | version and address |
-|---|---|---|---|---|---|
+| source | name | by | labels | words | licence | version and address |
+|---|---|---|---|---|---|---|
 {table}
 
+The texts of the licences: CC BY 3.0, https://creativecommons.org/licenses/by/3.0/; CC BY-SA 3.0,
+https://creativecommons.org/licenses/by-sa/3.0/; CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/;
+ODC-By 1.0, https://opendatacommons.org/licenses/by/1-0/; GFDL 1.1,
+https://www.gnu.org/licenses/old-licenses/fdl-1.1.html. Apache 2.0, MIT and the WordNet-style ones are at the end.
+
 What is taken from a source stays under its licence: name it when you pass rows on, and where the licence says "SA",
-pass them on under the same licence. The alternatives of one row may come from several sources: `senses.parquet` names
-the source of each word. No one licence is claimed for the whole. Wiktionary: the contributors of Wiktionary,
+pass them on under the same licence. `licence` is that of the label alone: the alternatives of one row may come from
+other sources, which `senses.parquet` names word by word, so whoever selects rows by licence has to drop `alternatives`
+or look each of them up. No one licence is claimed for the whole. Wiktionary: the contributors of Wiktionary,
 https://www.wiktionary.org, by way of the Extended Open Multilingual Wordnet (Bond and Foster 2013).
 
 Left out, for licences that are not ones for open content: {out}.

@@ -47,9 +47,9 @@ def world() -> pd.DataFrame:
     """Return the world's spoken languages, living or not: those of Glottolog 4.0 that have an ISO 639-3 code.
 
     Columns: `glottocode` (the key), `iso639_3`, `family` and `macroarea` as in `table`, `latitude` and `longitude`
-    (degrees, NaN for a few), `status` ("not endangered", "threatened", "shifting", "moribund", "nearly extinct",
-    "extinct", or ""). Left out: sign languages, constructed ones, registers, and names of languages that nobody has
-    attested. Do not change the table: every caller gets the same one.
+    (degrees, NaN for a few). Left out: sign languages, constructed ones, registers, and names of languages that nobody
+    has attested; and Glottolog's column of endangerment, which in this version gives some large languages (Russian,
+    Hungarian) the status of one of their dialects. Do not change the table: every caller gets the same one.
 
     >>> len(world()), world()["family"].nunique()
     (7208, 396)

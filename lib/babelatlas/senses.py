@@ -148,7 +148,7 @@ def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
     A language of Wiktionary has a row where it has senses; a wordnet always, so that the missing ones are named.
     """
     known = manifest()
-    facts = known.drop_duplicates("source").set_index("source")[["name", "version", "licence", "url"]]
+    facts = known.drop_duplicates("source").set_index("source")[["name", "authors", "version", "licence", "url"]]
     rows = wordnets.assign(rows=[int(n) for n in _count(senses, wordnets)])
     rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")].join(facts, on="source")
     absent = known[(known["source"] != "wikt") & ~known["source"].isin(wordnets["source"])].assign(rows=0, sha256="")

@@ -37,8 +37,9 @@ BAD_LINE = re.compile(r"^(?!#|[0-9]{8}-[nvars]\t[^\t\n]+\t|\s*$)", re.MULTILINE)
 def manifest() -> pd.DataFrame:
     """Return what the shipped senses were made from, one row for each wordnet (and language of Wiktionary).
 
-    Columns: `source` and `code` (the wordnet's own language code) are the key; `lang`, `name`, `version`, `licence`,
-    `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand) and `sha256` of its file ("" likewise).
+    Columns: `source` and `code` (the wordnet's own language code) are the key; `lang`, `name`, `authors`, `version`,
+    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand) and `sha256` of its file (""
+    likewise).
     """
     return pd.read_csv(DATA / "senses_manifest.csv", dtype={"rows": int}, keep_default_na=False)
 
