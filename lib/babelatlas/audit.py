@@ -315,9 +315,9 @@ def differences(
     return found[["lang", "measure", "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]]
 
 
-# Agreement with Babel-ImageNet ships for languages with so many classes in common, and where it is not complete: from
-# what agrees in every class, labels could be read.
-ENOUGH = 20
+# Agreement with Babel-ImageNet ships for languages with so many classes in common, and where it is no larger than this:
+# from what agrees in every class, or in all but a few, labels could be read.
+ENOUGH, COMPLETE = 20, 0.95
 
 
 def babel_imagenet() -> pd.DataFrame:
@@ -337,7 +337,7 @@ def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babe
 
     `source`: "label, agreed" (and so on) compares with our label by that choice, "word" with our label and
     alternatives, another value with the words of that source. `sets`: choice -> schema `labels`, as is `babel`;
-    `known`: schema `senses`, cleaned. Left out: what has fewer than `ENOUGH` classes, or agrees in all of them.
+    `known`: schema `senses`, cleaned. Left out: what has fewer than `ENOUGH` classes, or agrees in more than `COMPLETE`.
     """
     parts = []
     for choice, ours in sets.items():
@@ -348,7 +348,7 @@ def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babe
     pairs = between_sources(pd.concat([known, theirs], ignore_index=True))
     pairs = pairs[pairs["first"] == "babel-imagenet"].rename(columns={"second": "source"})
     both = pd.concat([*parts, pairs])[["lang", "source", "count", "n"]]
-    both = both[(both["n"] >= ENOUGH) & (both["count"] < both["n"])]
+    both = both[(both["n"] >= ENOUGH) & (both["count"] <= COMPLETE * both["n"])]
     return both.sort_values(["lang", "source"], ignore_index=True)
 
 
