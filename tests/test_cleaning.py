@@ -39,6 +39,10 @@ def test_the_examples_in_the_docstrings_hold():
         ("look-alikes", "sr", "\u043doj", "\u043e".join("\u043d\u0458")),
         ("look-alikes", "az", "t\u04d9k\u04d9r", "t\u0259k\u0259r"),
         ("look-alikes", "ru", "Gдом", "Gдом"),  # no Cyrillic letter looks like this one
+        ("look-alikes", "ce", "гIарагIули", "г\u04c0араг\u04c0ули"),
+        ("look-alikes", "uk", "дiм", "д\u0456м"),
+        ("look-alikes", "bg", "мотопедIскутер", "мотопедIскутер"),
+        ("format characters", "my", "\u1000\u1039\u200c", "\u1000\u103a"),
         ("look-alikes", "fa", "\u064a\u0643", "\u06cc\u06a9"),
         ("look-alikes", "ps", "\u064a\u0643", "\u064a\u0643"),  # Pashto has both letters
         ("look-alikes", "ar", "\u064a\u0643", "\u064a\u0643"),
@@ -46,6 +50,8 @@ def test_the_examples_in_the_docstrings_hold():
         ("markup", "sw", "ngao ''", "ngao"),
         ("markup", "pt", "mercado/mercadinho", "mercado"),
         ("markup", "gl", "&", ""),
+        ("markup", "sr", "Vidra/Видра", "Видра"),
+        ("markup", "de", "A/R", "A/R"),
         ("markup", "de", "<i>Hund</i>", "Hund"),
         ("gap", "it", "PSEUDOGAP!", ""),
         ("parentheses", "nl", "orang-oetan(g)", "orang-oetan"),
@@ -70,6 +76,11 @@ def test_the_examples_in_the_docstrings_hold():
         ("sentence", "hr", "jedan dva tri četiri pet šest sedam osam", ""),
         ("sentence", "nl", "poetsvod,doekje", ""),
         ("sentence", "nl", "b.h.", "b.h."),
+        ("sentence", "ca", "escenari,", "escenari,"),
+        ("sentence", "en", "Sammy Davis Jr.", "Sammy Davis Jr."),
+        ("sentence", "de", "Das ist Unsinn.", ""),
+        ("edges", "ca", "escenari,", "escenari"),
+        ("edges", "es", "dg.", "dg."),
         ("edges", "he", "!צבי", "צבי"),
         ("edges", "ja", "「", ""),
         ("edges", "to", "'angelo", "'angelo"),
@@ -87,6 +98,10 @@ def test_the_examples_in_the_docstrings_hold():
         ("script", "zh", "T恤", "T恤"),
         ("script", "de", "DVD", "DVD"),
         ("script", "zh-Hant", "鵝", "鵝"),
+        ("script", "zh-Hant", "鹅", ""),
+        ("script", "zh-Hant", "斗", "斗"),  # also the simplified form of another word
+        ("script", "zh", "魟鱼", ""),
+        ("script", "nan", "chóa", "chóa"),
         ("script", "ru", "!", ""),
         ("script", "arc", "ܡܠܐܟܐ", "ܡܠܐܟܐ"),
     ],
@@ -124,6 +139,20 @@ def test_serbo_croatian_goes_to_its_languages_by_script():
     # A Latin letter among Cyrillic ones is mended first.
     assert words(cleaning.clean(table, ["look-alikes", "variants"])) == {("sr", "пас"), ("hr", "pas"), ("bs", "pas")}
     assert cleaning.clean(table, ["variants"]).query("lang == 'hr'")["source"].tolist() == ["omw-hrv", "wikt"]
+
+
+def test_croatian_and_bosnian_take_the_ijekavian_form_of_a_word_where_there_is_one():
+    table = table_of(
+        *(("sh", DOG, word, "wikt") for word in ("mleko", "mlijeko", "seno", "sjeno", "beg")),
+        ("sh", CAT, "mleko", "wikt"),
+    )
+    found = cleaning.clean(table, ["variants"]).query("lang == 'hr'")
+    assert found.groupby("wnid")["lemma"].agg(list).to_dict() == {DOG: ["mlijeko", "sjeno", "beg"], CAT: ["mleko"]}
+
+
+def test_all_rules_may_be_asked_for_in_a_word():
+    assert cleaning.check_rules("all") == cleaning.check_rules(["all"]) == cleaning.STEPS
+    assert cleaning.check_rules("gap") == ["gap"]
 
 
 def test_simplified_and_traditional_chinese_are_kept_apart_and_shared_words_go_to_both():

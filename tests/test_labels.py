@@ -64,6 +64,38 @@ def test_the_agreed_choice_is_wiktionarys_first_word_that_another_source_has():
     assert chosen(table, choice="first") == {("de", DOG): "Haustier"}
 
 
+def test_the_agreed_choice_is_the_word_that_most_sources_list():
+    table = table_of(
+        *ENGLISH,
+        ("de", DOG, "Wauwau", "omw-deu"),
+        ("de", DOG, "Hund", "omw-deu"),
+        ("de", DOG, "Hund", "wikidata"),
+        ("de", DOG, "Köter", "wikt"),
+        ("de", CAT, "Katze", "wikt"),
+        ("de", CAT, "Mieze", "wikt"),
+        ("de", CAT, "mieze", "wikidata"),
+        ("de", CAT, "Mieze", "omw-deu"),
+        ("de", CAT, "Katze", "omw-deu"),
+    )
+    assert chosen(table) == {("de", DOG): "Hund", ("de", CAT): "Mieze"}
+
+
+def test_words_from_a_code_for_several_languages_stand_behind_those_of_the_language_itself():
+    table = table_of(*ENGLISH, ("sh", DOG, "ker", "wikt"), ("hr", DOG, "pas", "omw-hrv"), ("sh", CAT, "mačka", "wikt"))
+    assert chosen(table) == {("hr", DOG): "pas", ("bs", DOG): "ker", ("hr", CAT): "mačka", ("bs", CAT): "mačka"}
+
+
+def test_english_keeps_wordnets_order_wherever_its_rows_stand():
+    table = table_of(("en", DOG, "doggo", "wikidata"), *ENGLISH)
+    for choice in labels.CHOICES:
+        assert labels.rank(table, choice).query("wnid == @DOG")["lemma"].tolist() == ["dog", "domestic dog", "doggo"]
+
+
+def test_the_first_choice_is_the_first_of_the_table():
+    table = table_of(*ENGLISH, ("de", DOG, "Köter", "wikt"), ("de", DOG, "Hund", "omw-deu"))
+    assert chosen(table, choice="first") == {("de", DOG): "Köter"}
+
+
 def test_without_agreement_wiktionary_goes_first_and_another_source_stands_in():
     table = table_of(
         *ENGLISH,
@@ -106,6 +138,10 @@ def test_the_languages_asked_for_may_be_aliases():
         ({"codes": ["xxxx"]}, "xxxx"),
         ({"codes": ["fr"]}, "French"),
         ({"wnids": [DOG, "n00000001"]}, "n00000001"),
+        ({"wnids": [DOG, CAT, DOG]}, f"{DOG} more than once"),
+        ({"wnids": []}, "is empty"),
+        ({"codes": ["sh"]}, "given to sr, hr and bs"),
+        ({"without": ["wordnet-3.0"]}, "No source of English words is left"),
         ({"choice": "best"}, "best"),
         ({"english": "all"}, "'all' for English words"),
         ({"clashes": "drop"}, "'drop' to treat clashes"),
@@ -117,6 +153,14 @@ def test_what_cannot_be_made_is_refused(options, message):
     table = table_of(*ENGLISH, ("de", DOG, "Hund", "wikt"), ("fr", DOG, "dog", "wikt"))
     with pytest.raises(InputError, match=message):
         labels.label_set(table, **({"wnids": [DOG]} | options))
+
+
+def test_the_command_does_nothing_but_help_when_asked_for_help(monkeypatch, capsys):
+    monkeypatch.setattr(labels.tables, "write", lambda *arguments, **options: pytest.fail("a file was written"))
+    for arguments, status in ((["--help"], 0), (["nonsense"], 2)):
+        with pytest.raises(SystemExit) as stopped:
+            labels.main(arguments)
+        assert stopped.value.code == status
 
 
 def test_steps_counts_what_each_rule_leaves():
@@ -333,7 +377,7 @@ def test_the_shipped_senses_make_label_sets_of_the_expected_size():
 def test_the_label_set_that_ships_is_made_from_the_senses_that_ship(tmp_path, monkeypatch):
     monkeypatch.setattr(labels, "SHIPPED", tmp_path / "labels.parquet")
     monkeypatch.setattr(labels, "LICENCE", tmp_path / "labels_licence.md")
-    labels.main()
+    labels.main([])
     for name in ("labels.parquet", "labels_licence.md"):
         assert (tmp_path / name).read_bytes() == (labels.DATA / name).read_bytes(), (
             f"run python -m babelatlas.labels ({name})"

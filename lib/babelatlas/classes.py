@@ -15,7 +15,7 @@ def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
     `classes` is "imagenet-1k", "pictograms", the path of a CSV file with a column `wnid` (and perhaps `name`), or the
-    path of a text file with one wnid on each line, whatever follows it (as ImageNet's own lists are).
+    path of a text file with one wnid on each line, whatever follows it after a space or comma (as in ImageNet's lists).
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
     path = DATA / f"{classes}.csv" if classes in CLASS_LISTS else tables.locate(classes)
@@ -23,11 +23,18 @@ def class_list(classes: str) -> pd.DataFrame:
         raise InputError(
             f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV or text file."
         )
-    if path.suffix == ".txt":
-        words = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        table = pd.DataFrame({"wnid": [line[0] for line in words]})
-    else:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    try:
+        if path.suffix == ".txt":
+            lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+            words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines]
+            table = pd.DataFrame({"wnid": pd.Series(words, dtype=object)})
+        else:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(
+            f"The class list {classes} cannot be read ({reason}): save it as UTF-8 text or CSV."
+        ) from error
     if "wnid" not in table:
         raise InputError(f"The class list {classes} should have a column 'wnid', but has {', '.join(table.columns)}.")
     strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]

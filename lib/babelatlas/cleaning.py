@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from babelatlas import InputError, near, scripts, tables
@@ -27,6 +28,9 @@ LATIN_CYRILLIC |= dict(zip("ACEOPXIJSHTMKBÆĂĔÇƏ", "АСЕОРХІЈЅҺТМ
 # Persian, Urdu and their neighbours have letters of their own for Arabic's yeh and kaf, which look the same in a word.
 PERSIAN = str.maketrans("يك", "یک")
 PERSIAN_LETTERS = {"ckb", "fa", "glk", "mzn", "pnb", "skr", "ur"}
+# A Latin I in a Cyrillic word is the palochka in the languages of the Caucasus, a dotted I in some others.
+PALOCHKA = {"ab", "abq", "ady", "agx", "aqc", "av", "ce", "dar", "inh", "kbd", "lbe", "lez", "rut", "tab", "tkr"}
+DOTTED = {"be", "kk", "kv", "rue", "uk"}
 CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 # No apostrophe is among them: in many languages it is a letter (Tongan, Luo, Macedonian).
 EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
@@ -61,6 +65,8 @@ def drop_format_characters(lemma: str, lang: str) -> str:
     """
     if not any(unicodedata.category(letter) == "Cf" for letter in lemma):
         return lemma
+    if lang == "my":  # in older Burmese text this pair stands for the sign that ends a syllable
+        lemma = lemma.replace("\u1039\u200c", "\u103a")
     kept = []
     for place, letter in enumerate(lemma):
         if unicodedata.category(letter) == "Cf":
@@ -86,7 +92,11 @@ def mend_look_alikes(lemma: str, lang: str) -> str:
     found = scripts.scripts(lemma)
     if found == {"Latn", "Cyrl"}:
         native = scripts.native(lang)
-        for own, letters in (("Cyrl", LATIN_CYRILLIC), ("Latn", CYRILLIC_LATIN)):
+        cyrillic = LATIN_CYRILLIC
+        if lang not in DOTTED:
+            small, capital = ("\u04cf", "\u04c0") if lang in PALOCHKA else ("i", "I")
+            cyrillic = LATIN_CYRILLIC | {"i": small, "I": capital}
+        for own, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
             word = "".join(letters.get(letter, letter) for letter in lemma)
             if own in native and scripts.scripts(word) == {own}:
                 return word
@@ -94,7 +104,7 @@ def mend_look_alikes(lemma: str, lang: str) -> str:
 
 
 def strip_markup(lemma: str, lang: str) -> str:
-    """Return the word without wiki and HTML markup, and the first of several that one entry lists.
+    """Return the word without wiki and HTML markup, and of several that one entry lists the first in the right script.
 
     Dutch "[[wandelende]] [[tak]]", French "serre|serres" and "tricycle ; trike". A word with other signs of markup or
     of a notation (@, =, {, <) is dropped.
@@ -104,7 +114,9 @@ def strip_markup(lemma: str, lang: str) -> str:
     """
     word = re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", lemma)
     word = re.sub(r"'{2,}|</?[a-z]+ ?/?>", "", word)
-    word = re.split(r"[|;؛/]", word)[0].strip()
+    parts = [part.strip() for part in re.split(r"[|;؛/]", word)]
+    if all(len(part) > 1 for part in parts):  # not A/R, which is one word
+        word = next((part for part in parts if scripts.scripts(part) <= scripts.native(lang)), parts[0])
     return "" if re.search(r"[@=<>{}\[\]#\\^~*|&%$]", word) else word
 
 
@@ -167,17 +179,20 @@ def drop_digits(lemma: str, lang: str) -> str:
 def drop_sentence(lemma: str, lang: str) -> str:
     """Drop what is a definition or a phrase and no word.
 
-    That is: eight words or more; several words that end like a sentence; a comma between words; a full stop after a
-    word of four letters or more with words behind it (not after an abbreviation: Polish "pies św. Bernarda").
+    That is: eight words or more; several words that end in an exclamation or question mark, three or more that end in
+    a full stop; a comma between words; a full stop after a word of four letters or more with words behind it. An
+    abbreviation of up to three letters ends no sentence (Polish "pies św. Bernarda").
 
     >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk")
     ('', '')
     >>> drop_sentence("pies św. Bernarda", "pl")
     'pies św. Bernarda'
     """
-    several = " " in lemma
-    ends = several and lemma[-1] in ".!?。！？؟"
-    return "" if len(lemma.split()) >= 8 or ends or re.search(r"[^\W\d_]{4,}[.!?] |[,،、]", lemma) else lemma
+    words = lemma.split()
+    ends = len(words) > 1 and lemma[-1] in "!?。！？؟"
+    ends |= len(words) > 2 and re.search(r"\w{4,}\.$", lemma) is not None
+    inside = re.search(r"[^\W\d_]{4,}[.!?] |[,،、]\s*\w", lemma)
+    return "" if len(words) >= 8 or ends or inside else lemma
 
 
 def trim_edges(lemma: str, lang: str) -> str:
@@ -190,7 +205,7 @@ def trim_edges(lemma: str, lang: str) -> str:
     """
     word = lemma.lstrip(EDGES)
     # The last full stop of an abbreviation belongs to it.
-    word = word.rstrip(EDGES) if not re.search(r"\.[^\W\d_]+\.$", word) else word
+    word = word.rstrip(EDGES) if not re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", word) else word
     return "" if re.match("[-–־]|.*[-–־]$", word) else word
 
 
@@ -199,7 +214,7 @@ def keep_script(lemma: str, lang: str) -> str:
 
     Korean in Chinese characters, Kurmanji in Arabic letters, Vietnamese in Chinese ones, Greek with a Latin species
     name. Chinese, Japanese and Korean words may hold Latin capitals. For Chinese the two sets of characters count as
-    scripts: "zh" drops words with traditional characters.
+    scripts: "zh" drops words with traditional characters, "zh-Hant" those with simplified ones.
 
     >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja"), keep_script("鹅", "zh"), keep_script("鵝", "zh")
     ('', 'Tシャツ', '鹅', '')
@@ -207,8 +222,12 @@ def keep_script(lemma: str, lang: str) -> str:
     native = scripts.native(lang)
     kept = "".join(letter for letter in lemma if not "A" <= letter <= "Z") if native & WITH_CAPITALS else lemma
     found = scripts.scripts(kept)
-    if not found or not found <= native or (lang == "zh" and chinese(lemma) == "Hant"):
+    if not found or not found <= native:
         return ""
+    if lang == "zh":
+        return "" if chinese(lemma) in ("Hant", "mixed") else lemma
+    if lang == "zh-Hant":
+        return "" if chinese(lemma) in ("Hans", "mixed") and not _in_big5(kept) else lemma
     return lemma
 
 
@@ -231,43 +250,55 @@ def simplified(word: str) -> str:
 def chinese(word: str) -> str:
     """Return "Hans" or "Hant" for a word with simplified or traditional characters, "" for one that is both at once.
 
-    A word is simplified where OpenCC would change it to make it traditional, and the reverse; traditional goes first.
+    A word with traditional characters is one that OpenCC changes to make it simplified; one with simplified characters
+    it changes to make it traditional, by the standards of Taiwan and of Hong Kong too. "mixed" is a word with both.
 
-    >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎")
-    ('Hans', 'Hant', 'Hans', '')
+    >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎"), chinese("舞台"), chinese("魟鱼")
+    ('Hans', 'Hant', 'Hans', '', '', 'mixed')
     """
-    if simplified(word) != word:
-        return "Hant"
-    return "Hans" if _converter("s2t").convert(word) != word else ""
+    old = simplified(word) != word
+    new = all(_converter(standard).convert(word) != word for standard in ("s2t", "s2tw", "s2hk"))
+    return "mixed" if old and new else "Hant" if old else "Hans" if new else ""
+
+
+def _in_big5(word: str) -> bool:
+    """Return whether Taiwan's set of characters has all of a word: some look simplified but are old, such as 斗."""
+    try:
+        word.encode("big5")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the words that a source lists under one code given to each language they belong to.
 
-    Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian; that a
-    Latin word may be usual in only one of the two, no source says. Chinese (`zh`) words with traditional characters go
-    to `zh-Hant`, those that both ways of writing share go to both. Rows stay in the order of language, class, source.
+    Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian, but not the
+    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). That a Latin word may be usual
+    in only one of the two, no source says. Chinese (`zh`) words with traditional characters go to `zh-Hant`, those that
+    both ways of writing share go to both. Rows come in the order of language and class, those that were there first.
     """
     parts = [senses[~senses["lang"].isin(["sh", "zh"])]]
     mixed = senses[senses["lang"] == "sh"]
-    written = [scripts.scripts(lemma) for lemma in mixed["lemma"]]
-    for code, script in (("sr", "Cyrl"), ("hr", "Latn"), ("bs", "Latn")):
-        parts.append(mixed[[found == {script} for found in written]].assign(lang=code))
+    parts.append(mixed[_where(mixed, lambda lemma: scripts.scripts(lemma) == {"Cyrl"})].assign(lang="sr"))
+    latin = mixed[_where(mixed, lambda lemma: scripts.scripts(lemma) == {"Latn"})]
+    pairs = list(zip(latin["wnid"], latin["lemma"], strict=True))
+    ekavian = {(wnid, re.sub("i?je", "e", lemma)) for wnid, lemma in pairs if "je" in lemma}
+    own = latin[np.array([pair not in ekavian for pair in pairs], dtype=bool)]
+    parts += [own.assign(lang=lang) for lang in ("hr", "bs")]
     mixed = senses[senses["lang"] == "zh"]
-    written = [chinese(lemma) for lemma in mixed["lemma"]]
-    parts.append(mixed[[found != "Hant" for found in written]])
-    parts.append(mixed[[found != "Hans" for found in written]].assign(lang="zh-Hant"))
+    parts.append(mixed[_where(mixed, lambda lemma: chinese(lemma) in ("Hans", ""))])
+    parts.append(mixed[_where(mixed, lambda lemma: chinese(lemma) in ("Hant", ""))].assign(lang="zh-Hant"))
     both = pd.concat(parts, ignore_index=True).drop_duplicates(tables.SCHEMAS["senses"][1])
-    return in_order(both)
+    return both.sort_values(["lang", "wnid"], kind="stable", ignore_index=True)
 
 
-def in_order(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses in the order of language, class and source, WordNet first, else as the sources list them."""
-    rank = [(not source.startswith("wordnet"), source) for source in senses["source"]]
-    ordered = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
-    return ordered.drop(columns="rank")
+def _where(senses: pd.DataFrame, test: Callable[[str], bool]) -> np.ndarray:
+    return np.array([test(lemma) for lemma in senses["lemma"].tolist()], dtype=bool)
 
 
+# The languages whose words all, or partly, came from a source that lists them under a code for several.
+SPLIT = ("bs", "hr", "sr", "zh-Hant")
 Rule = Callable[[str, str], str]
 RULES: dict[str, Rule] = {
     "unicode": unify,
@@ -287,9 +318,14 @@ RULES: dict[str, Rule] = {
 STEPS = [*list(RULES)[:-1], "variants", "script"]
 
 
-def check_rules(names: Iterable[str]) -> list[str]:
-    """Return the names of cleaning steps in the order in which they are applied; InputError for an unknown one."""
-    names = list(names)
+def check_rules(names: Iterable[str] | str) -> list[str]:
+    """Return the names of cleaning steps in the order in which they are applied; "all" means every step.
+
+    Raises InputError for an unknown one.
+    """
+    names = [names] if isinstance(names, str) else list(names)
+    if names == ["all"]:
+        return STEPS
     for name in names:
         if name not in STEPS:
             raise InputError(f"There is no cleaning rule {name!r}: {near(name, STEPS)}")

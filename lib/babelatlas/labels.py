@@ -10,6 +10,7 @@ Pure functions, tables in, tables out, but for `shipped`, which reads, and the c
 with the study; `python -m babelatlas.labels` makes it again from the shipped senses.
 """
 
+import argparse
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -67,21 +68,24 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     """Return the senses of each language and class with the best word for a label first.
 
     "first" keeps the order of the table, which is the paper's rule; but the order of the Open Multilingual Wordnet says
-    little, since several of its lists are sorted. "agreed" puts words first that Wiktionary and another source have
-    too, then Wiktionary's, then the others, each in the order of its source. English keeps WordNet's order either way.
-    Rows come in the order of `lang`, `wnid`. Raises InputError for another choice.
+    little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
+    Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
+    (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English WordNet's
+    words come first, in WordNet's order, either way. Rows come in the order of `lang`, `wnid`. Raises InputError for
+    another choice.
     """
     if choice not in CHOICES:
         raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
-    ranked = senses.assign(rank=0)
+    english = senses["lang"] == ENGLISH
+    rank = (english & ~senses["source"].str.startswith("wordnet")).astype(int)
     if choice == "agreed":
-        words = pd.Series(_keys(senses), index=senses.index, dtype=object)
+        words = senses.assign(word=[same(lemma) for lemma in senses["lemma"].tolist()])
+        listed = words.groupby(["lang", "wnid", "word"])["source"].transform("nunique")
         wiktionary = senses["source"] == "wikt"
-        agreed = words.isin(set(words[wiktionary])) & words.isin(set(words[~wiktionary]))
-        # Of an agreed word Wiktionary's row leads, so that among several its order decides.
-        order = 3 - wiktionary.astype(int) - agreed.astype(int) - (wiktionary & agreed).astype(int)
-        ranked["rank"] = order.where(senses["lang"] != ENGLISH, 0)
-    return ranked.sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True).drop(columns="rank")
+        later = wiktionary.where(senses["lang"].isin(cleaning.SPLIT), ~wiktionary)
+        rank = rank.where(english, later.astype(int) - 2 * listed)
+    ranked = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
+    return ranked.drop(columns="rank")
 
 
 def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
@@ -179,14 +183,18 @@ def label_set(
     Raises InputError for an unknown language, rule, choice or source, a language of which no class is left, and a class
     without an English word among the senses (its wnid is wrong, or the senses are those of other classes).
     """
-    wanted = sorted({languages.canonical(code) for code in codes})
+    wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
+    if not wnids or len(set(wnids)) < len(wnids):
+        double = pd.Series(wnids, dtype=object)
+        said = f"has {double[double.duplicated()].iloc[0]} more than once" if wnids else "is empty"
+        raise InputError(f"The list of classes {said}: give each wnid, such as n02084071, once.")
     left = candidates(senses, wnids, english, rules, without)
     silent = [code for code in wanted if code not in set(left["lang"])]
     if silent:
-        having = sorted(left["lang"].unique())
+        split = " (its words are given to sr, hr and bs)" if silent[0] == "sh" else ""
         raise InputError(
-            f"No class of the list has a label in {languages.name(silent[0])} ({silent[0]}) in any source: leave that "
-            f"language out, or add senses of it; {len(having)} languages have labels. {near(silent[0], having)}"
+            f"No class of the list has a label in {languages.name(silent[0])} ({silent[0]}) in any source{split}: "
+            f"leave that language out, or add senses of it; {left['lang'].nunique()} languages have labels."
         )
     if wanted:
         left = left[left["lang"].isin(wanted)]
@@ -208,11 +216,16 @@ def candidates(
 
     The parameters are those of `label_set`, as are the errors that concern them.
     """
-    without, known = list(without), sorted(senses["source"].unique())
+    without, known = [without] if isinstance(without, str) else list(without), sorted(senses["source"].unique())
     absent = [source for source in without if source not in known and source not in RESTRICTED]
     if absent:
         raise InputError(f"The senses have no source {absent[0]!r} to leave out: {near(absent[0], known)}")
     senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(without)]
+    if not (senses["lang"] == ENGLISH).any():
+        raise InputError(
+            "No source of English words is left for these classes, which the comparison with English needs: leave "
+            f"{' and '.join(without) or 'fewer sources'} in, or check the wnids."
+        )
     nameless = sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH]))
     if nameless:
         raise InputError(
@@ -395,10 +408,11 @@ Their words are in `senses.parquet`, rows apart; `label_set(..., without=[])` us
 """
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Make the shipped label set again from the shipped senses, and say what was written."""
     from babelatlas import senses
 
+    argparse.ArgumentParser(prog="python -m babelatlas.labels", description=main.__doc__).parse_args(arguments)
     wnids = list(class_list("imagenet-1k")["wnid"])
     made = label_set(senses.shipped(), wnids)
     tables.write(made, SHIPPED, "labels", traced=False)

@@ -21,10 +21,14 @@ PARTS = {
 # Languages with two scripts in use, or in their texts: a word in either is theirs.
 ALSO = {
     "arc": {"Hebr", "Syrc"},
+    "cdo": {"Hani"},
     "cr": {"Latn"},
     "cu": {"Glag"},
+    "hak": {"Latn"},
+    "ks": {"Deva"},
     "lad": {"Hebr"},
     "mnc": {"Mong"},
+    "nan": {"Latn"},
     "oj": {"Cans"},
     "pi": {"Deva"},
 }
