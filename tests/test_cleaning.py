@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from babelatlas import InputError, cleaning, scripts, senses
+from babelatlas import InputError, cleaning, languages, scripts, senses
 
 DOG, CAT = "n02084071", "n02121620"
 
@@ -219,3 +219,10 @@ def test_words_in_the_scripts_of_a_language_are_native():
     assert scripts.native("ko") == {"Hang"}
     with pytest.raises(InputError, match="xxxx"):
         scripts.native("xxxx")
+
+
+def test_the_script_of_a_language_is_that_of_its_translations():
+    table = languages.table().query("nllb != ''")
+    suffix = table["nllb"].str.split("_").str[1].replace({"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani"})
+    other = [code for code, script in zip(table["code"], suffix, strict=True) if script not in scripts.native(code)]
+    assert other == ["sat"]  # NLLB writes Beng in the code, Ol Chiki in the text

@@ -64,6 +64,10 @@ def test_code_is_folded_away_and_holds_calls_only(path):
         assert not found, f"line {found[0].lineno} defines a function: move it to the library\n{cell.source}"
 
 
+def test_no_tag_is_given_twice(path):
+    assert [cell.source for cell in code(path) if len(set(tags(cell))) < len(tags(cell))] == []
+
+
 def test_no_output_and_no_count_is_kept(path):
     for cell in code(path):
         assert cell.outputs == []

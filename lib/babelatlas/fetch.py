@@ -10,6 +10,7 @@ import email.utils
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,9 +44,7 @@ def file(name: str) -> Path:
     mirrored = Path(mirror) / entry["mirror"] if mirror else None
     if mirrored is None or not mirrored.is_file():
         return _fetched(name, entry["url"], entry["sha256"], mirrored)
-    import pooch
-
-    if pooch.file_hash(str(mirrored)) != entry["sha256"]:
+    if _pooch().file_hash(str(mirrored)) != entry["sha256"]:
         raise InputError(
             f"The file {mirrored} is not the {name} that the study knows (expected the SHA-256 {entry['sha256']}): "
             "replace it, or unset BABELATLAS_MIRROR to fetch it."
@@ -54,9 +53,9 @@ def file(name: str) -> Path:
 
 
 def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
-    import pooch
     import requests
 
+    pooch = _pooch()
     # The hash is part of the name, so that a later version of the file takes another place.
     end = f"{sha256[:12]}-{url.rsplit('/', 1)[1]}"
     keeper = pooch.create(cache("files"), base_url="", registry={end: f"sha256:{sha256}"}, urls={end: url})
@@ -81,9 +80,15 @@ def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
 
 def cache(name: str) -> Path:
     """Return the folder called `name` in the user's cache of the study; it need not exist yet."""
-    import pooch
+    return Path(_pooch().os_cache("babelatlas")) / name
 
-    return Path(pooch.os_cache("babelatlas")) / name
+
+def _pooch():
+    """Return pooch, without the warning that its progress bar gives in a notebook that has no widgets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pooch
+    return pooch
 
 
 def keep(path: Path, content) -> None:
