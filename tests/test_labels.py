@@ -155,14 +155,6 @@ def test_what_cannot_be_made_is_refused(options, message):
         labels.label_set(table, **({"wnids": [DOG]} | options))
 
 
-def test_the_command_does_nothing_but_help_when_asked_for_help(monkeypatch, capsys):
-    monkeypatch.setattr(labels.tables, "write", lambda *arguments, **options: pytest.fail("a file was written"))
-    for arguments, status in ((["--help"], 0), (["nonsense"], 2)):
-        with pytest.raises(SystemExit) as stopped:
-            labels.main(arguments)
-        assert stopped.value.code == status
-
-
 def test_steps_counts_what_each_rule_leaves():
     table = table_of(
         *ENGLISH,

@@ -1,5 +1,6 @@
 """The repository as a whole: pins agree, nothing of one machine is in it, licences and documents are there."""
 
+import importlib
 import re
 import subprocess
 import tomllib
@@ -143,3 +144,23 @@ def test_every_notice_that_must_be_kept_ships_beside_the_senses():
     notices = (ROOT / "lib" / "babelatlas" / "data" / "senses_notices.txt").read_text(encoding="utf-8")
     assert len(asking) == 9
     assert [source for source in asking["source"] if source not in notices] == []
+
+
+@pytest.mark.parametrize("name", ["audit", "coverage", "labels", "senses"])
+def test_a_command_that_makes_what_ships_does_nothing_when_asked_for_help(name, capsys):
+    module = importlib.import_module(f"babelatlas.{name}")
+    files = sorted((ROOT / "lib" / "babelatlas" / "data").rglob("*"))
+    before = [file.stat().st_mtime_ns for file in files]
+    for arguments, status in ((["--help"], 0), (["nonsense"], 2)):
+        with pytest.raises(SystemExit) as stopped:
+            module.main(arguments)
+        assert stopped.value.code == status
+    assert [file.stat().st_mtime_ns for file in files] == before
+    assert f"babelatlas.{name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["coverage", "senses"])
+def test_a_command_without_its_sources_says_so_in_a_sentence(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
+    assert importlib.import_module(f"babelatlas.{name}").main([]) == 1
+    assert "NLTK" in capsys.readouterr().err

@@ -132,3 +132,18 @@ def test_an_empty_table_has_the_columns_and_types_of_its_schema():
 def test_provenance_needs_no_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert tables.provenance()["commit"] == "unknown"
+
+
+def test_a_table_is_written_to_a_name_that_says_what_it_is(tmp_path):
+    with pytest.raises(InputError, match=r"let the name end in \.parquet"):
+        tables.write(labels(), tmp_path / "labels.csv", "labels")
+
+
+def test_an_empty_or_damaged_file_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"")
+    path = tables.write(labels(), tmp_path / "b.parquet", "labels")
+    content = path.read_bytes()
+    path.write_bytes(content[:10] + b"\xff" * 60 + content[70:])
+    for name in ("a.csv", "b.parquet"):
+        with pytest.raises(InputError, match="cannot be read as a table"):
+            tables.read(tmp_path / name, "labels")

@@ -353,3 +353,10 @@ def test_the_command_writes_the_table_and_a_line_for_each_language(model_folder,
     assert set(tables.read(output, "templates")["prompts"]) == {"mine"}
     assert translation.main([*arguments, "--templates", "pictogram"]) == 1
     assert "did you mean pictograms?" in capsys.readouterr().err
+
+
+def test_templates_that_are_not_utf_8_are_refused(tmp_path):
+    path = tmp_path / "templates.txt"
+    path.write_bytes("ein Café {}".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        translation.read_templates(str(path))

@@ -507,3 +507,37 @@ def test_answers_chosen_in_a_browser_are_remembered_saved_and_read_back(tmp_path
         entry["message"] for entry in driver.get_log("performance") if "Network.requestWillBeSent" in entry["message"]
     ]
     assert not any('"url":"http' in message for message in sent)
+
+
+def test_a_sheet_of_which_rows_are_missing_is_scored_only_as_a_part(tmp_path):
+    path = sent_back(tmp_path, filled(["right", "wrong", "right"]).iloc[:2])
+    with pytest.raises(InputError, match=r"1 row.s. of the sheet are missing, number 3: put them back"):
+        verification.read(path)
+    assert verification.read(path, partial=True)["verdict"].tolist() == ["right", "wrong"]
+
+
+def test_the_first_line_by_which_a_spreadsheet_names_its_separator_is_no_heading(tmp_path):
+    path = sent_back(tmp_path, filled(["right", "wrong"]))
+    path.write_text("sep=,\n" + path.read_text(encoding="utf-8-sig"), encoding="utf-8-sig")
+    assert verification.read(path)["verdict"].tolist() == ["right", "wrong"]
+
+
+def test_a_cell_longer_than_a_book_is_refused(tmp_path):
+    path = sent_back(tmp_path, filled(["right"]).assign(comment="x" * 200_000))
+    with pytest.raises(InputError, match="cannot be read as CSV"):
+        verification.read(path)
+
+
+def test_a_sheet_that_claims_more_rows_than_there_can_be_is_refused(tmp_path):
+    rows = filled(["right"])
+    path = sent_back(tmp_path, rows.assign(sheet=rows["sheet"].str.replace("/1/0/", "/99999999999/0/")))
+    with pytest.raises(InputError, match="put the column back"):
+        verification.read(path)
+
+
+def test_a_seed_below_zero_and_scores_that_are_no_table_are_refused(tmp_path, capsys):
+    with pytest.raises(InputError, match="got -1"):
+        made(["Hund", "Katze"], seed=-1)
+    path = sent_back(tmp_path, filled(["right"]))
+    assert verification.main(["read", str(path), "--output", str(tmp_path / "scores.csv")]) == 1
+    assert "let the name end in .parquet" in capsys.readouterr().err

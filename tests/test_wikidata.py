@@ -339,3 +339,21 @@ def test_a_code_of_the_table_leads_to_a_language_of_the_study_or_to_none():
 )
 def test_wikimedias_codes_become_the_studys(code, lang):
     assert wikidata.language(code) == lang
+
+
+@pytest.mark.parametrize("contact", ["https://例え.jp/", "me@example.org\nX-Other: 1"])
+def test_a_contact_that_cannot_be_sent_is_refused_before_anything_is_asked(tmp_path, contact):
+    with pytest.raises(InputError, match="plain letters of ASCII"):
+        wikidata.read_api(LINKS, contact, folder=tmp_path, address="http://127.0.0.1:9/", report=len)
+
+
+def test_a_folder_in_place_of_the_links_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no file"):
+        wikidata.mapping(tmp_path)
+
+
+def test_a_word_of_a_dump_that_is_no_text_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "dump.json"
+    path.write_text('[\n{"type":"item","id":"Q144","labels":{"de":{"language":"de","value":7}}}\n]\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no whole entity in line 2"):
+        wikidata.read_dump(path, LINKS, report=len)

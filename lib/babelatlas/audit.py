@@ -8,6 +8,7 @@ What is counted of Babel-ImageNet ships as numbers by language (`data/quality_*.
 licence does not allow it. `python -m babelatlas.audit` counts again, from files that `fetch` has or downloads.
 """
 
+import argparse
 import difflib
 import json
 import re
@@ -337,7 +338,8 @@ def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babe
 
     `source`: "label, agreed" (and so on) compares with our label by that choice, "word" with our label and
     alternatives, another value with the words of that source. `sets`: choice -> schema `labels`, as is `babel`;
-    `known`: schema `senses`, cleaned. Left out: what has fewer than `ENOUGH` classes, or agrees in more than `COMPLETE`.
+    `known`: schema `senses`, cleaned. Left out: what has fewer than `ENOUGH` classes, or agrees in
+    more than `COMPLETE`.
     """
     parts = []
     for choice, ours in sets.items():
@@ -379,8 +381,9 @@ def shipped(name: str) -> pd.DataFrame:
     return pd.read_csv(DATA / SHIPPED[name], keep_default_na=False)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Count again what ships, and say what was written; return the exit status: 0, or 1 where a file is missing."""
+    argparse.ArgumentParser(prog="python -m babelatlas.audit", description=main.__doc__).parse_args(arguments)
     try:
         found = recount()
     except InputError as error:

@@ -6,7 +6,9 @@ al. 2021, MaRVL, section 2.2 and Fig. 2). Tables in, tables out; the facts about
 Babel-ImageNet ship with the study, and `python -m babelatlas.coverage` makes them again.
 """
 
+import argparse
 import os
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -333,17 +335,23 @@ def representation(
     return found.sort_values(["value", by], ascending=[False, True], ignore_index=True)
 
 
-def main() -> None:
-    """Make the tables that ship again, from WordNet and from Babel-ImageNet's file, and say what was written."""
+def main(arguments: list[str] | None = None) -> int:
+    """Make the tables that ship again, from WordNet and Babel-ImageNet's file; return the exit status: 0, or 1."""
     from babelatlas import senses
 
-    facts = synset_facts(senses.class_lists())
+    argparse.ArgumentParser(prog="python -m babelatlas.coverage", description=main.__doc__).parse_args(arguments)
+    try:
+        facts = synset_facts(senses.class_lists())
+        counts = count_classes(senses.read_babel_imagenet(languages_file="298"))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
     facts.to_csv(DATA / "synsets.csv", index=False, lineterminator="\n")
     print(f"Facts about {len(facts):,} classes: {DATA / 'synsets.csv'}")
-    counts = count_classes(senses.read_babel_imagenet(languages_file="298"))
     counts.to_csv(DATA / "coverage_babel_imagenet.csv", index=False, lineterminator="\n")
     print(f"Numbers of classes of {len(counts)} languages: {DATA / 'coverage_babel_imagenet.csv'}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,8 +12,10 @@ have ship with the study; `python -m babelatlas.senses` makes them again from NL
 `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
 """
 
+import argparse
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -161,11 +163,16 @@ def _count(senses: pd.DataFrame, wordnets: pd.DataFrame) -> list[int]:
     return [sizes.get((each.source, each.lang), 0) for each in wordnets.itertuples()]
 
 
-def main() -> None:
-    """Make the shipped senses and their manifest again from NLTK's data, and say what was written."""
+def main(arguments: list[str] | None = None) -> int:
+    """Make the shipped senses and their manifest again from NLTK's data; return the exit status: 0, or 1."""
+    argparse.ArgumentParser(prog="python -m babelatlas.senses", description=main.__doc__).parse_args(arguments)
     wnids = class_lists()
-    senses = read_wordnets(wnids)
-    record = describe(senses, at_hand())
+    try:
+        senses = read_wordnets(wnids)
+        record = describe(senses, at_hand())
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
     tables.write(senses, SHIPPED, "senses")
     record.to_csv(DATA / "senses_manifest.csv", index=False, lineterminator="\n")
     absent = ", ".join(record.loc[record["rows"] == 0, "source"]) or "none"
@@ -173,7 +180,8 @@ def main() -> None:
         f"{len(senses):,} senses of {len(wnids):,} classes in {senses['lang'].nunique()} languages "
         f"from {record['source'].nunique()} sources: {SHIPPED}\nWithout a row: {absent}."
     )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

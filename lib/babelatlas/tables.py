@@ -171,9 +171,11 @@ def write(
 
     The file appears whole or not at all: it is written beside its place under another name, then renamed. `traced`
     False leaves the provenance out, for files that ship: the same table then is the same bytes at every commit.
-    Raises InputError where the table does not fit its schema.
+    Raises InputError where the table does not fit its schema, and for a name that does not end in .parquet.
     """
     path = locate(path)
+    if path.suffix != ".parquet":
+        raise InputError(f"Tables are written as Parquet, got {path.name!r}: let the name end in .parquet.")
     arrow = _arrow(table, name)
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
     arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
@@ -213,7 +215,7 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
             )
         else:
             table = pq.read_table(path).to_pandas()
-    except (pa.ArrowInvalid, pd.errors.ParserError, UnicodeDecodeError) as error:
+    except (pa.ArrowInvalid, OSError, pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(f"The file {path} cannot be read as a table: {error}. Delete it and run again.") from error
     return check(table, name)
 

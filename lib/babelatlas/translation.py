@@ -293,7 +293,10 @@ def read_templates(name: str) -> list[str]:
         return prompts.templates(name)
     if not path.is_file():
         raise InputError(f"There are no templates {name!r}: {near(name, prompts.ENGLISH_SETS)}")
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"The templates {path} are not UTF-8 ({error}): save them again as such.") from error
     return prompts.check_templates([line.strip() for line in lines if line.strip()])
 
 

@@ -78,6 +78,8 @@ def draw(table: pd.DataFrame, language: str, number: int, seed: int = 0) -> pd.D
     """
     language = languages.canonical(language)
     rows = labels.select(table, [language]).sort_values("wnid", ignore_index=True)
+    if seed < 0:
+        raise InputError(f"A seed is a whole number from 0 on, got {seed}: give another one.")
     if not 1 <= number <= len(rows):
         raise InputError(
             f"{languages.name(language)} ({language}) has {len(rows)} labels, so that a sheet of it has from 1 to "
@@ -199,8 +201,14 @@ def parse(path: str | Path) -> pd.DataFrame:
         raise InputError(
             f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
         ) from error
+    text = text.split("\n", 1)[-1] if text.startswith("sep=") else text  # what Excel writes to remember the separator
     for separator in ",;\t":
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        try:
+            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        except csv.Error as error:
+            raise InputError(
+                f"{path.name} cannot be read as CSV ({error}): save it again from the spreadsheet."
+            ) from error
         names = [name.split("(")[0].strip().casefold() for name in (lines[0] if lines else [])]
         if {"wnid", "verdict"} <= set(names):
             break
@@ -234,11 +242,11 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     """Return what is wrong with a sheet that was sent back, a sentence for each; none where it can be scored.
 
     `rows` as `parse` returns them. Looked for: rows of another sheet, a changed number, class or label, a row twice,
-    rows that are missing, a verdict that is none; and one that is empty, unless `partial`.
+    a verdict that is none; and, unless `partial`, rows that are missing and verdicts that are empty.
     """
     found, first = [], rows["sheet"].iloc[0]
     size = of(rows)["number"] if first.count("/") >= 4 else ""
-    if not size.isdigit():
+    if not size.isdecimal() or len(size) > 5:  # no sheet has as many rows
         return [f"row {rows['row'].iloc[0]} has {first!r} as its sheet: put the column back as it was written."]
     seen: dict[str, int] = {}
     for row, check in zip(rows.to_dict("records"), _checks(rows), strict=True):
@@ -248,9 +256,7 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
                 f"{place} is of the sheet {row['sheet']!r}, but the first row of {first!r}: keep one sheet in one file."
             )
         elif row["check"][:5] != check[:5]:
-            found.append(
-                f"{place} is not on the sheet that was written: put its number and wnid back, or delete the row."
-            )
+            found.append(f"{place} is not on the sheet that was written: put its number and wnid back.")
         elif row["check"] != check:
             found.append(
                 f"{place} has another label than was written: put it back, and write a better word under 'better'."
@@ -263,7 +269,7 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
             found.append(f"{place} has the verdict {row['verdict']!r}: {near(row['verdict'], VERDICTS)}")
         seen.setdefault(row["number"], row["row"])
     lost = [str(number) for number in range(1, int(size) + 1) if str(number) not in seen]
-    if lost:
+    if lost and not partial:
         found.append(
             f"{len(lost)} row(s) of the sheet are missing, number {', '.join(lost[:5])}: put them back, unanswered."
         )
@@ -462,7 +468,10 @@ def _write(given: argparse.Namespace) -> None:
     table = labels.shipped() if given.labels == "shipped" else tables.read(given.labels, "labels")
     known = senses.glosses(draw(table, given.language, given.number, given.seed)["wnid"])
     made = sheet(table, given.language, known, given.number, given.seed, given.dataset)
-    path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
+    try:
+        path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
+    except OSError as error:
+        raise InputError(f"{given.output} cannot be written ({error.strerror}): give a place that can.") from error
     low, high = exact(0.05 * given.number, given.number)
     print(
         f"{path}: {len(made)} labels in {languages.name(given.language)}. If 5 % are found wrong, the error rate lies "
@@ -473,6 +482,8 @@ def _write(given: argparse.Namespace) -> None:
 def _read(given: argparse.Namespace) -> None:
     if len(given.sheets) > 2:
         raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(given.sheets)}.")
+    if given.output and Path(given.output).suffix != ".parquet":
+        raise InputError(f"Scores are written as Parquet, not to {given.output}: let the name end in .parquet.")
     faults = {name: problems(parse(name), given.partial) for name in given.sheets}
     if any(faults.values()):
         raise InputError("\n".join(f"{Path(name).name}: {text}" for name, texts in faults.items() for text in texts))

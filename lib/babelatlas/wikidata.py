@@ -97,7 +97,7 @@ def mapping(path: str | os.PathLike | None = None) -> pd.DataFrame:
     path = fetch.file("imagenet-to-wikidata") if path is None else tables.locate(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except OSError as error:
         raise InputError(f"There is no file {path} with links to Wikidata: give another path.") from error
     except ValueError as error:
         raise InputError(f"The file {path} with links to Wikidata is not JSON ({error}): fetch it again.") from error
@@ -152,6 +152,8 @@ def read_api(
             "Wikimedia asks every program to say who runs it: give contact, or set the environment variable "
             "BABELATLAS_CONTACT, to your e-mail address or page."
         )
+    if not (contact.isascii() and contact.isprintable()):
+        raise InputError(f"A contact is sent in plain letters of ASCII, in one line, got {contact!r}: write it so.")
     batches = [left[start : start + BATCH] for start in range(0, len(left), BATCH)]
     if batches:
         report(f"Asking {address} for {len(left):,} entities in {len(batches)} requests; {len(entities):,} are here.")
@@ -284,6 +286,8 @@ def _taken(answer: dict) -> dict[str, list | None]:
         aliases = (entity.get("aliases") or {}).items()
         words = [["label", code, entry["value"]] for code, entry in labels]
         words += [["alias", code, entry["value"]] for code, entries in aliases for entry in entries]
+        if not all(isinstance(word, str) for _, _, word in words):
+            raise TypeError(f"a word of {asked} is no text")
         # An entity that was merged into another comes under either number.
         for name in {asked, entity.get("id", asked), (entity.get("redirects") or {}).get("from", asked)}:
             found[name] = None if gone else words
