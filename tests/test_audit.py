@@ -306,7 +306,7 @@ def test_the_shipped_counts_hold_no_word_of_babel_imagenet():
         assert set(text.to_numpy().ravel()) <= allowed, name
     agreement = audit.shipped("agreement")
     assert (agreement["n"] >= audit.ENOUGH).all()
-    assert (agreement["count"] < agreement["n"]).all()
+    assert (agreement["count"] <= audit.COMPLETE * agreement["n"]).all()
 
 
 @pytest.mark.slow

@@ -144,6 +144,10 @@ def test_an_empty_or_damaged_file_is_refused_in_a_sentence(tmp_path):
     path = tables.write(labels(), tmp_path / "b.parquet", "labels")
     content = path.read_bytes()
     path.write_bytes(content[:10] + b"\xff" * 60 + content[70:])
-    for name in ("a.csv", "b.parquet"):
-        with pytest.raises(InputError, match="cannot be read as a table"):
+    (tmp_path / "c.csv").write_text("lang,wnid\nde,n1,n2\nde,n1,n2,n3\n")
+    (tmp_path / "d.parquet").write_bytes(content.replace(b"Kater", b"K\xffter", 1))  # no UTF-8
+    assert (tmp_path / "d.parquet").read_bytes() != content
+    for name in ("a.csv", "b.parquet", "c.csv", "d.parquet"):
+        with pytest.raises(InputError, match="cannot be read as a table") as error:
             tables.read(tmp_path / name, "labels")
+        assert "\n" not in str(error.value), name

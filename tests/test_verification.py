@@ -511,15 +511,52 @@ def test_answers_chosen_in_a_browser_are_remembered_saved_and_read_back(tmp_path
 
 def test_a_sheet_of_which_rows_are_missing_is_scored_only_as_a_part(tmp_path):
     path = sent_back(tmp_path, filled(["right", "wrong", "right"]).iloc[:2])
-    with pytest.raises(InputError, match=r"1 row.s. of the sheet are missing, number 3: put them back"):
+    with pytest.raises(InputError, match=r"1 row.s. of the sheet are missing, number 3: put them back, or .*--partial"):
         verification.read(path)
-    assert verification.read(path, partial=True)["verdict"].tolist() == ["right", "wrong"]
+    rows = verification.read(path, partial=True)
+    assert rows["verdict"].tolist() == ["right", "wrong"]
+    assert "right 1, better 0, wrong 1, unsure 0, not answered 1." in verification.report("a", rows)
 
 
-def test_the_first_line_by_which_a_spreadsheet_names_its_separator_is_no_heading(tmp_path):
+@pytest.mark.parametrize("line", ["sep=;\r\n", "sep=;\r", "SEP=;\n", '"sep=;"\n'])
+def test_the_first_line_by_which_a_spreadsheet_names_its_separator_is_no_heading(tmp_path, line):
+    path, rows = tmp_path / "sheet.csv", filled(["right", "wrong"])
+    rest = rows.rename(columns=verification.HEADINGS).to_csv(
+        index=False, sep=";", lineterminator=line.strip('sepSEP=";')
+    )
+    path.write_bytes((line + rest).encode("utf-8-sig"))
+    assert verification.read(path).equals(rows)
+    assert verification.parse(path)["row"].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("place", ["file/sheet.csv", "folder.csv", f"{'n' * 300}.csv", "file/sheet.html"])
+def test_a_sheet_that_cannot_be_written_is_one_sentence(tmp_path, written, capsys, place):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.csv").mkdir()
+    words = ["--labels", written, "--number", 2, "--output", tmp_path / place, "--replace"]
+    assert command("write", "--language", "de", *words) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("A file cannot be read or written (")
+    assert len(said.err.splitlines()) == 1
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("place", ["file/scores.parquet", "folder.parquet"])
+def test_scores_that_cannot_be_written_are_printed_and_the_reason_is_one_sentence(tmp_path, capsys, place):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.parquet").mkdir()
     path = sent_back(tmp_path, filled(["right", "wrong"]))
-    path.write_text("sep=,\n" + path.read_text(encoding="utf-8-sig"), encoding="utf-8-sig")
-    assert verification.read(path)["verdict"].tolist() == ["right", "wrong"]
+    assert command("read", path, "--output", tmp_path / place) == 1
+    said = capsys.readouterr()
+    assert "Wrong: 50.0%" in said.out
+    assert said.err.startswith("A file cannot be read or written (")
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_sheet_goes_to_a_folder_that_is_not_there_yet(tmp_path, written):
+    words = ["--labels", written, "--number", 2, "--output", tmp_path / "new" / "folder" / "sheet.csv"]
+    assert command("write", "--language", "de", *words) == 0
+    assert len(verification.parse(words[-1])) == 2
 
 
 def test_a_cell_longer_than_a_book_is_refused(tmp_path):

@@ -215,8 +215,9 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
             )
         else:
             table = pq.read_table(path).to_pandas()
-    except (pa.ArrowInvalid, OSError, pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise InputError(f"The file {path} cannot be read as a table: {error}. Delete it and run again.") from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
+        raise InputError(f"The file {path} cannot be read as a table ({reason}): delete it and run again.") from error
     return check(table, name)
 
 

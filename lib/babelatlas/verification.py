@@ -20,6 +20,7 @@ import hashlib
 import html
 import io
 import json
+import re
 import string
 import sys
 import unicodedata
@@ -201,7 +202,8 @@ def parse(path: str | Path) -> pd.DataFrame:
         raise InputError(
             f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
         ) from error
-    text = text.split("\n", 1)[-1] if text.startswith("sep=") else text  # what Excel writes to remember the separator
+    # The line by which Excel is told the separator; as it does, row numbers leave it out.
+    text = re.sub(r'\A"?sep=[,;\t]"?[,;\t]*(\r\n|\r|\n)', "", text, flags=re.IGNORECASE)
     for separator in ",;\t":
         try:
             lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
@@ -271,7 +273,8 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     lost = [str(number) for number in range(1, int(size) + 1) if str(number) not in seen]
     if lost and not partial:
         found.append(
-            f"{len(lost)} row(s) of the sheet are missing, number {', '.join(lost[:5])}: put them back, unanswered."
+            f"{len(lost)} row(s) of the sheet are missing, number {', '.join(lost[:5])}: put them back, or read it "
+            "with --partial, which counts them as not answered."
         )
     if not found and not (rows["verdict"] != "").any():
         found.append("no row has a verdict: nothing was filled in.")
@@ -281,7 +284,7 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
 def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
 
-    `partial` accepts rows without a verdict. Raises InputError that names the first row with a problem and says how
+    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with a problem and says how
     many others there are; the file stays as it is.
     """
     rows = parse(path)
@@ -423,9 +426,10 @@ def report(name: str, filled: pd.DataFrame) -> str:
     facts, given = of(filled), filled["verdict"].value_counts()
     found = error_rates(filled).set_index("metric")
     counts = ", ".join(f"{verdict} {given.get(verdict, 0)}" for verdict in VERDICTS)
+    left = int(facts["number"]) - int((filled["verdict"] != "").sum())  # rows that are missing too
     lines = [
         f"{name}: {languages.name(facts['language'])}, {facts['number']} labels of {facts['dataset']}.",
-        f"  {counts}, not answered {given.get('', 0)}.",
+        f"  {counts}, not answered {left}.",
         f"  Wrong: {_percent(found.loc['label error rate'])}, 'unsure' left out.",
         f"  Were every 'unsure' right: {_percent(found.loc['label error rate, unsure right'])}; "
         f"wrong: {_percent(found.loc['label error rate, unsure wrong'])}.",
@@ -468,10 +472,7 @@ def _write(given: argparse.Namespace) -> None:
     table = labels.shipped() if given.labels == "shipped" else tables.read(given.labels, "labels")
     known = senses.glosses(draw(table, given.language, given.number, given.seed)["wnid"])
     made = sheet(table, given.language, known, given.number, given.seed, given.dataset)
-    try:
-        path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
-    except OSError as error:
-        raise InputError(f"{given.output} cannot be written ({error.strerror}): give a place that can.") from error
+    path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
     low, high = exact(0.05 * given.number, given.number)
     print(
         f"{path}: {len(made)} labels in {languages.name(given.language)}. If 5 % are found wrong, the error rate lies "
@@ -546,6 +547,9 @@ def main(arguments: list[str] | None = None) -> int:
         given.run(given)
     except InputError as error:
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"A file cannot be read or written ({error}): give a place that can.", file=sys.stderr)
         return 1
     return 0
 
