@@ -284,8 +284,8 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
 def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
 
-    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with a problem and says how
-    many others there are; the file stays as it is.
+    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with
+    a problem and says how many others there are; the file stays as it is.
     """
     rows = parse(path)
     found = problems(rows, partial)
