@@ -352,28 +352,31 @@ def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
     return senses
 
 
-def effects(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
-    """Return what each cleaning step does to each language.
+def stages(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> list[tuple[str, pd.DataFrame, list, list]]:
+    """Return each step with the senses left after it, and the language of each word that it changed, and dropped.
 
-    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
-    and `n_classes` (left after it). The first rule is "all words", the senses as they came; every language has a row
-    for each rule, with zeros where nothing is left. Words moved by "variants" count as dropped where they leave.
+    The first is "all words", the senses as they came. The senses of the last are what `clean` returns.
     """
-    stages, previous = [("all words", senses, [], [])], senses
+    found = [("all words", senses, [], [])]
     for step in check_rules(rules):
+        before = found[-1][1]
         if step == "variants":
-            after = split_variants(previous)
-            gone = previous.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
-            stages.append((step, after, [], previous["lang"][gone]))
+            after, changed = split_variants(before), []
+            gone = before.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
         else:
-            words = _rewritten(previous, step)
-            after = _left(previous, words)
-            changed = [word not in ("", lemma) for word, lemma in zip(words, previous["lemma"], strict=True)]
-            stages.append((step, after, previous["lang"][changed], previous["lang"][[word == "" for word in words]]))
-        previous = after
-    names = sorted({lang for _, table, _, _ in stages for lang in table["lang"].unique()})
+            words = _rewritten(before, step)
+            after = _left(before, words)
+            different = [word not in ("", lemma) for word, lemma in zip(words, before["lemma"], strict=True)]
+            changed, gone = list(before["lang"][different]), [word == "" for word in words]
+        found.append((step, after, changed, list(before["lang"][gone])))
+    return found
+
+
+def tally(found: list[tuple[str, pd.DataFrame, list, list]]) -> pd.DataFrame:
+    """Return the counts of `stages` by language and step; the columns are those of `effects`."""
+    names = sorted({lang for _, table, _, _ in found for lang in table["lang"].unique()})
     parts = []
-    for step, table, changed, dropped in stages:
+    for step, table, changed, dropped in found:
         groups = table.groupby("lang")["wnid"]
         counts = {
             "n_changed": pd.Series(changed, dtype=object).value_counts(),
@@ -384,3 +387,13 @@ def effects(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
         frame = pd.DataFrame(counts).reindex(names).fillna(0).astype(int)
         parts.append(frame.rename_axis("lang").reset_index().assign(rule=step))
     return pd.concat(parts, ignore_index=True)[["lang", "rule", *counts]]
+
+
+def effects(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
+    """Return what each cleaning step does to each language.
+
+    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
+    and `n_classes` (left after it). The first rule is "all words", the senses as they came; every language has a row
+    for each rule, with zeros where nothing is left. Words moved by "variants" count as dropped where they leave.
+    """
+    return tally(stages(senses, rules))

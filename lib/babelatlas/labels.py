@@ -251,9 +251,8 @@ def steps(
     "all words", the cleaning rules, "English", "one chosen", "clashes". The other parameters are those of `label_set`.
     """
     kept = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
-    parts = [cleaning.effects(kept, rules)]
-    names = parts[0]["lang"].unique()
-    cleaned = cleaning.clean(kept, rules)
+    stages = cleaning.stages(kept, rules)
+    cleaned = stages[-1][1]
     own = drop_english(cleaned, english)
     ranked = rank(own, choice)
     chosen = choose_first(ranked)
@@ -261,24 +260,14 @@ def steps(
     settled = marked[~marked["ambiguous"]] if clashes == "leave out" else marked
     moved = marked.merge(chosen, on=["lang", "wnid"], suffixes=("", "_before"))
     moved = moved["lang"][moved["label"] != moved["label_before"]]
-    lost = marked["lang"][marked["ambiguous"]] if clashes == "leave out" else []
-    after = {"English": (own, [], len(cleaned)), "one chosen": (chosen, [], 0), "clashes": (settled, moved, 0)}
-    for rule, (table, changed, _) in after.items():
-        sizes = table["lang"].value_counts()
-        dropped = {
-            "English": cleaned["lang"].value_counts().sub(sizes, fill_value=0),
-            "clashes": pd.Series(lost, dtype=object).value_counts(),
-        }.get(rule, pd.Series(dtype=float))
-        counted = {
-            "n_changed": pd.Series(changed, dtype=object).value_counts(),
-            "n_dropped": dropped,
-            "n_senses": sizes,
-            "n_classes": table.groupby("lang")["wnid"].nunique(),
-        }
-        frame = pd.DataFrame(counted).reindex(names).fillna(0).astype(int)
-        parts.append(frame.rename_axis("lang").reset_index().assign(rule=rule))
-    found = pd.concat(parts, ignore_index=True)
-    return found[found["lang"] != ENGLISH].reset_index(drop=True)[list(parts[0])]
+    gone = cleaned["lang"].value_counts().sub(own["lang"].value_counts(), fill_value=0).astype(int)
+    stages += [
+        ("English", own, [], list(gone.index.repeat(gone))),
+        ("one chosen", chosen, [], []),
+        ("clashes", settled, list(moved), list(marked["lang"][marked["ambiguous"]]) if settled is not marked else []),
+    ]
+    found = cleaning.tally(stages)
+    return found[found["lang"] != ENGLISH].reset_index(drop=True)
 
 
 def counts(labels: pd.DataFrame) -> pd.DataFrame:
