@@ -1,184 +1,185 @@
-"""Encoders: pictures and texts to vectors. The only module that loads weights.
+"""Encoders: pictures and texts to vectors, by whichever model.
 
-Importing it is quick; torch and open_clip come with the first `load`.
+A family of models is one function that reads a checkpoint's folders and returns its `Towers`; `load` puts them on a
+device, in a precision, behind the same two methods. Importing this module is quick; torch comes with the first `load`.
 """
 
-import json
-import logging
+import importlib
 import os
-import warnings
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
 
-from babelatlas import InputError, tables
+from babelatlas import InputError, checkpoints, near
 from babelatlas.models import Model
+from babelatlas.tokens import Tokenizer, Tokens
 
-# The checkpoint of an embedded model, by open_clip's names.
-FILES = ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json")
+# Where the loader of a family is: module and function. The function is given a model's entry and its folders by role
+# ("" is the main one, the others are the entry's companions) and returns `Towers` on the CPU in float32.
+FAMILIES = {
+    "open_clip": ("openclip", "load"),
+    "mclip": ("distilled", "load_mclip"),
+    "sentence-transformers": ("distilled", "load_sentence_transformers"),
+    "altclip": ("huggingface", "load_altclip"),
+    "chinese-clip": ("huggingface", "load_chinese_clip"),
+    "siglip": ("huggingface", "load_siglip"),
+    "metaclip2": ("huggingface", "load_metaclip2"),
+    "jina-clip": ("remote", "load_jina"),
+    "mexma-siglip": ("remote", "load_mexma"),
+    "uform": ("remote", "load_uform"),
+}
+PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 class Encoder(Protocol):
     """What every loaded model can do. Vectors are float32, one row for each picture or text, not normalised.
 
-    `key` identifies the weights: two encoders with the same name and key give the same vectors.
+    `key` identifies weights and precision: two encoders with one name and key give the same vectors. `tokenizer` and
+    `transform` are what the two methods do to a text and a picture first; the engine calls them ahead, in threads.
     """
 
     name: str
     key: str
+    precision: str
+    tokenizer: Tokenizer
+    transform: Callable[[Image.Image], np.ndarray]
 
-    def encode_images(self, images: list[Image.Image]) -> np.ndarray:
-        """Return vectors of shape (images, dimensions)."""
+    def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
+        """Return vectors (images, dimensions) of pictures, or of an array (images, 3, height, width) of `transform`s.
 
-    def encode_texts(self, texts: list[str], lang: str = "") -> np.ndarray:
-        """Return vectors of shape (texts, dimensions); `lang` matters only to models that are told the language."""
+        Raises MemoryError where the batch is too large for the device.
+        """
+
+    def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
+        """Return vectors (texts, dimensions) of texts in the language `lang`, or of what `tokenizer` made of them.
+
+        Raises MemoryError where the batch is too large for the device.
+        """
 
 
-class OpenClipEncoder:
-    """An `Encoder` of a model, its image transform and its tokenizer as open_clip returns them."""
+@dataclass
+class Towers:
+    """A loaded model in parts, as a family's loader returns it.
 
-    def __init__(
-        self, name: str, model, transform, tokenizer, key: str, device: str = "cpu", needs_language: bool = False
-    ):
-        self.name, self.key = name, key
-        self.model, self.transform, self.tokenizer = model, transform, tokenizer
-        self.device, self.needs_language = device, needs_language
+    `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
+    `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels
+    (3, height, width; float32) of one RGB picture.
+    """
 
-    def encode_images(self, images: list[Image.Image]) -> np.ndarray:
-        """Return vectors of shape (images, dimensions), float32, not normalised."""
+    module: Any
+    image: Callable
+    text: Callable
+    transform: Callable[[Image.Image], np.ndarray]
+    tokenizer: Tokenizer
+
+
+class LoadedEncoder:
+    """An `Encoder` of towers on a device."""
+
+    def __init__(self, name: str, towers: Towers, key: str, device: str = "cpu", precision: str = "float32"):
+        self.name, self.key, self.device, self.precision = name, f"{key} {precision}", device, precision
+        self.towers, self.tokenizer, self.transform = towers, towers.tokenizer, towers.transform
+
+    def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
+        """Return vectors of shape (images, dimensions), float32, not normalised; see `Encoder`."""
         import torch
 
-        if not images:
+        if len(images) == 0:
             raise InputError("There is no picture to encode: give at least one.")
-        batch = torch.stack([self.transform(image.convert("RGB")) for image in images]).to(self.device)
-        with torch.inference_mode():
-            return self.model.encode_image(batch).float().cpu().numpy()
+        if not isinstance(images, np.ndarray):
+            images = np.stack([self.transform(image.convert("RGB")) for image in images])
+        pixels = torch.from_numpy(images).to(self.device, getattr(torch, self.precision))
+        return self._run(self.towers.image, pixels)
 
-    def encode_texts(self, texts: list[str], lang: str = "") -> np.ndarray:
-        """Return vectors of shape (texts, dimensions), float32, not normalised.
+    def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
+        """Return vectors of shape (texts, dimensions), float32, not normalised; see `Encoder`.
 
         Raises InputError for a model that is told the language (NLLB), where `lang` has no NLLB code or is missing.
         """
         import torch
 
-        if not texts:
-            raise InputError("There is no text to encode: give at least one.")
-        if self.needs_language:
-            self._set_language(lang)
-        pieces = self.tokenizer(list(texts)).to(self.device)
-        with torch.inference_mode():
-            return self.model.encode_text(pieces).float().cpu().numpy()
+        tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
+        ids, mask = (torch.from_numpy(array).to(self.device) for array in tokens.padded())
+        return self._run(self.towers.text, ids, mask)
 
-    def _set_language(self, lang: str) -> None:
-        from babelatlas import languages
+    def _run(self, tower: Callable, *inputs) -> np.ndarray:
+        import torch
 
-        row = languages.table().set_index("code")["nllb"]
-        code = row[languages.canonical(lang)] if lang else ""
-        inner = self.tokenizer.tokenizer
-        if not code or inner.convert_tokens_to_ids(code) == inner.unk_token_id:
-            raise InputError(
-                f"The model {self.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200: "
-                "leave this language out for it."
-            )
-        # open_clip 3.3's set_language changes nothing under transformers 5; this does, and the prefix is checked.
-        inner.src_lang = code
-        if inner.convert_tokens_to_ids(code) not in inner("a")["input_ids"]:
-            raise InputError(
-                f"The tokenizer of {self.name!r} does not write the language {code!r}: use transformers 5."
-            )
+        try:
+            with torch.inference_mode():
+                return tower(*inputs).float().cpu().numpy()
+        except torch.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            raise MemoryError(str(error)) from error
+        except RuntimeError as error:
+            if "not enough memory" in str(error) or "can't allocate memory" in str(error):
+                raise MemoryError(str(error)) from error
+            raise
 
 
-def load(entry: Model, folder: str | os.PathLike = "", device: str = "cpu") -> OpenClipEncoder:
-    """Return the encoder of a model, weights loaded and checked.
+def load(
+    entry: Model,
+    folder: str | os.PathLike = "",
+    device: str = "auto",
+    precision: str = "auto",
+    remote_code: str = "",
+) -> LoadedEncoder:
+    """Return the encoder of a model, weights found, loaded and checked.
 
-    `folder` holds the checkpoint of an embedded model (relative to the project's root); any other model's weights come
-    from where open_clip finds them. Raises InputError where files are missing, truncated, or hold numbers that are not.
+    `folder` holds the checkpoint (of an embedded model always; of any other, "" takes the entry's revision from the
+    local cache of the hub, or fetches it). `device`: auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16,
+    float16; auto is float32 on a CPU and bfloat16 on a GPU that has it, else float16. `remote_code` must name the
+    entry's repository for a model whose code lives there.
+    Raises InputError where files are missing, truncated, or hold numbers that are not, and where the device is absent.
     """
+    if entry.family not in FAMILIES:
+        raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, FAMILIES)}")
+    checkpoints.check_consent(entry, remote_code)
+    device = find_device(device)
+    precision = find_precision(precision, device)
+    import torch
+
+    folders = checkpoints.folders(entry, folder)
+    module, function = FAMILIES[entry.family]
+    towers = getattr(importlib.import_module(f"babelatlas.{module}"), function)(entry, folders)
+    checkpoints.check_weights(towers.module, entry.name, folders[""])
+    towers.module.to(device, getattr(torch, precision)).eval()
+    return LoadedEncoder(entry.name, towers, checkpoints.key(entry, folders), device, precision)
+
+
+def find_device(device: str) -> str:
+    """Return the device to compute on: the one asked for, or for "auto" cuda, then mps, then cpu.
+
+    Raises InputError for a device that is unknown or not there.
+    """
+    kind, _, number = device.partition(":")
+    if kind not in ("auto", "cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdecimal())):
+        raise InputError(f"There is no device {device!r}: expected auto, cpu, cuda, cuda:N or mps.")
+    if kind == "cpu":
+        return "cpu"
+    import torch
+
+    there = {"cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0}
+    there["mps"] = int(torch.backends.mps.is_available())
+    if kind == "auto":
+        return next((name for name, count in there.items() if count), "cpu")
+    if int(number or 0) >= there[kind]:
+        have = ", ".join(f"{name}:{n}" for name, count in there.items() for n in range(count)) or "no GPU"
+        raise InputError(f"The device {device!r} is not there (this machine has {have}): use device 'cpu' or 'auto'.")
+    return device
+
+
+def find_precision(precision: str, device: str) -> str:
+    """Return the precision to compute in: the one asked for, or for "auto" what suits the device."""
+    if precision not in (*PRECISIONS, "auto"):
+        raise InputError(f"There is no precision {precision!r}: expected auto, {', '.join(PRECISIONS)}.")
+    if precision != "auto":
+        return precision
     if device.startswith("cuda"):
         import torch
 
-        if not torch.cuda.is_available():
-            raise InputError(f"The device {device!r} is not there: use device 'cpu', or a machine with a GPU.")
-    if entry.embedded:
-        model, transform, tokenizer = _load_folder(folder, entry.name)
-        key = " ".join(tables.fingerprint(tables.locate(folder) / file) for file in FILES)
-    else:
-        model, transform, tokenizer = _load_named(entry)
-        key = f"{entry.architecture} {entry.checkpoint}"
-    _check_weights(model, entry.name, folder or entry.checkpoint)
-    return OpenClipEncoder(
-        entry.name,
-        model.to(device).eval(),
-        transform,
-        tokenizer,
-        key,
-        device,
-        needs_language="nllb" in entry.architecture,
-    )
-
-
-def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
-    """Return model and tokenizer of a folder in open_clip's format, checked as `load` does; on the CPU."""
-    model, _, tokenizer = _load_folder(folder, name)
-    _check_weights(model, name, folder)
-    return model.eval(), tokenizer
-
-
-def _load_folder(folder: str | os.PathLike, name: str) -> tuple:
-    if not str(folder):
-        raise InputError(f"The model {name!r} is kept in a folder that the run makes: give that folder.")
-    folder = tables.locate(folder)
-    for file in FILES:
-        if not (folder / file).is_file():
-            raise InputError(
-                f"The model {name!r} cannot be loaded, {folder / file} does not exist: run `make book`, which trains "
-                "it, or notebook 12_train."
-            )
-    try:
-        json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))["model_cfg"]["text_cfg"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"The file {folder / 'open_clip_config.json'} is not a configuration of open_clip ({error!r}): delete the "
-            "folder and train again."
-        ) from error
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the packages timm imports
-        import babelatlas.towers  # noqa: F401 registers the image tower
-
-    return _open_clip(f"local-dir:{folder}", None, name, f"delete {folder} and train again")
-
-
-def _load_named(entry: Model) -> tuple:
-    return _open_clip(entry.architecture, entry.checkpoint, entry.name, "check the network and the names in models.py")
-
-
-def _open_clip(architecture: str, checkpoint: str | None, name: str, mend: str) -> tuple:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the packages open_clip imports
-        import open_clip
-
-    level = logging.getLogger().level
-    logging.getLogger().setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model, _, transform = open_clip.create_model_and_transforms(architecture, pretrained=checkpoint)
-            tokenizer = open_clip.get_tokenizer(architecture)
-    except Exception as error:  # safetensors, torch, json and the hub each raise their own; the user needs one sentence
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"The model {name!r} cannot be loaded from {architecture}: {first[:200]}; {mend}.") from error
-    finally:
-        logging.getLogger().setLevel(level)
-    return model, transform, tokenizer
-
-
-def _check_weights(model, name: str, source: str | os.PathLike) -> None:
-    import torch
-
-    for key, value in model.state_dict().items():
-        if value.is_floating_point() and not torch.isfinite(value).all():
-            raise InputError(
-                f"The weights of {name!r} in {source or 'its checkpoint'} hold numbers that are not finite (in {key}): "
-                "the checkpoint is damaged; fetch or train it again."
-            )
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+    return "float32"

@@ -3,82 +3,75 @@
 To add a model, add an entry and write its name in a config file.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from babelatlas import InputError, near
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files on the Hugging Face hub: a repository, the commit that the study is pinned to, and the files it needs.
+
+    `revision` is a full commit hash; "" where it is not known yet: then the first fetch takes the newest and its commit
+    is recorded. `files` are patterns as the hub's download takes them; () means all.
+    """
+
+    repository: str
+    revision: str = ""
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Model:
     """What the study knows of one model before loading it.
 
-    `architecture` and `checkpoint` are what open_clip calls them; for the embedded models the architecture is
-    "local-dir" and the checkpoint is a folder that the run gives. `parameters` in millions. `objective`: contrastive,
-    sigmoid, or distilled text. `text_languages`: what the text tower's training text was, in a few words.
-    `paper_row`: the model's name in the tables of Geigle et al. (2024), "" where it has none there.
+    `family`: which loader reads it (`encoders.FAMILIES`). `source`: where its checkpoint is published; None for the
+    embedded models, which a run trains and keeps in a folder. `companions`: further sources by role, as the image tower
+    of M-CLIP ("image") or the configuration of a text tower that is named but not shipped ("text").
+    `parameters` in millions, `image_size` in pixels. `objective`: contrastive, sigmoid, distilled, or locked image.
+    `languages`: codes of the languages seen in training where they are published, else (); `n_languages`: how many the
+    authors say, 0 where they do not. `paper_row`: the model's name in the tables of Geigle et al. (2024), "" where it
+    has none there. `citation`: a key of book/references.bib.
+
+    Switches of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
+    compared (cosine) or taken as they are (dot product); `canonicalise`, "" or "siglip" (lower case, no punctuation);
+    `context_length` in tokens; `pooling` of the text tower; `needs_language`, whether each text begins with the code of
+    its language. `remote_code`: whether the code is in the repository, and runs only where the user names it.
     """
 
     name: str
-    architecture: str
-    checkpoint: str
+    family: str
+    source: Source | None
     image_size: int
     parameters: float
     objective: str
-    text_languages: str
+    data: str
     licence: str
+    citation: str = ""
     paper_row: str = ""
+    companions: dict[str, Source] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    n_languages: int = 0
+    normalise: bool = True
+    canonicalise: str = ""
+    context_length: int = 77
+    pooling: str = "end of text"
+    needs_language: bool = False
+    remote_code: bool = False
 
     @property
     def embedded(self) -> bool:
         """Whether the run itself trains the model and keeps it in a folder."""
-        return self.architecture == "local-dir"
+        return self.source is None
 
 
 MODELS = [
-    Model("picto-en", "local-dir", "", 48, 0.75, "contrastive", "English", "MIT"),
-    Model("picto-multi", "local-dir", "", 48, 0.75, "contrastive", "English and an uneven mix of others", "MIT"),
-    Model("picto-distilled", "local-dir", "", 48, 0.75, "distilled text", "English and some others, parallel", "MIT"),
-    Model("openai-b32", "ViT-B-32-quickgelu", "openai", 224, 151, "contrastive", "English", "MIT", "OpenAI B-32"),
+    Model("picto-en", "open_clip", None, 48, 0.75, "contrastive", "English", "MIT"),
+    Model("picto-multi", "open_clip", None, 48, 0.75, "contrastive", "English and an uneven mix of others", "MIT"),
+    Model("picto-distilled", "open_clip", None, 48, 0.75, "distilled", "English and some others, parallel", "MIT"),
     Model(
-        "openclip-xlmr-b32",
-        "xlm-roberta-base-ViT-B-32",
-        "laion5b_s13b_b90k",
-        224,
-        366,
-        "contrastive",
-        "LAION-5B, more than 100 languages",
-        "MIT",
-        "OpenCLIP XLMR-B B-32",
-    ),
-    Model(
-        "openclip-xlmr-h14",
-        "xlm-roberta-large-ViT-H-14",
-        "frozen_laion5b_s13b_b90k",
-        224,
-        1193,
-        "contrastive",
-        "LAION-5B, more than 100 languages",
-        "MIT",
-        "OpenCLIP XLMR-L H-14",
-    ),
-    Model(
-        "msiglip-b16",
-        "ViT-B-16-SigLIP-i18n-256",
-        "webli",
-        256,
-        371,
-        "sigmoid",
-        "WebLI, 109 languages",
-        "Apache-2.0",
-        "mSigLIP",
-    ),
-    Model(
-        "nllb-siglip-base", "nllb-clip-base-siglip", "v1", 384, 507, "sigmoid", "LAION-COCO-NLLB, 201 languages",
-        "CC-BY-NC-4.0", "NLLB-SigLIP-base",
-    ),
-    Model(
-        "nllb-siglip-large", "nllb-clip-large-siglip", "v1", 384, 1195, "sigmoid", "LAION-COCO-NLLB, 201 languages",
-        "CC-BY-NC-4.0", "NLLB-SigLIP-large",
+        "openai-b32", "open_clip", Source("timm/vit_base_patch32_clip_224.openai"), 224, 151, "contrastive",
+        "WIT-400M, English", "MIT", "radford2021clip", "OpenAI B-32", n_languages=1,
     ),
 ]  # fmt: skip
 
@@ -100,7 +93,7 @@ def names() -> list[str]:
 def entry(name: str) -> Model:
     """Return the model called `name`.
 
-    >>> entry("picto-en").text_languages
+    >>> entry("picto-en").data
     'English'
 
     Raises InputError, with the nearest names, where there is none.
