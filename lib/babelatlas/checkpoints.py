@@ -137,12 +137,15 @@ def read_weights(entry: Model, file: Path) -> dict:
 
 
 def first_line(error: Exception) -> str:
-    """Return the beginning of what an exception says: its first line, or its kind where it says nothing.
+    """Return the beginning of what an exception says, or its kind where it says nothing.
 
     >>> first_line(OSError("no such file\\nat all"))
     'no such file'
+    >>> first_line(RuntimeError("does not fit:\\n  missing keys: a"))
+    'does not fit: missing keys: a'
     """
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".: ")
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:300].rstrip(".: ")
 
 
 def _identity(source: Source | None, folder: Path, roles: set[str]) -> str:
