@@ -1,19 +1,49 @@
-"""Embedding many pictures and texts: each different one once, in batches, kept on disk and reused.
+"""Embedding many pictures and texts: each different one once, in full batches, kept on disk and reused.
 
-A cache file is named by what went into it (model, weights, language, texts or image files), so that a changed input is
-embedded anew and an unchanged one is not.
+The work is cut into shards of some thousand texts or pictures. Threads tokenise the next shards, or decode the next
+pictures, while the model is at work. Within a shard texts go to the model by their length, so that a batch has little
+padding. A batch is as large as a number of tokens allows; where memory runs out it is halved, and stays so.
+
+What is kept. A cache is a folder; in it each model has a folder for pictures and one for texts, `images-HASH` and
+`texts-HASH`, with a hash of its name, weights and precision; in that lies one file for each shard, named by a hash of
+the names of its rows, so that any number of languages lies side by side. The name of a row is a hash of what decides
+its vector: the contents of a picture, or text, templates and normalisation, and always what the model's own preparation
+makes of a sample. So a picture or label that is new is embedded alone, and a run goes on where another was killed, or
+skips what one beside it has finished. A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16
+bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made
+again. A file whose name begins with a dot was being written when its run was killed: nothing reads it.
 """
 
+import dataclasses
 import hashlib
+import itertools
+import json
 import os
 import time
-import zipfile
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from PIL import Image
 
-from babelatlas import InputError, datasets, tables
+from babelatlas import InputError, datasets, prompts, tables, zeroshot
 from babelatlas.encoders import Encoder
+from babelatlas.tokens import Tokenizer, Tokens
+
+# Texts or pictures in a shard: what a killed run loses at most, and the stretch within which texts are sorted.
+SHARD = 4096
+# Tokens in a batch, padding included, on a CPU and on anything else.
+TOKENS, TOKENS_GPU = 2048, 16384
+WORKERS = min(os.cpu_count() or 1, 16)
+# Seconds before a run first says how far it is, and between two such lines.
+QUIET, BETWEEN = 15, 30
+# What is counted for each row: different texts, tokens, tokens with padding, and texts that lost their end.
+COUNTS = ("unique", "tokens", "padded", "cut")
+SAMPLE = "A photo of: Größe, 貓!"
 
 
 def embed_images(
@@ -25,24 +55,46 @@ def embed_images(
 ) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    `cache`: a folder to keep the vectors in; "" keeps none. The contents of the files and the encoder's `key` decide
-    whether what is kept still holds. Raises InputError for a file that cannot be read and for a vector that is not a
-    number.
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `batch_size`
+    in pictures. `progress`: whether a long run says how far it is. Raises InputError for a file that cannot be read, a
+    vector that is not a number, a picture that is too large for the device, and a cache that cannot be written.
     """
-    if not paths:
+    if len(paths) == 0:
         raise InputError("There is no image to embed: the table of images is empty.")
-    different = list(dict.fromkeys(str(path) for path in paths))
+    _check_batch(batch_size)
+    paths = [str(path) for path in paths]
+    different = list(dict.fromkeys(paths))
     missing = [path for path in different if not os.path.isfile(path)]
     if missing:
         raise InputError(f"{len(missing)} image(s) do not exist, the first: {missing[0]}; make or fetch them again.")
-    parts = [hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in different]
+    shades = (np.arange(40 * 60 * 3).reshape(40, 60, 3) * 7 // 29 % 256).astype(np.uint8)
+    protocol = np.ascontiguousarray(encoder.transform(Image.fromarray(shades))).tobytes()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        contents = pool.map(lambda path: _digest(protocol, Path(path).read_bytes()), different)
+        names = dict(zip(different, contents, strict=True))
 
-    def encode(start: int, stop: int) -> np.ndarray:
-        return encoder.encode_images([datasets.open_image(path) for path in different[start:stop]])
+    def prepare(rows: np.ndarray) -> np.ndarray:
+        return np.stack([encoder.transform(datasets.open_image(paths[row])) for row in rows])
 
-    vectors = _cached(encoder, "images", parts, cache, encode, batch_size, progress)
-    place = {path: row for row, path in enumerate(different)}
-    return vectors[[place[str(path)] for path in paths]]
+    limit = batch_size
+
+    def encode(rows: np.ndarray, pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal limit
+        vectors = []
+        while len(pixels):
+            try:
+                vectors.append(np.asarray(encoder.encode_images(pixels[:limit]), np.float32))
+            except MemoryError as error:
+                limit = _half(encoder, min(limit, len(pixels)), "picture", error)
+                continue
+            pixels = pixels[limit:]
+        vectors = np.concatenate(vectors)
+        _check_finite(encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}")
+        return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
+
+    keys, ones = [names[path] for path in paths], np.ones(len(paths), np.int64)
+    order = np.arange(len(paths))
+    return _embed(encoder, "images", keys, ones, ones, order, batch_size, prepare, encode, cache, progress)[0]
 
 
 def embed_texts(
@@ -50,72 +102,319 @@ def embed_texts(
     texts: list[str],
     cache: str | os.PathLike = "",
     lang: str = "",
-    batch_size: int = 256,
-    progress: bool = False,
+    batch_tokens: int = 0,
+    progress: bool = True,
 ) -> np.ndarray:
     """Return vectors of shape (texts, dimensions), float32, not normalised: one row for each text, in their order.
 
-    `lang` is passed to the encoder; the other parameters are those of `embed_images`.
+    `lang`: the language of the texts, for models that are told it. `batch_tokens`: the size of a batch in tokens,
+    padding included; 0 takes `TOKENS`. The other parameters and what is raised are as for `embed_images`. Prints how
+    many texts were longer than the model's context.
     """
     if len(texts) == 0:
         raise InputError("There is no text to embed: the list is empty.")
-    different = list(dict.fromkeys(texts))
-
-    def encode(start: int, stop: int) -> np.ndarray:
-        return encoder.encode_texts(different[start:stop], lang)
-
-    parts = [lang, *different]
-    vectors = _cached(encoder, "texts", parts, cache, encode, batch_size, progress, len(different))
-    place = {text: row for row, text in enumerate(different)}
-    return vectors[[place[text] for text in texts]]
+    labels = pd.DataFrame({"lang": lang, "label": list(texts)})
+    return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache, batch_tokens, progress)[0]
 
 
-def _cached(encoder, kind, parts, cache, encode, batch_size, progress, count=None) -> np.ndarray:
-    if batch_size < 1:
-        raise InputError(f"The batch size is {batch_size}: expected at least 1.")
-    count = len(parts) if count is None else count
-    digest = hashlib.sha256("\x00".join([encoder.name, encoder.key, kind, *parts]).encode()).hexdigest()[:20]
-    path = tables.locate(cache) / f"{kind}-{digest}.npz" if str(cache) else None
-    if path is not None and path.is_file():
-        vectors = _read(path)
-        if vectors is not None and len(vectors) == count:
-            return vectors
-    began, rows = time.monotonic(), []
-    for start in range(0, count, batch_size):
-        stop = min(start + batch_size, count)
-        batch = np.asarray(encode(start, stop), np.float32)
-        bad = np.flatnonzero(~np.isfinite(batch).all(1))
-        if len(bad):
-            raise InputError(
-                f"The model {encoder.name!r} gives a vector that is not a number for {kind[:-1]} "
-                f"{start + int(bad[0]) + 1} of {count}: its weights are damaged, or its precision is too low."
-            )
-        rows.append(batch)
-        if progress and (stop == count or (start // batch_size) % 20 == 19):
-            left = (time.monotonic() - began) / stop * (count - stop)
-            print(f"{encoder.name}: {stop} of {count} {kind}, {left:.0f} s left", flush=True)
-    vectors = np.concatenate(rows)
-    if path is not None:
-        _write(path, vectors)
-    return vectors
+def embed_classes(
+    encoder: Encoder,
+    labels: pd.DataFrame,
+    templates: pd.DataFrame,
+    cache: str | os.PathLike = "",
+    normalise: bool = True,
+    batch_tokens: int = 0,
+    progress: bool = True,
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
+
+    A class is the mean of its prompts: its label in each template of its language. `labels` has columns lang and label,
+    `templates` lang and template; both may hold hundreds of languages. `normalise`: whether each prompt's embedding and
+    the mean are brought to length 1 (cosines) or left as they are (dot products), as in `zeroshot.class_vectors`, of
+    which this is the form for millions of prompts: no more than some shards of them are ever in memory, and only the
+    means are kept. A label with the same templates in several languages is embedded once, unless the model is told the
+    language. The other parameters and what is raised are as for `embed_texts`.
+    The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
+    `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
+    """
+    if len(labels) == 0:
+        raise InputError("There is no class to embed: the label set is empty.")
+    own = templates.groupby("lang", sort=False)["template"].agg(list).to_dict()
+    without = sorted(set(labels["lang"]) - set(own))
+    if without:
+        raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
+    vectors, counts = _embed_texts(encoder, "label", labels, own, normalise, cache, batch_tokens, progress)
+    texts = sum(len(own[lang]) for lang in labels["lang"])
+    return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
 
-def _read(path: Path) -> np.ndarray | None:
-    """Return the vectors of a cache file, or None where the file is damaged: it is only a copy."""
+def _embed_texts(
+    encoder, noun, labels, templates, normalise, cache, batch_tokens, progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
+    tokenizer = encoder.tokenizer
+    _check_batch(batch_tokens or TOKENS)
+    words, langs = labels["label"].tolist(), labels["lang"].tolist()
+    told = {lang: lang if tokenizer.needs_language else "" for lang in dict.fromkeys(langs)}
+    protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
+    # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
+    forms = {
+        lang: [(text, times / len(texts)) for text, times in sorted(Counter(prompts.check_templates(texts)).items())]
+        for lang, texts in templates.items()
+    }
+    marks = {lang: _digest(protocols[told[lang]], json.dumps([forms[lang], normalise]).encode()) for lang in told}
+    keys = [_digest(marks[lang], word.encode()) for lang, word in zip(langs, words, strict=True)]
+    sizes = np.array([len(forms[lang]) for lang in langs])
+    # Bytes stand for tokens before a text is tokenised, and a few more for its start, its end and what each text costs.
+    widths = {lang: np.mean([len(text.encode()) for text, _ in form]) + 8 for lang, form in forms.items()}
+    lengths = np.array([len(word.encode()) + widths[lang] for lang, word in zip(langs, words, strict=True)])
+    order = np.lexsort((lengths, np.unique([told[lang] for lang in langs], return_inverse=True)[1]))
+    budget = batch_tokens or (TOKENS if getattr(encoder, "device", "cpu") == "cpu" else TOKENS_GPU)
+
+    def prepare(chosen: np.ndarray) -> tuple:
+        return _fill(tokenizer, [(told[langs[row]], words[row], forms[langs[row]]) for row in chosen])
+
+    def encode(chosen: np.ndarray, filled: tuple) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal budget
+        tokens, places, weights, starts, owners = filled
+        vectors, padded, budget = _encode(encoder, tokens, budget)
+        _check_finite(encoder, vectors, lambda place: f"{noun} {chosen[owners[place]] + 1} of {len(words)}")
+        vectors = zeroshot.normalise(vectors) if normalise else vectors
+        means = np.add.reduceat(vectors[places] * weights[:, None], starts)
+        numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
+        counts = [np.bincount(owners, number, len(chosen)).astype(np.int64) for number in numbers]
+        return zeroshot.normalise(means) if normalise else means, np.stack(counts, 1)
+
+    vectors, counts, first = _embed(
+        encoder, "texts", keys, sizes, sizes * lengths, order, len(words), prepare, encode, cache, progress
+    )
+    cut = first[counts[:, COUNTS.index("cut")] > 0]
+    if len(cut):
+        of = f"{counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts"
+        print(
+            f"{encoder.name}: {of} are longer than its context of {tokenizer.context_length} tokens and lost their "
+            f"end, the first: {noun} {words[cut.min()]!r}.",
+            flush=True,
+        )
+    return vectors, counts.sum(0)
+
+
+def _protocol(tokenizer: Tokenizer, lang: str) -> bytes:
+    """Return what a tokenizer does to a sample in a language, and where it cuts and pads."""
+    ids = tokenizer([SAMPLE], lang).pieces.tolist()
+    return json.dumps([ids, tokenizer.context_length, tokenizer.tail, tokenizer.trim]).encode()
+
+
+def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
+    """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows.
+
+    The prompts (p,) are those that differ; they are listed (entries,) row by row as `places` with their `weights`; a
+    row's entries begin at `starts` (rows,). `owners` (p,): the first row that a prompt belongs to.
+    """
+    place: dict[tuple[str, str], int] = {}
+    places, weights, starts, owners = [], [], [], []
+    for number, (lang, word, form) in enumerate(rows):
+        starts.append(len(places))
+        for text, weight in form:
+            prompt = (lang, text.replace("{}", word))
+            if prompt not in place:
+                place[prompt] = len(place)
+                owners.append(number)
+            places.append(place[prompt])
+            weights.append(weight)
+    runs = itertools.groupby(place, key=lambda prompt: prompt[0])  # rows come language by language
+    parts = [tokenizer([prompt for _, prompt in run], lang) for lang, run in runs]
+    ends = np.cumsum([length for part in parts for length in part.lengths])
+    pieces, cut = np.concatenate([part.pieces for part in parts]), np.concatenate([part.cut for part in parts])
+    tokens = dataclasses.replace(parts[0], pieces=pieces, ends=ends, cut=cut)
+    return tokens, np.array(places), np.array(weights, np.float32), np.array(starts), np.array(owners)
+
+
+def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return vectors (texts, dimensions), the width each text was padded to, and the tokens that a batch may have.
+
+    The longest go first. A batch for which there is no memory is halved, and so are those that follow.
+    """
+    widths = np.full(len(tokens), tokens.width) if tokens.width else np.maximum(tokens.lengths, 1)
+    order, padded, vectors, done = np.argsort(-widths, kind="stable"), np.zeros(len(tokens)), None, 0
+    while done < len(order):
+        width = widths[order[done]]
+        rows = order[done : done + max(1, int(budget // width))]
+        try:
+            batch = np.asarray(encoder.encode_texts(tokens.take(rows)), np.float32)
+        except MemoryError as error:
+            budget = width * _half(encoder, len(rows), "text", error)
+            continue
+        vectors = np.empty((len(tokens), batch.shape[1]), np.float32) if vectors is None else vectors
+        vectors[rows], padded[rows] = batch, width
+        done += len(rows)
+    return vectors, padded, budget
+
+
+def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
+    """Return half of a batch for which memory ran out; raises InputError where it was a single text or picture."""
+    if count == 1:
+        raise InputError(
+            f"The memory is too small for the model {encoder.name!r} and a single {noun}: take device 'cpu', another "
+            "precision, or a machine with more memory."
+        ) from error
+    return count // 2
+
+
+def _check_batch(size: int) -> None:
+    if size < 1:
+        raise InputError(f"The batch size is {size}: expected at least 1.")
+
+
+def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:
+    bad = np.flatnonzero(~np.isfinite(vectors).all(1))
+    if len(bad):
+        raise InputError(
+            f"The model {encoder.name!r} gives a vector that is not a number for {describe(int(bad[0]))}: its weights "
+            "are damaged, or its precision is too low."
+        )
+
+
+def _digest(*parts: bytes) -> bytes:
+    """Return 16 bytes that stand for `parts` and for where one ends and the next begins."""
+    whole = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "little") + part)
+    return whole.digest()
+
+
+def _embed(
+    encoder, kind, keys, sizes, costs, order, step, prepare, encode, cache, progress
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones the counts, and the first rows.
+
+    `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which order rows are worked
+    on. Threads call `prepare` for at most `step` rows of a shard, from which `encode` makes vectors and counts.
+    """
+    place: dict[bytes, int] = {}
+    index = np.array([place.setdefault(key, len(place)) for key in keys])
+    first, names = np.unique(index, return_index=True)[1], list(place)
+    sizes, costs, began, told, spent = sizes[first], costs[first], time.monotonic(), 0.0, 0.0
+    have, blocks = np.zeros(len(names), dtype=bool), []
+
+    def keep(rows: np.ndarray, vectors: np.ndarray, counts: np.ndarray) -> None:
+        if len(rows):
+            have[rows] = True
+            blocks.append((rows, vectors, counts))
+
+    folder = tables.locate(cache) / f"{kind}-{_digest(encoder.name.encode(), encoder.key.encode()).hex()}"
+    for path in sorted(folder.glob("*.npz")) if str(cache) else []:
+        keep(*_read(path, place))
+    todo = index[order][first[index[order]] == order]
+    todo = todo[~have[todo]]
+    turns = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
+    shards = [rows for rows in np.split(todo, np.flatnonzero(np.diff(turns)) + 1) if len(rows)]
+    # Two runs at once begin at different shards, and skip those that the other has finished.
+    turn = os.getpid() % max(len(shards), 1)
+
+    def pieces() -> Iterator[tuple]:
+        for rows in [*shards[turn:], *shards[:turn]]:
+            path = folder / f"{_digest(*(names[row] for row in rows)).hex()}.npz"
+            if str(cache) and path.exists():
+                keep(*_read(path, place))
+            if not have[rows].all():
+                yield from ((path, rows, rows[start : start + step]) for start in range(0, len(rows), step))
+
+    made = []
+    for (path, rows, piece), prepared in _ahead(lambda item: prepare(first[item[2]]), pieces()):
+        made.append(encode(first[piece], prepared))
+        spent += costs[piece].sum()
+        if piece[-1] == rows[-1]:
+            vectors, counts = (np.concatenate(parts) for parts in zip(*made, strict=True))
+            if str(cache):
+                _write(path, [names[row] for row in rows], vectors, counts, f"{sizes[have].sum():,} {kind}")
+            keep(rows, vectors, counts)
+            made = []
+        now = time.monotonic()
+        if progress and now - began > QUIET and now - told > BETWEEN:
+            left, told = todo[~have[todo]], now
+            done, total = int(sizes[todo].sum() - sizes[left].sum()), int(sizes[todo].sum())
+            pace, wait = done / (now - began), _span(costs[left].sum() * (now - began) / spent)
+            print(f"{encoder.name}: {done:,} of {total:,} {kind}, {pace:,.0f} a second, {wait} left", flush=True)
+    if len({vectors.shape[1] for _, vectors, _ in blocks}) > 1:
+        raise InputError(f"The vectors kept in {folder} differ in their number of dimensions: delete that folder.")
+    counts = np.zeros((len(names), len(COUNTS)), np.int64)
+    result = np.empty((len(names), blocks[0][1].shape[1]), np.float32)
+    while blocks:  # each is let go as soon as it is copied
+        rows, result[rows], counts[rows] = blocks.pop()
+    return result if len(names) == len(keys) else result[index], counts, first
+
+
+def _ahead(function: Callable, items: Iterable) -> Iterator[tuple]:
+    """Yield each item and `function(item)`, in order; threads compute as many ahead as there are workers."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        waiting = deque()
+        try:
+            for item in items:
+                waiting.append((item, pool.submit(function, item)))
+                if len(waiting) > WORKERS:
+                    item, future = waiting.popleft()
+                    yield item, future.result()
+            while waiting:
+                item, future = waiting.popleft()
+                yield item, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def _span(seconds: float) -> str:
+    """Return a time as one says it.
+
+    >>> _span(50), _span(500), _span(50_000)
+    ('50 s', '8 min', '13.9 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of the rows in `place` those that a shard holds, their vectors and counts; a damaged shard is deleted."""
+    none = np.zeros(0, np.int64), np.zeros((0, 0), np.float32), np.zeros((0, len(COUNTS)), np.int64)
     try:
-        # Opened here, since numpy leaves a damaged file open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return arrays["vectors"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-
-
-def _write(path: Path, vectors: np.ndarray) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        file = path.open("rb")
+    except FileNotFoundError:  # deleted meanwhile
+        return none
+    except OSError as error:
+        raise InputError(f"The file {path} cannot be read ({error.strerror}): let it be read, or delete it.") from error
     try:
-        with part.open("wb") as file:
-            np.savez(file, vectors=vectors)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        with file, np.load(file, allow_pickle=False) as arrays:
+            rows = np.array([place.get(key.tobytes(), -1) for key in arrays["keys"]])
+            if (rows < 0).all():
+                return none
+            vectors, counts = arrays["vectors"], arrays["counts"]
+            if vectors.dtype != np.float32 or vectors.ndim != 2 or not len(rows) == len(vectors) == len(counts):
+                raise ValueError("its arrays do not fit each other")
+            if not np.isfinite(vectors).all() or counts.shape[1:] != (len(COUNTS),):
+                raise ValueError("it does not hold what it should")
+    except Exception as error:  # whatever zipfile and NumPy raise for damaged bytes
+        print(f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are made again.", flush=True)
+        path.unlink(missing_ok=True)
+        return none
+    inside = rows >= 0
+    return rows[inside], vectors[inside], counts[inside]
+
+
+def _write(path: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray, kept: str) -> None:
+    """Write a shard, whole or not at all, also where others write the same; `kept` is what was written before it."""
+    part = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with part.open("wb") as file:
+                names = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
+                np.savez(file, keys=names, vectors=vectors, counts=counts)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"The embeddings cannot be written to {path.parent} ({error.strerror or error}): make room there or give "
+            f"another cache; {kept} are complete and kept, and the same call goes on from there."
+        ) from error
