@@ -5,6 +5,7 @@ in the sub-folder "text" what a text tower is named after.
 """
 
 import json
+import pickle
 import shutil
 from pathlib import Path
 
@@ -80,6 +81,84 @@ def nllb(folder: Path) -> None:
     _write({"embed_dim": 16, "vision_cfg": VIT, "text_cfg": text}, OPENAI, folder, "open_clip_pytorch_model.bin")
 
 
+def mclip(folder: Path) -> None:
+    """Write an M-CLIP: encoder and linear layer in one file, the encoder only named; its image tower in "image"."""
+    import torch
+    from transformers import AutoModel
+
+    configuration = xlm_roberta_configuration()
+    configuration.save_pretrained(folder / "text")
+    xlm_roberta_tokenizer().save_pretrained(folder)
+    own = {"model_type": "M-CLIP", "modelBase": "tiny/xlm-roberta", "transformerDimensions": 32, "numDims": 16}
+    (folder / "config.json").write_text(json.dumps(own), encoding="utf-8")
+    parts = {"transformer": AutoModel.from_config(configuration), "LinearTransformation": torch.nn.Linear(32, 16)}
+    weights = shake(torch.nn.ModuleDict(parts)).state_dict()
+    weights["transformer.embeddings.position_ids"] = torch.arange(130)[None]  # of transformers 4
+    torch.save(weights, folder / "pytorch_model.bin")
+    clip(folder / "image")
+
+
+def older_mclip(folder: Path) -> None:
+    """Write an older M-CLIP: an encoder in transformers' format, and the linear layer as two arrays in a pickle."""
+    import numpy as np
+    import torch
+    from transformers import AutoModel, BertConfig
+
+    tokenizer = bert_tokenizer()
+    tokenizer.save_pretrained(folder)
+    configuration = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=40,
+    )  # fmt: skip
+    configuration.save_pretrained(folder)
+    encoder = shake(AutoModel.from_config(configuration))
+    torch.save(encoder.state_dict(), folder / "pytorch_model.bin")
+    rng = np.random.default_rng(0)
+    layer = [rng.normal(size=(32, 16)).astype(np.float32), rng.normal(size=16).astype(np.float32)]
+    (folder / "M-BERT-Base-69-ViT Linear Weights.pkl").write_bytes(pickle.dumps(layer, protocol=3))
+    clip(folder / "image")
+
+
+def sentence_transformers(folder: Path) -> None:
+    """Write a text model of sentence-transformers, a DistilBERT with a linear layer, and its CLIP in "image"."""
+    import torch
+    from safetensors.torch import save_file
+    from transformers import AutoModel, DistilBertConfig
+
+    tokenizer = bert_tokenizer()
+    tokenizer.save_pretrained(folder)
+    configuration = DistilBertConfig(
+        vocab_size=len(tokenizer), dim=32, hidden_dim=32, n_layers=2, n_heads=2, max_position_embeddings=64
+    )
+    configuration.save_pretrained(folder)
+    save_file(shake(AutoModel.from_config(configuration)).state_dict(), folder / "model.safetensors")
+    kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense")]
+    _modules(folder, kinds)
+    _json(folder / "sentence_bert_config.json", {"max_seq_length": 48, "do_lower_case": False})
+    modes = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": False}
+    _json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 32, **modes})
+    dense = {"in_features": 32, "out_features": 16, "bias": False}
+    dense["activation_function"] = "torch.nn.modules.linear.Identity"
+    _json(folder / "2_Dense" / "config.json", dense)
+    torch.save({"linear.weight": torch.randn(16, 32) / 4}, folder / "2_Dense" / "pytorch_model.bin")
+    _sentence_transformers_clip(folder / "image")
+
+
+def _sentence_transformers_clip(folder: Path) -> None:
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPProcessor, CLIPTokenizer
+
+    half = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    pieces = ["!", "a", "a</w>", "<|startoftext|>", "<|endoftext|>"]
+    text = half | {"vocab_size": 5, "bos_token_id": 3, "eos_token_id": 4, "pad_token_id": 0}
+    picture = half | {"image_size": 32, "patch_size": 16}
+    model = shake(CLIPModel(CLIPConfig(text_config=text, vision_config=picture, projection_dim=16)))
+    model.save_pretrained(folder / "0_CLIPModel")
+    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
+    tokenizer = CLIPTokenizer(vocab={piece: place for place, piece in enumerate(pieces)}, merges=[])
+    CLIPProcessor(CLIPImageProcessor(**size), tokenizer).save_pretrained(folder / "0_CLIPModel")
+    _modules(folder, [("0_CLIPModel", "CLIPModel")])
+
+
 MAKERS = {
     "clip": clip,
     "xlm-roberta": xlm_roberta,
@@ -131,6 +210,15 @@ def gemma_tokenizer():
     )  # fmt: skip
 
 
+def bert_tokenizer():
+    """Return a tokenizer of multilingual BERT's kind: cased, in pieces of one letter."""
+    from transformers import BertTokenizer
+
+    letters = dict.fromkeys(LETTERS)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters, *(f"##{letter}" for letter in letters)]
+    return BertTokenizer(vocab={piece: place for place, piece in enumerate(pieces)}, do_lower_case=False)
+
+
 def xlm_roberta_configuration():
     """Return the configuration of a tiny XLM-R."""
     from transformers import XLMRobertaConfig
@@ -153,6 +241,19 @@ def shake(module):
             elif weight.ndim:
                 weight.add_(torch.randn_like(weight) * 0.1)
     return module.eval()
+
+
+def _json(file: Path, content) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _modules(folder: Path, kinds: list[tuple[str, str]]) -> None:
+    rows = [
+        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for place, (path, kind) in enumerate(kinds)
+    ]
+    _json(folder / "modules.json", rows)
 
 
 def _scores() -> list[tuple[str, float]]:

@@ -57,9 +57,9 @@ def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
 
 
 def load_image(entry: Model, folder: Path) -> tuple:
-    """Return a model in open_clip's format whose images are used alone, with its transform; for distilled models."""
+    """Return the image tower of a model in open_clip's format and its transform, for distilled models."""
     model, _ = _read(entry, {"": folder})
-    return model, transform(model)
+    return model.visual, transform(model)
 
 
 def transform(model) -> Callable[[Image.Image], np.ndarray]:
