@@ -1,0 +1,195 @@
+"""Tiny checkpoints with random weights, made on the spot in the on-disk formats of transformers' families."""
+
+import json
+from pathlib import Path
+
+# Text of several scripts that the tiny vocabularies are made from.
+CORPUS = [
+    "a photo of a small red umbrella and a cat on the table in the house of the king",
+    "ein Foto von einem kleinen roten Regenschirm, une photo d'un petit parapluie rouge",
+    "красный зонт и кошка на столе в доме короля",
+    "一只猫坐在桌子上 红色的伞 国王的房子",
+    "μια κόκκινη ομπρέλα, ένα μικρό σπίτι",
+    "قطة على الطاولة مظلة حمراء",
+    "ქოლგა და კატა",
+]
+TOWER = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+VISION = TOWER | {"image_size": 32, "patch_size": 8, "projection_dim": 24}
+MEAN, STD = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]
+
+
+def altclip(folder: Path, places: int = 100) -> Path:
+    """Write an AltCLIP as BAAI/AltCLIP-m18 has it: pickled weights, with a counter among them; XLM-R's tokenizer."""
+    import torch
+    from transformers import AltCLIPConfig, AltCLIPModel
+
+    tokenizer = xlm_roberta_tokenizer(folder, 512)
+    text = TOWER | {"vocab_size": tokenizer, "max_position_embeddings": places, "project_dim": 20}
+    model = random(AltCLIPModel(AltCLIPConfig(text_config=text, vision_config=VISION, projection_dim=24)))
+    model.config.save_pretrained(folder)
+    weights = model.state_dict() | {"text_model.roberta.embeddings.position_ids": torch.arange(places)[None]}
+    torch.save(weights, folder / "pytorch_model.bin")
+    return clip_pictures(folder, feature_extractor_type="CLIPFeatureExtractor")
+
+
+def chinese_clip(folder: Path) -> Path:
+    """Write a Chinese-CLIP as OFA-Sys has it: pickled weights, and of the tokenizer only vocab.txt."""
+    import torch
+    from transformers import ChineseCLIPConfig, ChineseCLIPModel
+
+    folder.mkdir(parents=True, exist_ok=True)
+    letters = sorted({letter for line in CORPUS for letter in line.lower() if not letter.isspace()})
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), "umbrella"]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    text = TOWER | {"vocab_size": len(words), "max_position_embeddings": 64}
+    model = random(ChineseCLIPModel(ChineseCLIPConfig(text_config=text, vision_config=VISION, projection_dim=24)))
+    model.config.save_pretrained(folder)
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    settings = {"size": {"height": 32, "width": 32}, "image_processor_type": "ChineseCLIPImageProcessor"}
+    return clip_pictures(folder, do_center_crop=False, **settings)
+
+
+def metaclip2(folder: Path, **text) -> Path:
+    """Write a MetaCLIP 2: safetensors, XLM-V's tokenizer (XLM-R's class), pictures squeezed to a square."""
+    from transformers import MetaClip2Config, MetaClip2Model
+
+    own = {"vocab_size": xlm_roberta_tokenizer(folder, 77), "eos_token_id": 2, "max_position_embeddings": 77}
+    text = TOWER | {"projection_dim": 24, "hidden_act": "gelu"} | own | text
+    model = random(MetaClip2Model(MetaClip2Config(text_config=text, vision_config=VISION, projection_dim=24)))
+    model.save_pretrained(folder)
+    return clip_pictures(folder, size={"height": 32, "width": 32}, image_processor_type="CLIPImageProcessor")
+
+
+def siglip2(folder: Path, parts: bool = False) -> Path:
+    """Write a SigLIP 2 of fixed picture size as google/siglip2-base-patch16-224 has it: type siglip, Gemma's tokenizer.
+
+    `parts`: the weights in several files, as the largest have them.
+    """
+    size = gemma_tokenizer(folder)
+    return _siglip(folder, size, "200KB" if parts else "5GB")
+
+
+def siglip(folder: Path) -> Path:
+    """Write a SigLIP as google/siglip-so400m-patch16-256-i18n has it: its tokenizer is spiece.model and settings."""
+    return _siglip(folder, sentencepiece_tokenizer(folder), "5GB")
+
+
+def clip_pictures(folder: Path, **settings) -> Path:
+    """Write preprocessor_config.json as CLIP's families have it, `settings` on top; return the folder."""
+    found = {
+        "crop_size": {"height": 32, "width": 32}, "do_center_crop": True, "do_convert_rgb": True, "do_normalize": True,
+        "do_rescale": True, "do_resize": True, "image_mean": MEAN, "image_std": STD, "resample": 3,
+        "rescale_factor": 1 / 255, "size": {"shortest_edge": 32},
+    }  # fmt: skip
+    (folder / "preprocessor_config.json").write_text(json.dumps(found | settings))
+    return folder
+
+
+def random(model, seed: int = 0):
+    """Give every weight of a model a random value of a size at which different inputs differ; return the model."""
+    import torch
+
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.normal_(0, 0.3 if weight.ndim > 1 else 0.5)
+    return model.eval()
+
+
+def xlm_roberta_tokenizer(folder: Path, longest: int) -> int:
+    """Write the files of XLM-R's tokenizer as transformers 4 did, with a normaliser; return the number of ids."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    inner = Tokenizer(models.Unigram())
+    # The real file has a table here that does the same to most letters.
+    inner.normalizer = normalizers.NFKC()
+    metaspace = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    inner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), metaspace])
+    trainer = trainers.UnigramTrainer(
+        vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False, n_sub_iterations=1
+    )
+    inner.train_from_iterator(CORPUS, trainer)
+    inner.add_special_tokens(["<mask>"])
+    inner.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    inner.save(str(folder / "tokenizer.json"))
+    roles = {"bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>", "unk_token": "<unk>"}
+    roles |= {"pad_token": "<pad>", "mask_token": "<mask>"}
+    settings = roles | {"model_max_length": longest, "tokenizer_class": "XLMRobertaTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    (folder / "special_tokens_map.json").write_text(json.dumps(roles))
+    return inner.get_vocab_size()
+
+
+def gemma_tokenizer(folder: Path) -> int:
+    """Write the files of SigLIP 2's tokenizer: Gemma's, bytes for what it has no piece for, only an end token."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]
+    inner = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    inner.normalizer = normalizers.Replace(" ", "▁")
+    inner.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    inner.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    letters = [*"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?'▁"]
+    tokens = [*special, *(f"<0x{byte:02X}>" for byte in range(256))]
+    trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=tokens, initial_alphabet=letters, show_progress=False)
+    inner.train_from_iterator(CORPUS, trainer)
+    # As Gemma's file has it: the bytes are pieces, not special tokens.
+    content = json.loads(inner.to_str())
+    content["added_tokens"] = [token for token in content["added_tokens"] if token["content"] in special]
+    inner = Tokenizer.from_str(json.dumps(content))
+    inner.post_processor = processors.TemplateProcessing(
+        single="$A <eos>", pair="$A <eos> $B <eos>", special_tokens=[("<eos>", 1)]
+    )
+    inner.save(str(folder / "tokenizer.json"))
+    roles = {f"{token[1:-1]}_token": token for token in special[:4]}
+    settings = {"add_bos_token": False, "add_eos_token": True, "padding_side": "right", "model_max_length": 64}
+    settings |= {"tokenizer_class": "GemmaTokenizer", "model_input_names": ["input_ids"]}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | roles))
+    (folder / "special_tokens_map.json").write_text(json.dumps(roles))
+    return inner.get_vocab_size()
+
+
+def sentencepiece_tokenizer(folder: Path) -> int:
+    """Write the files of SigLIP's tokenizer, T5's kind: spiece.model and settings; needs sentencepiece."""
+    import sentencepiece
+
+    folder.mkdir(parents=True, exist_ok=True)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([line.lower() for line in CORPUS]),
+        model_prefix=str(folder / "spiece"),
+        vocab_size=220,
+        hard_vocab_limit=False,
+        character_coverage=1.0,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        minloglevel=2,
+    )
+    (folder / "spiece.vocab").unlink()
+    marks = {"lstrip": True, "rstrip": True, "normalized": False, "single_word": False}
+    special = {str(row): marks | {"content": token, "special": True} for row, token in ((1, "</s>"), (2, "<unk>"))}
+    roles = {"eos_token": "</s>", "pad_token": "</s>", "unk_token": "<unk>"}
+    settings = {"do_lower_case": True, "model_max_length": 64, "model_input_names": ["input_ids"]}
+    settings |= {"added_tokens_decoder": special, "tokenizer_class": "SiglipTokenizer", "sp_model_kwargs": {}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | roles))
+    (folder / "special_tokens_map.json").write_text(json.dumps(roles))
+    return sentencepiece.SentencePieceProcessor(model_file=str(folder / "spiece.model")).get_piece_size()
+
+
+def _siglip(folder: Path, vocabulary: int, shard: str) -> Path:
+    from transformers import SiglipConfig, SiglipModel
+
+    vision = {name: value for name, value in VISION.items() if name != "projection_dim"}
+    text = TOWER | {"vocab_size": vocabulary, "max_position_embeddings": 64, "projection_size": 32}
+    random(SiglipModel(SiglipConfig(text_config=text, vision_config=vision))).save_pretrained(
+        folder, max_shard_size=shard
+    )
+    settings = {"do_convert_rgb": None, "image_mean": [0.5] * 3, "image_std": [0.5] * 3, "do_center_crop": False}
+    settings |= {"size": {"height": 32, "width": 32}, "image_processor_type": "SiglipImageProcessor"}
+    return clip_pictures(folder, **settings)
