@@ -1,0 +1,325 @@
+"""A model's folders: given, cached or fetched; the hub is played by its cache's layout and its own errors."""
+
+import doctest
+import errno
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from babelatlas import InputError, checkpoints, models
+
+COMMIT, OTHER = "a" * 40, "b" * 40
+MAIN = models.Source("tiny/main", COMMIT, ("*.json", "*.safetensors"))
+IMAGE = models.Source("tiny/image", OTHER)
+ENTRY = replace(models.entry("openai-b32"), name="tiny", source=MAIN, companions={})
+BOTH = replace(ENTRY, companions={"image": IMAGE})
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """Give an empty cache of the hub; nothing is asked of the network."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    cache = tmp_path / "hub"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return cache
+
+
+def keep(hub, source, commit=None, files=("config.json",)):
+    """Put files into the cache as the hub's download does, and return the folder of their commit."""
+    commit = commit or source.revision
+    folder = hub / f"models--{source.repository.replace('/', '--')}"
+    for name in files:
+        (folder / "snapshots" / commit / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "snapshots" / commit / name).write_text(name, encoding="utf-8")
+    (folder / "refs").mkdir(exist_ok=True)
+    (folder / "refs" / "main").write_text(commit, encoding="utf-8")
+    return folder / "snapshots" / commit
+
+
+def answer(monkeypatch, result):
+    """Let the hub be reachable and every download end in `result`: a folder, or an error that is raised."""
+    import huggingface_hub
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    asked, local = [], huggingface_hub.snapshot_download
+
+    def download(repository, local_files_only=False, **settings):
+        if local_files_only:
+            return local(repository, local_files_only=True, **settings)
+        asked.append((repository, settings))
+        if isinstance(result, Exception):
+            raise result
+        return str(result)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    return asked
+
+
+def refusal(kind, status):
+    import huggingface_hub.errors
+    from huggingface_hub.errors import HfHubHTTPError
+
+    network = HfHubHTTPError.__mro__[1].__module__.partition(".")[0]  # the library that the hub uses for HTTP
+    http = pytest.importorskip(network)
+    response = http.Response(status, request=http.Request("GET", "http://hub.invalid"))
+    return getattr(huggingface_hub.errors, kind)("no", response=response)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(checkpoints).failed == 0
+
+
+def test_importing_it_loads_neither_torch_nor_the_hub():
+    code = "import sys, babelatlas.checkpoints; print({'torch', 'huggingface_hub', 'transformers'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+# Where the folders are.
+
+
+def test_the_pinned_revision_is_taken_from_the_cache(hub):
+    folder = keep(hub, MAIN)
+    keep(hub, MAIN, OTHER)
+
+    assert checkpoints.folders(ENTRY) == {"": folder}
+    assert checkpoints.key(ENTRY, {"": folder}) == f"tiny/main@{COMMIT}"
+
+
+def test_without_a_pin_the_newest_in_the_cache_is_taken_and_its_commit_is_in_the_key(hub):
+    entry = replace(ENTRY, source=replace(MAIN, revision=""))
+    keep(hub, MAIN)
+    newest = keep(hub, MAIN, OTHER)
+
+    assert checkpoints.folders(entry) == {"": newest}
+    assert checkpoints.key(entry, {"": newest}) == f"tiny/main@{OTHER}"
+
+
+def test_companions_are_found_by_their_roles_and_named_in_the_key(hub):
+    main, image = keep(hub, MAIN), keep(hub, IMAGE)
+
+    found = checkpoints.folders(BOTH)
+    assert found == {"": main, "image": image}
+    assert checkpoints.key(BOTH, found) == f"tiny/main@{COMMIT} tiny/image@{OTHER}"
+
+
+def test_a_folder_that_is_given_comes_before_the_cache(hub, tmp_path):
+    keep(hub, MAIN)
+    image = keep(hub, IMAGE)
+    (tmp_path / "mine").mkdir()
+
+    assert checkpoints.folders(BOTH, tmp_path / "mine") == {"": tmp_path / "mine", "image": image}
+    (tmp_path / "mine" / "image").mkdir()
+    assert checkpoints.folders(BOTH, tmp_path / "mine")["image"] == tmp_path / "mine" / "image"
+
+
+def test_a_relative_folder_is_below_the_projects_root(hub, tmp_path, monkeypatch):
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "weights").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+
+    assert checkpoints.folders(ENTRY, "weights") == {"": tmp_path / "weights"}
+
+
+def test_the_key_of_a_given_folder_follows_the_files_that_the_model_needs(tmp_path):
+    def key():
+        return checkpoints.key(BOTH, {"": tmp_path, "image": tmp_path / "image"})
+
+    (tmp_path / "image").mkdir()
+    for name in ("config.json", "model.safetensors", "README.md", ".cache.json", "image/weights.bin"):
+        (tmp_path / name).write_text("one", encoding="utf-8")
+    first = key()
+    assert len(first.split()) == 2
+    for name in ("README.md", ".cache.json"):
+        (tmp_path / name).write_text("two", encoding="utf-8")
+    assert key() == first
+    (tmp_path / "image" / "weights.bin").write_text("two", encoding="utf-8")
+    assert key().split()[0] == first.split()[0]
+    assert key().split()[1] != first.split()[1]
+    (tmp_path / "model.safetensors").write_text("two", encoding="utf-8")
+    assert key().split()[0] != first.split()[0]
+
+
+def test_an_embedded_model_is_never_looked_for_on_the_hub(hub, tmp_path):
+    entry = models.entry("picto-en")
+
+    with pytest.raises(InputError, match="'picto-en' is kept in a folder that the run makes: give that folder"):
+        checkpoints.folders(entry)
+    assert checkpoints.folders(entry, tmp_path) == {"": tmp_path}
+
+
+# What is not there.
+
+
+def test_a_given_folder_that_is_absent_is_named(hub, tmp_path):
+    with pytest.raises(InputError, match=r"folder .*/nowhere of the model 'tiny' does not exist.*tiny/main there"):
+        checkpoints.folders(ENTRY, tmp_path / "nowhere")
+
+
+def test_without_network_and_copy_the_sentence_says_what_to_fetch_and_how(hub):
+    with pytest.raises(InputError) as caught:
+        checkpoints.folders(ENTRY)
+    assert str(caught.value) == (
+        f"The files of the model 'tiny' (repository tiny/main, revision {COMMIT}) are not in the cache {hub}, and "
+        "HF_HUB_OFFLINE is set: fetch it with `python -m babelatlas.checkpoints tiny` on a machine with network, or "
+        "put them in a folder and give it as the model's folder."
+    )
+
+
+def test_a_companion_that_is_absent_is_called_by_its_role(hub):
+    keep(hub, MAIN)
+
+    with pytest.raises(InputError, match=r"The files of the image part of .* tiny/image, .* in the sub-folder 'image'"):
+        checkpoints.folders(BOTH)
+
+
+def test_a_revision_that_is_not_in_the_cache_is_told_from_those_that_are(hub):
+    keep(hub, MAIN, OTHER)
+
+    with pytest.raises(InputError, match=rf"revision {COMMIT}\) are not in the cache .*, which has revision {OTHER}"):
+        checkpoints.folders(ENTRY)
+
+
+def test_a_download_that_was_stopped_is_not_taken_for_whole(hub):
+    folder = keep(hub, MAIN)
+    listing = pytest.importorskip("huggingface_hub._tree_cache")  # older versions keep no listing of a repository
+    facts = {"size": 1, "blob_id": "0" * 40, "lfs_sha256": None, "lfs_size": None, "xet_hash": None}
+    entries = {name: listing.TreeCacheEntry(**facts) for name in ("config.json", "model.safetensors")}
+    listing.write_tree_cache(str(folder.parents[1]), COMMIT, entries)
+
+    with pytest.raises(InputError, match=r"are only partly in the cache"):
+        checkpoints.folders(ENTRY)
+
+
+def test_what_is_not_cached_is_fetched_at_its_revision_with_its_files(hub, tmp_path, monkeypatch):
+    asked = answer(monkeypatch, tmp_path)
+
+    assert checkpoints.folders(ENTRY) == {"": tmp_path}
+    assert asked == [("tiny/main", {"revision": COMMIT, "allow_patterns": ["*.json", "*.safetensors"]})]
+    keep(hub, MAIN)
+    checkpoints.folders(ENTRY)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (("RevisionNotFoundError", 404), "the hub has no such revision: correct it"),
+        (("RepositoryNotFoundError", 401), "no such repository or keeps it private"),
+        (("GatedRepoError", 403), "accept them on the repository's page, then log in"),
+        (("HfHubHTTPError", 500), r"cannot be fetched \(no\): check the network"),
+        (ConnectionError("reset by peer"), r"cannot be fetched \(reset by peer\): check the network"),
+        (OSError(errno.ENOSPC, "No space left on device"), "disk of .*hub is full: make room"),
+        (RuntimeError("xet: No space left on device (os error 28)"), "disk of .*hub is full: make room"),
+    ],
+)
+def test_every_way_to_fail_is_one_sentence(hub, monkeypatch, error, said):
+    answer(monkeypatch, error if isinstance(error, Exception) else refusal(*error))
+
+    with pytest.raises(InputError, match=said) as caught:
+        checkpoints.folders(ENTRY)
+    assert f"'tiny' (repository tiny/main, revision {COMMIT})" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_hub_that_cannot_be_reached_is_not_called_offline(hub, monkeypatch):
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    answer(monkeypatch, LocalEntryNotFoundError("Got: ConnectError"))
+
+    with pytest.raises(InputError, match=r"are not in the cache .*, and the hub cannot be reached: fetch it with"):
+        checkpoints.folders(ENTRY)
+
+
+# Fetching ahead.
+
+
+def test_the_command_prints_repository_commit_size_and_folder(hub, monkeypatch, capsys):
+    monkeypatch.setattr(models, "MODELS", [BOTH])
+    folder = keep(hub, MAIN, files=("config.json", "model.safetensors"))
+    (folder / "model.safetensors").write_bytes(bytes(2_500_000))
+    keep(hub, IMAGE)
+
+    assert checkpoints.main(["tiny"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"tiny: tiny/main at {COMMIT}, 2.5 MB in {folder}"
+    assert second.startswith(f"tiny (image): tiny/image at {OTHER}, 0.0 MB in ")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("opnai-b32", "did you mean openai-b32"), ("picto-en", "run `make book`, which trains it")]
+)
+def test_the_command_says_in_a_sentence_what_it_cannot_fetch(name, said, capsys):
+    assert checkpoints.main([name]) == 1
+    assert said in capsys.readouterr().err
+
+
+# Consent, weights and files.
+
+
+def test_code_of_a_repository_runs_only_where_the_user_names_it():
+    code = models.Source("tiny/code", OTHER)
+    entry = replace(ENTRY, remote_code=True, companions={"code": code})
+
+    with pytest.raises(InputError) as caught:
+        checkpoints.check_consent(entry, "")
+    assert str(caught.value) == (
+        f"The model 'tiny' runs code from the repository tiny/main (revision {COMMIT}) and tiny/code (revision "
+        f"{OTHER}) on this machine, and nobody allowed that: read the code there, then set remote_code to 'tiny/main'."
+    )
+    for wrong in ("yes", "tiny/code", "True"):
+        with pytest.raises(InputError, match=f"and remote_code is '{wrong}'"):
+            checkpoints.check_consent(entry, wrong)
+    checkpoints.check_consent(entry, "tiny/main")
+    checkpoints.check_consent(ENTRY, "")
+
+
+def test_a_file_of_json_that_holds_no_object_is_named(tmp_path):
+    for content in ("[1]", "{", "", "\ud800"):
+        (tmp_path / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+        with pytest.raises(InputError, match=r"'tiny' cannot be loaded, .*config\.json is no JSON object"):
+            checkpoints.read_json(ENTRY, tmp_path / "config.json")
+    (tmp_path / "config.json").write_text(json.dumps({"a": 1}), encoding="utf-8")
+    assert checkpoints.read_json(ENTRY, tmp_path / "config.json") == {"a": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.safetensors", "a.bin"])
+def test_weights_are_read_whole_or_not_at_all(tmp_path, name):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import save_file
+
+    file, weights = tmp_path / name, {"w": torch.arange(600.0)}
+    (save_file if name.endswith("safetensors") else torch.save)(weights, file)
+    assert torch.equal(checkpoints.read_weights(ENTRY, file)["w"], weights["w"])
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(InputError, match=rf"'tiny' cannot be loaded, .*{name} cannot be read \("):
+        checkpoints.read_weights(ENTRY, file)
+
+
+@pytest.mark.slow
+def test_a_file_of_something_else_than_tensors_is_refused(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save([1, 2], tmp_path / "a.bin")
+
+    with pytest.raises(InputError, match="something else than tensors by name"):
+        checkpoints.read_weights(ENTRY, tmp_path / "a.bin")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_weight_that_is_no_number_is_named(value):
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(2, 2)
+    checkpoints.check_weights(module, "tiny", "somewhere")
+    with torch.no_grad():
+        module.bias[1] = value
+
+    with pytest.raises(InputError, match=r"The weights of 'tiny' in somewhere hold numbers .* \(in bias\)"):
+        checkpoints.check_weights(module, "tiny", "somewhere")
