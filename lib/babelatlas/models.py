@@ -379,10 +379,10 @@ MODELS = [
     Model(
         "uform3", "uform",
         Source("unum-cloud/uform3-image-text-multilingual-base", "cd96b4d4b0d312d6133b93b9f714316c3cc62c58",
-               ("*.json", "*.pt", "*.safetensors", "*.py")),
+               ("*.json", "*.pt", "*.safetensors")),
         224, 206, "contrastive", "captions, translated by NLLB", "Apache-2.0", "unum2024uform",
         languages=language_lists()["uform"], n_languages=21, context_length=50, pooling="first token",
-        remote_code=True, dimension=256, year=2024,
+        dimension=256, year=2024,
     ),
     _chinese(
         "chinese-clip-b16", "base-patch16", "36e679e65c2a2fead755ae21162091293ad37834", 224, 188, 512
