@@ -228,7 +228,8 @@ def test_the_command_refuses_an_unknown_name_in_one_sentence(capsys):
 def test_the_list_of_models_imports_no_torch():
     code = (
         "import sys; from babelatlas import models, datasets, pictograms, embedding; "
-        "assert 'torch' not in sys.modules; models.main(['--csv']); models.seen('openai-b32', 'de'); assert 'torch' not in sys.modules"
+        "assert 'torch' not in sys.modules; "
+        "models.main(['--csv']); models.seen('openai-b32', 'de'); assert 'torch' not in sys.modules"
     )
 
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
