@@ -265,7 +265,7 @@ def test_the_command_says_in_a_sentence_what_it_cannot_fetch(name, said, capsys)
 
 def test_code_of_a_repository_runs_only_where_the_user_names_it():
     code = models.Source("tiny/code", OTHER)
-    entry = replace(ENTRY, remote_code=True, companions={"code": code})
+    entry = replace(ENTRY, remote_code=True, companions={"text": IMAGE, "text_code": code})
 
     with pytest.raises(InputError) as caught:
         checkpoints.check_consent(entry, "")

@@ -27,7 +27,10 @@ TRIMMED = {"clip", "xlm-roberta", "metaclip2", "nllb"}
 
 def entry(name):
     sources = {"text": models.Source("tiny/text")} if name in ("xlm-roberta", "nllb") else {}
-    return replace(models.entry("openai-b32"), name=f"tiny-{name}", companions=sources, needs_language=name == "nllb")
+    return replace(
+        models.entry("openai-b32"), name=f"tiny-{name}", source=models.Source(f"tiny/{name}"), companions=sources,
+        needs_language=name == "nllb",
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +189,49 @@ def test_a_tokenizer_whose_files_put_the_language_last_is_followed(copy, tmp_pat
 
     assert replace(tokens, width=77).padded()[0].tolist() == ids_of(tokenizer, TEXTS, "de").tolist()
     assert tokens.pieces[tokens.ends[0] - 1] == tokenizer.tokenizer.convert_tokens_to_ids("deu_Latn")
+
+
+def test_a_repository_that_open_clip_publishes_is_read_by_open_clips_configuration(copy, made, pictures, monkeypatch):
+    import open_clip
+
+    folder, *_ = made("clip")
+    wanted = encoders.load(entry("clip"), folder, device="cpu").encode_images(pictures)
+    content = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
+    known = {"own": {"hf_hub": "tiny/clip/", "url": "", **content["preprocess_cfg"]}}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny", known)
+    monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", content["model_cfg"])
+    by_name = replace(entry("clip"), architecture="tiny")
+    folder = copy("clip")
+
+    (folder / "open_clip_config.json").write_text('{"model_cfg": {"text_cfg": {"proj": "old"}}}', encoding="utf-8")
+    assert np.array_equal(encoders.load(by_name, folder, device="cpu").encode_images(pictures), wanted)
+    (folder / "open_clip_config.json").unlink()
+    assert np.array_equal(encoders.load(by_name, folder, device="cpu").encode_images(pictures), wanted)
+    other = replace(by_name, source=models.Source("tiny/other"))
+    with pytest.raises(InputError, match=r"open_clip_config\.json does not exist"):
+        encoders.load(other, folder, device="cpu")
+
+
+@pytest.mark.parametrize("name", [model.name for model in models.MODELS if model.architecture])
+def test_open_clip_publishes_every_entry_that_names_its_architecture(name):
+    pytest.importorskip("open_clip")
+    model = models.entry(name)
+    configuration = openclip._published(model)
+
+    assert model.family == "open_clip"
+    assert configuration["model_cfg"]["vision_cfg"]["image_size"] == model.image_size
+    assert configuration["model_cfg"]["embed_dim"] == model.dimension
+    text = configuration["model_cfg"]["text_cfg"]
+    assert text.get("context_length", 77) == model.context_length
+    assert ("hf_model_name" in text) == ("text" in model.companions)
+    cleaned = (text.get("tokenizer_kwargs") or {}).get("clean") == "canonicalize"
+    assert cleaned == (model.canonicalise == "siglip")
+
+
+def test_loading_prints_nothing(made, capfd):
+    for name in tiny_openclip.MAKERS:
+        encoders.load(entry(name), made(name)[0], device="cpu")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_loading_asks_nothing_of_the_network(made, monkeypatch):

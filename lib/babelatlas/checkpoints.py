@@ -25,7 +25,7 @@ def check_consent(entry: Model, remote_code: str) -> None:
     """Raise InputError for a model whose code lives in its repository, unless `remote_code` names that repository."""
     if not entry.remote_code or remote_code == entry.source.repository:
         return
-    code = [source for role, source in entry.companions.items() if role == "code"]
+    code = [source for role, source in entry.companions.items() if role.endswith("code")]
     places = " and ".join(f"{source.repository} ({_revision(source)})" for source in (entry.source, *code))
     given = f"remote_code is {remote_code!r}" if remote_code else "nobody allowed that"
     raise InputError(

@@ -58,7 +58,7 @@ def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
 
 def load_image(entry: Model, folder: Path) -> tuple:
     """Return the image tower of a model in open_clip's format and its transform, for distilled models."""
-    model, _ = _read(entry, {"": folder})
+    model, _ = _read(replace(entry, architecture=""), {"": folder})
     return model.visual, transform(model)
 
 
@@ -118,8 +118,16 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
     folder = folders[""]
     for name in checkpoints.EMBEDDED if entry.embedded else ():
         checkpoints.find_file(entry, folder, name)
-    file = checkpoints.find_file(entry, folder, CONFIGURATION)
-    configuration = checkpoints.read_json(entry, file)
+    with quiet():
+        import open_clip
+
+        if entry.embedded:
+            import babelatlas.towers  # noqa: F401 registers the image tower
+    configuration = _published(entry)
+    file = f"open_clip's {entry.architecture}"
+    if not configuration:
+        file = checkpoints.find_file(entry, folder, CONFIGURATION)
+        configuration = checkpoints.read_json(entry, file)
     try:
         text = configuration["model_cfg"]["text_cfg"]
         if not isinstance(text, dict) or not isinstance(configuration["model_cfg"]["vision_cfg"], dict):
@@ -136,11 +144,6 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
             f"{(unread or ['tokenizer_mode'])[0]}, which is not known here: use open_clip itself for it."
         )
     weights = checkpoints.find_file(entry, folder, *WEIGHTS)
-    with quiet():
-        import open_clip
-
-        if entry.embedded:
-            import babelatlas.towers  # noqa: F401 registers the image tower
     tokenizer = _open_clip_tokenizer(entry, text, folders)
     with quiet(), tempfile.TemporaryDirectory() as place:
         if text.get("hf_model_name"):
@@ -166,6 +169,21 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
                 f"({checkpoints.first_line(error)}): delete it, then {checkpoints.mend(entry)}"
             ) from error
     return model.eval(), tokenizer
+
+
+def _published(entry: Model) -> dict | None:
+    """Return the configuration under which open_clip itself publishes the entry's repository; None where it does not.
+
+    It is what `open_clip.create_model` takes by architecture and tag. Several repositories hold one that an older
+    version wrote, which says less of how pictures are prepared, or none at all.
+    """
+    import open_clip
+
+    for tag in open_clip.list_pretrained_tags_by_model(entry.architecture):
+        known = open_clip.get_pretrained_cfg(entry.architecture, tag)
+        if entry.source and known.get("hf_hub", "").split("/")[:2] == entry.source.repository.split("/"):
+            return {"model_cfg": open_clip.get_model_config(entry.architecture), "preprocess_cfg": known}
+    return None
 
 
 def _open_clip_tokenizer(entry: Model, text: dict, folders: dict[str, Path]):
