@@ -1,13 +1,16 @@
 """The round trip of a tiny checkpoint with random weights through open_clip's own format, and damaged checkpoints."""
 
+import importlib
 import json
 import shutil
+from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, encoders, models, pictograms, training
+from babelatlas import InputError, encoders, models, openclip, pictograms, training
 
 # Warnings of third parties, at their first import.
 pytestmark = [
@@ -56,7 +59,7 @@ def test_embeddings_equal_those_of_open_clips_own_call(checkpoint, pictures):
         images = model.encode_image(torch.stack([transform(picture) for picture in pictures])).numpy()
         words = model.encode_text(tokenizer(texts)).numpy()
 
-    encoder = encoders.load(ENTRY, checkpoint)
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
 
     assert np.abs(encoder.encode_images(pictures) - images).max() < 1e-5
     assert np.abs(encoder.encode_texts(texts) - words).max() < 1e-5
@@ -67,7 +70,7 @@ def test_embeddings_equal_those_of_open_clips_own_call(checkpoint, pictures):
 def test_cutting_the_padding_in_training_changes_no_text_embedding(checkpoint):
     import torch
 
-    model, tokenizer = encoders.load_local(checkpoint)
+    model, tokenizer = openclip.load_local(checkpoint)
     pieces = tokenizer(["cat", "a picture of a cat", "a picture of a small red umbrella " * 3, "зонт"])
     with torch.no_grad():
         whole = model.encode_text(pieces, normalize=True)
@@ -77,7 +80,7 @@ def test_cutting_the_padding_in_training_changes_no_text_embedding(checkpoint):
 
 
 def test_every_script_is_tokenised_without_loss_and_ends_with_the_end(checkpoint):
-    _, tokenizer = encoders.load_local(checkpoint)
+    _, tokenizer = openclip.load_local(checkpoint)
 
     for text in ["umbrella", "парашют", "ქოლგა", "傘", "مظلة"]:
         pieces = tokenizer([text])[0]
@@ -94,7 +97,7 @@ def test_a_missing_folder_or_file_is_named(copy, tmp_path):
         encoders.load(ENTRY, tmp_path / "nowhere")
     (copy / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"tokenizer\.json does not exist"):
-        encoders.load(ENTRY, copy)
+        encoders.load(ENTRY, copy, device="cpu")
 
 
 @pytest.mark.parametrize("keep", [0, 7, 5000])
@@ -103,7 +106,7 @@ def test_truncated_weights_are_refused(copy, keep):
     file.write_bytes(file.read_bytes()[:keep])
 
     with pytest.raises(InputError, match="'picto-en' cannot be loaded"):
-        encoders.load(ENTRY, copy)
+        encoders.load(ENTRY, copy, device="cpu")
 
 
 def test_weights_that_are_not_numbers_are_refused(copy):
@@ -114,18 +117,18 @@ def test_weights_that_are_not_numbers_are_refused(copy):
     save_file(weights, copy / "open_clip_model.safetensors")
 
     with pytest.raises(InputError, match=r"not finite \(in text\.ln_final\.weight\)"):
-        encoders.load(ENTRY, copy)
+        encoders.load(ENTRY, copy, device="cpu")
 
 
 def test_a_configuration_that_is_none_is_refused(copy):
     (copy / "open_clip_config.json").write_text(json.dumps({"other": 1}))
 
     with pytest.raises(InputError, match="not a configuration of open_clip"):
-        encoders.load(ENTRY, copy)
+        encoders.load(ENTRY, copy, device="cpu")
 
 
 def test_nothing_to_encode_is_told(checkpoint):
-    encoder = encoders.load(ENTRY, checkpoint)
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
 
     with pytest.raises(InputError, match="no text"):
         encoder.encode_texts([])
@@ -133,12 +136,159 @@ def test_nothing_to_encode_is_told(checkpoint):
         encoder.encode_images([])
 
 
-def test_the_key_follows_the_weights(checkpoint, copy):
+def test_the_key_follows_the_weights_and_the_precision(checkpoint, copy):
     model, _ = training.new_model(copy, seed=1)
     training.save(model, copy)
 
-    assert encoders.load(ENTRY, checkpoint).key != encoders.load(ENTRY, copy).key
-    assert encoders.load(ENTRY, checkpoint).key == encoders.load(ENTRY, checkpoint).key
+    assert encoders.load(ENTRY, checkpoint, device="cpu").key != encoders.load(ENTRY, copy, device="cpu").key
+    assert encoders.load(ENTRY, checkpoint, device="cpu").key == encoders.load(ENTRY, checkpoint, device="cpu").key
+    assert (
+        encoders.load(ENTRY, checkpoint, device="cpu").key
+        != encoders.load(ENTRY, checkpoint, device="cpu", precision="bfloat16").key
+    )
+
+
+# Pictures and texts, as they are or prepared.
+
+
+def test_what_is_prepared_ahead_gives_the_same_vectors(checkpoint, pictures):
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    texts = ["a picture of a cat", "зонт", ""]
+    pixels = np.stack([encoder.transform(picture) for picture in pictures])
+
+    assert pixels.shape == (5, 3, 48, 48)
+    assert pixels.dtype == np.float32
+    assert np.array_equal(encoder.encode_images(pixels), encoder.encode_images(pictures))
+    assert np.array_equal(encoder.encode_texts(encoder.tokenizer(texts)), encoder.encode_texts(texts))
+
+
+def test_a_picture_of_any_mode_is_read_as_colours(checkpoint, pictures):
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    grey = pictures[0].convert("L")
+
+    assert np.array_equal(encoder.encode_images([grey]), encoder.encode_images([grey.convert("RGB")]))
+    assert encoder.encode_images([pictures[0].convert("RGBA"), grey]).shape == (2, 128)
+
+
+def test_a_text_that_is_too_long_is_told_and_cut_as_open_clip_cuts_it(checkpoint):
+    import torch
+
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    model, tokenizer = openclip.load_local(checkpoint)
+    long = ["a picture of a small red umbrella " * 5]
+    tokens = encoder.tokenizer([*long, "cat"])
+
+    assert tokens.cut.tolist() == [True, False]
+    assert tokens.lengths[0] == training.CONTEXT
+    assert tokens.pieces[training.CONTEXT - 1] == training.END
+    with torch.no_grad():
+        wanted = model.encode_text(tokenizer(long)).numpy()
+    assert np.abs(encoder.encode_texts(tokens)[:1] - wanted).max() < 1e-5
+
+
+def test_a_batch_that_is_too_large_is_a_memory_error(checkpoint, pictures):
+    import torch
+
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+
+    def fail(error):
+        encoder.towers.image = Mock(side_effect=error)
+        encoder.encode_images(pictures)
+
+    said = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
+    for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError(said)):
+        with pytest.raises(MemoryError):
+            fail(error)
+    with pytest.raises(RuntimeError, match="shapes"):
+        fail(RuntimeError("shapes do not match"))
+
+
+# Devices and precisions.
+
+
+def test_on_a_cpu_float32_is_what_auto_means(checkpoint, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    encoder = encoders.load(ENTRY, checkpoint)
+
+    assert (encoder.device, encoder.precision) == ("cpu", "float32")
+    assert encoder.key.endswith(" float32")
+
+
+def test_a_gpu_is_taken_where_there_is_one_in_the_precision_that_it_has(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert encoders.find_device("auto") == "cuda"
+    assert encoders.find_device("cuda:1") == "cuda:1"
+    for has, precision in ((True, "bfloat16"), (False, "float16")):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda has=has: has)
+        assert encoders.find_precision("auto", "cuda") == precision
+    assert encoders.find_precision("float32", "cuda") == "float32"
+    with pytest.raises(InputError, match=r"'cuda:2' is not there \(this machine has cuda:0, cuda:1"):
+        encoders.find_device("cuda:2")
+
+
+def test_a_gpu_that_is_asked_for_and_absent_is_told_before_anything_is_read(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    for device in ("cuda", "cuda:0", "mps"):
+        with pytest.raises(InputError, match=rf"device '{device}' is not there \(this machine has no GPU\): use"):
+            encoders.load(ENTRY, tmp_path / "nowhere", device=device)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "cpu:1", "mps:0", "cuda:-1", "", "CUDA"])
+def test_an_unknown_device_is_refused(device, tmp_path):
+    with pytest.raises(InputError, match=f"There is no device '{device}': expected auto, cpu, cuda, cuda:N or mps"):
+        encoders.load(ENTRY, tmp_path, device=device)
+
+
+def test_an_unknown_precision_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no precision 'fp16': expected auto, float32, bfloat16, float16"):
+        encoders.load(ENTRY, tmp_path, precision="fp16")
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_the_bits_on_a_cpu_stay_near_float32(checkpoint, pictures, precision):
+    exact = encoders.load(ENTRY, checkpoint, device="cpu")
+    rough = encoders.load(ENTRY, checkpoint, device="cpu", precision=precision)
+
+    for one, other in [
+        (exact.encode_images(pictures), rough.encode_images(pictures)),
+        (exact.encode_texts(["cat", "зонт"]), rough.encode_texts(["cat", "зонт"])),
+    ]:
+        assert other.dtype == np.float32
+        assert not np.array_equal(one, other)
+        cosine = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+        assert cosine.min() > 0.999
+
+
+# Families and consent.
+
+
+def test_every_entry_has_a_loader_that_can_be_imported():
+    for family in {model.family for model in models.MODELS}:
+        module, function = encoders.FAMILIES[family]
+        assert callable(getattr(importlib.import_module(f"babelatlas.{module}"), function))
+
+
+def test_an_unknown_family_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match=r"no loader for the family 'open-clip': did you mean open_clip\?"):
+        encoders.load(replace(ENTRY, family="open-clip"))
+
+
+def test_code_of_a_repository_is_not_loaded_before_it_is_allowed(tmp_path):
+    entry = models.entry("jina-clip-v2")
+
+    with pytest.raises(
+        InputError, match=rf"{entry.source.repository} \(revision {entry.source.revision}\).*remote_code"
+    ):
+        encoders.load(entry, tmp_path)
 
 
 def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
@@ -155,7 +305,10 @@ def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
 def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(checkpoint, tmp_path, pictures):
     own = TEXTS.assign(model="picto-distilled", lang="de", label=["Schirm", "Katze"])
     *_, log, shown = training.distil(own, TEXTS, checkpoint, tmp_path / "s", steps=3, batch_size=8)
-    teacher, student = encoders.load(ENTRY, checkpoint), encoders.load(ENTRY, tmp_path / "s")
+    teacher, student = (
+        encoders.load(ENTRY, checkpoint, device="cpu"),
+        encoders.load(ENTRY, tmp_path / "s", device="cpu"),
+    )
 
     assert np.array_equal(teacher.encode_images(pictures), student.encode_images(pictures))
     assert len(log) == 3
