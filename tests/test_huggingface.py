@@ -208,6 +208,32 @@ def test_siglip_with_sentencepiece_alone_equals_transformers_own_call(tmp_path, 
         assert len(set(pool.map(lambda _: tuple(encoder.tokenizer(TEXTS).pieces), range(8)))) == 1
 
 
+def test_altclip_with_sentencepiece_alone_has_the_pieces_of_sentencepiece(tmp_path):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf")
+    folder = tiny.altclip(tmp_path / "altclip", old=True)
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.bpe.model"))
+
+    encoder = encoders.load(entry("altclip", 77), folder)
+    tokens = encoder.tokenizer(TEXTS)
+
+    # XLM-R moves the pieces by one, and has its unknown token, 0 there, at 3.
+    wanted = [[0, *(piece + 1 if piece else 3 for piece in found), 2] for found in pieces.encode(TEXTS)]
+    assert [tokens.take([row]).pieces.tolist() for row in range(6)] == wanted[:6]
+    assert tokens.take([6]).pieces.tolist() == [*wanted[6][:76], 2]
+    assert encoder.tokenizer.pad == 1
+    assert np.isfinite(encoder.encode_texts(tokens)).all()
+
+
+def test_sizes_of_pictures_given_as_plain_numbers_mean_the_same(folders, tmp_path, pictures):
+    family, length, _ = FAMILIES["altclip"]
+    old = tiny.old_pictures(shutil.copytree(folders["altclip"], tmp_path / "altclip"))
+    ours, others = (encoders.load(entry(family, length), folder).transform for folder in (old, folders["altclip"]))
+
+    for picture in pictures:
+        assert np.array_equal(ours(picture.convert("RGB")), others(picture.convert("RGB")))
+
+
 def test_a_package_that_is_not_installed_is_named(folders, tmp_path, monkeypatch):
     folder = shutil.copytree(folders["siglip2"], tmp_path / "siglip")
     (folder / "tokenizer.json").rename(folder / "spiece.model")
@@ -295,6 +321,8 @@ def test_a_text_tower_that_looks_for_another_end_is_refused(tmp_path):
 def test_an_entry_that_does_not_fit_its_model_is_refused(folders):
     with pytest.raises(InputError, match=r"places for 64 tokens and its entry says 77"):
         encoders.load(entry("siglip", 77), folders["siglip2"])
+    with pytest.raises(InputError, match=r"places for 98 tokens and its entry says 99"):
+        encoders.load(entry("altclip", 99), folders["altclip"])
     with pytest.raises(InputError, match=r"canonicalised by 'siglipp', which is not known: did you mean siglip\?"):
         encoders.load(entry("siglip", 64, "siglipp"), folders["siglip2"])
 

@@ -15,21 +15,29 @@ CORPUS = [
 ]
 TOWER = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
 VISION = TOWER | {"image_size": 32, "patch_size": 8, "projection_dim": 24}
+XLM_ROBERTA = {
+    "bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>", "unk_token": "<unk>",
+    "pad_token": "<pad>", "mask_token": "<mask>",
+}  # fmt: skip
 MEAN, STD = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]
 
 
-def altclip(folder: Path, places: int = 100) -> Path:
-    """Write an AltCLIP as BAAI/AltCLIP-m18 has it: pickled weights, with a counter among them; XLM-R's tokenizer."""
+def altclip(folder: Path, old: bool = False, places: int = 100) -> Path:
+    """Write an AltCLIP as BAAI/AltCLIP-m18 has it: pickled weights, with a counter among them; XLM-R's tokenizer.
+
+    `old`: as BAAI/AltCLIP-m9 has it, without tokenizer.json and with plain numbers for sizes; needs sentencepiece.
+    """
     import torch
     from transformers import AltCLIPConfig, AltCLIPModel
 
-    tokenizer = xlm_roberta_tokenizer(folder, 512)
+    tokenizer = xlm_roberta_pieces(folder) if old else xlm_roberta_tokenizer(folder, 512)
     text = TOWER | {"vocab_size": tokenizer, "max_position_embeddings": places, "project_dim": 20}
     model = random(AltCLIPModel(AltCLIPConfig(text_config=text, vision_config=VISION, projection_dim=24)))
     model.config.save_pretrained(folder)
     weights = model.state_dict() | {"text_model.roberta.embeddings.position_ids": torch.arange(places)[None]}
     torch.save(weights, folder / "pytorch_model.bin")
-    return clip_pictures(folder, feature_extractor_type="CLIPFeatureExtractor")
+    clip_pictures(folder, feature_extractor_type="CLIPFeatureExtractor")
+    return old_pictures(folder) if old else folder
 
 
 def chinese_clip(folder: Path) -> Path:
@@ -85,6 +93,16 @@ def clip_pictures(folder: Path, **settings) -> Path:
     return folder
 
 
+def old_pictures(folder: Path) -> Path:
+    """Write the preprocessor_config.json of a folder as transformers 4.20 did; return the folder."""
+    file = folder / "preprocessor_config.json"
+    found = json.loads(file.read_text())
+    kept = ("do_center_crop", "do_normalize", "do_resize", "image_mean", "image_std", "resample")
+    sizes = {"size": 32, "crop_size": 32, "feature_extractor_type": "CLIPFeatureExtractor"}
+    file.write_text(json.dumps({name: found[name] for name in kept} | sizes))
+    return folder
+
+
 def random(model, seed: int = 0):
     """Give every weight of a model a random value of a size at which different inputs differ; return the model."""
     import torch
@@ -116,12 +134,26 @@ def xlm_roberta_tokenizer(folder: Path, longest: int) -> int:
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     inner.save(str(folder / "tokenizer.json"))
-    roles = {"bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>", "unk_token": "<unk>"}
-    roles |= {"pad_token": "<pad>", "mask_token": "<mask>"}
-    settings = roles | {"model_max_length": longest, "tokenizer_class": "XLMRobertaTokenizer"}
+    settings = XLM_ROBERTA | {"model_max_length": longest, "tokenizer_class": "XLMRobertaTokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
-    (folder / "special_tokens_map.json").write_text(json.dumps(roles))
+    (folder / "special_tokens_map.json").write_text(json.dumps(XLM_ROBERTA))
     return inner.get_vocab_size()
+
+
+def xlm_roberta_pieces(folder: Path) -> int:
+    """Write the files of XLM-R's tokenizer without tokenizer.json; return the number of ids. Needs sentencepiece."""
+    import sentencepiece
+
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"sentence_iterator": iter(CORPUS), "vocab_size": 220, "hard_vocab_limit": False, "minloglevel": 2}
+    prefix = folder / "sentencepiece.bpe"
+    sentencepiece.SentencePieceTrainer.train(**settings, model_prefix=str(prefix), character_coverage=1.0)
+    (folder / "sentencepiece.bpe.vocab").unlink()
+    settings = XLM_ROBERTA | {"model_max_length": 512, "tokenizer_class": "XLMRobertaTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    (folder / "special_tokens_map.json").write_text(json.dumps(XLM_ROBERTA))
+    # A padding token in front and a mask at the end are not among sentencepiece's.
+    return sentencepiece.SentencePieceProcessor(model_file=f"{prefix}.model").get_piece_size() + 2
 
 
 def gemma_tokenizer(folder: Path) -> int:
@@ -193,3 +225,178 @@ def _siglip(folder: Path, vocabulary: int, shard: str) -> Path:
     settings = {"do_convert_rgb": None, "image_mean": [0.5] * 3, "image_std": [0.5] * 3, "do_center_crop": False}
     settings |= {"size": {"height": 32, "width": 32}, "image_processor_type": "SiglipImageProcessor"}
     return clip_pictures(folder, **settings)
+
+
+def mexma(folder: Path) -> Path:
+    """Write a MEXMA-SigLIP in the form of its repository, with code of ours that has its methods and asks for others.
+
+    The configurations of the repositories that the code asks for lie in the sub-folders "text" and "image".
+    """
+    from safetensors.torch import save_file
+    from transformers import SiglipConfig, SiglipVisionConfig, SiglipVisionModel, XLMRobertaConfig, XLMRobertaModel
+
+    size = xlm_roberta_tokenizer(folder, 512)
+    text = XLMRobertaConfig(**TOWER, vocab_size=size, max_position_embeddings=100, pad_token_id=1)
+    text.save_pretrained(folder / "text")
+    vision = {name: value for name, value in VISION.items() if name != "projection_dim"}
+    SiglipConfig(vision_config=vision).save_pretrained(folder / "image")
+    towers = {"text_model": XLMRobertaModel(text, add_pooling_layer=False)}
+    towers["vision_model"] = SiglipVisionModel(SiglipVisionConfig(**vision))
+    weights = {
+        f"{name}.{key}": value.bfloat16()
+        for name, tower in towers.items()
+        for key, value in random(tower).state_dict().items()
+    }
+    save_file(weights | {"text_projector.weight": normal(32, 32).bfloat16()}, folder / "model.safetensors")
+    (folder / "mexma_siglip.py").write_text(MEXMA)
+    classes = {"AutoConfig": "mexma_siglip.MexmaSigLIPConfig", "AutoModel": "mexma_siglip.MexmaSigLIP"}
+    _configuration(folder, {"auto_map": classes, "optimized": False, "torch_dtype": "bfloat16"})
+    settings = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "do_center_crop": False, "do_convert_rgb": None}
+    settings |= {"size": {"height": 32, "width": 32}, "image_processor_type": "SiglipImageProcessor"}
+    return clip_pictures(folder, **settings)
+
+
+def jina(folder: Path) -> Path:
+    """Write a Jina-CLIP in the form of its repository: the code, ours, lies in another, here the sub-folder "code"."""
+    from safetensors.torch import save_file
+
+    size = xlm_roberta_tokenizer(folder, 512)
+    weights = {"table.weight": normal(size, 6), "text_projection.weight": normal(4, 6)}
+    save_file(weights | {"visual_projection.weight": normal(4, 3)}, folder / "model.safetensors")
+    (folder / "code").mkdir()
+    for name, code in JINA.items():
+        (folder / "code" / f"{name}.py").write_text(code)
+    there = "jinaai/jina-clip-implementation--"
+    classes = {"AutoConfig": "configuration_clip.JinaCLIPConfig", "AutoModel": "modeling_clip.JinaCLIPModel"}
+    classes = {name: there + place for name, place in classes.items()}
+    _configuration(folder, {"auto_map": classes, "model_type": "jina_clip", "vocab_size": size, "pad_token_id": 1})
+    place = f"{there}processing_clip.JinaCLIPImageProcessor"
+    settings = {"auto_map": {"AutoImageProcessor": place}, "image_processor_type": "JinaCLIPImageProcessor"}
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings | {"size": 16, "mean": MEAN, "std": STD}))
+    return folder
+
+
+def uform(folder: Path) -> Path:
+    """Write a UForm 3 as unum-cloud/uform3-image-text-multilingual-base has it; needs the package uform."""
+    import torch
+    from safetensors.torch import save_file
+    from uform.torch_encoders import ImageEncoder, TextEncoder
+
+    size = xlm_roberta_tokenizer(folder, 512)
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink()
+    text = {
+        "model_type": "bert", "dim": 24, "context_dim": 32, "vocab_size": size, "padding_idx": 1, "num_layers": 4,
+        "num_heads": 4, "embedding_dim": 16, "multimodal_layers_ids": [2, 3], "head_one_neuron": False,
+        "pooling": "mean", "max_position_embeddings": 50, "dropout_prob": 0.1,
+    }  # fmt: skip
+    image = {
+        "dim": 32, "patch_size": 8, "image_size": 32, "num_layers": 2, "num_heads": 4, "embedding_dim": 16,
+        "pooling": "cls",
+    }  # fmt: skip
+    for name, tower in (("text_encoder", TextEncoder(**text)), ("image_encoder", ImageEncoder(**image))):
+        weights = {key: value.bfloat16() for key, value in random(tower).state_dict().items()}
+        save_file(weights, folder / f"{name}.safetensors")
+        torch.save(weights, folder / f"{name}.pt")
+    mean = {"normalization_means": MEAN, "normalization_deviations": STD}
+    _configuration(folder, {"text_encoder": {"tokenizer_class": "unigram"} | text, "image_encoder": mean | image})
+    return folder
+
+
+def normal(*shape: int):
+    """Return a tensor of random numbers, the same for one shape."""
+    import torch
+
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def _configuration(folder: Path, content: dict) -> None:
+    (folder / "config.json").write_text(json.dumps(content))
+
+
+MEXMA = """
+from torch import nn
+from transformers import PretrainedConfig, PreTrainedModel, SiglipConfig, SiglipVisionModel
+from transformers import XLMRobertaConfig, XLMRobertaModel
+
+
+class MexmaSigLIPConfig(PretrainedConfig):
+    def __init__(self, optimized=False, **kwargs):
+        super().__init__(**kwargs)
+        self.optimized = optimized
+
+
+class MexmaSigLIP(PreTrainedModel):
+    config_class = MexmaSigLIPConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.text_model = XLMRobertaModel(XLMRobertaConfig.from_pretrained("facebook/MEXMA"), add_pooling_layer=False)
+        self.text_projector = nn.Linear(32, 32, bias=False)
+        vision = SiglipConfig.from_pretrained("google/siglip2-so400m-patch16-512").vision_config
+        self.vision_model = SiglipVisionModel(vision)
+
+    def encode_images(self, pixel_values, normalize=False):
+        found = self.vision_model(pixel_values).pooler_output
+        return nn.functional.normalize(found, dim=-1) if normalize else found
+
+    def encode_texts(self, input_ids, attention_mask, normalize=False):
+        found = self.text_model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state[:, 0]
+        found = self.text_projector(found)
+        return nn.functional.normalize(found, dim=-1) if normalize else found
+"""
+JINA = {
+    "configuration_clip": """
+from transformers import PretrainedConfig
+
+
+class JinaCLIPConfig(PretrainedConfig):
+    model_type = "jina_clip"
+
+    def __init__(self, vocab_size=9, pad_token_id=1, **kwargs):
+        super().__init__(pad_token_id=pad_token_id, **kwargs)
+        self.vocab_size = vocab_size
+""",
+    "modeling_clip": """
+from torch import nn
+from transformers import PreTrainedModel
+
+from .configuration_clip import JinaCLIPConfig
+
+
+class JinaCLIPModel(PreTrainedModel):
+    config_class = JinaCLIPConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.table = nn.Embedding(config.vocab_size, 6)
+        self.text_projection = nn.Linear(6, 4, bias=False)
+        self.visual_projection = nn.Linear(3, 4, bias=False)
+        self.post_init()
+
+    def get_text_features(self, input_ids=None, *_, **__):
+        kept = (input_ids != self.config.pad_token_id).to(self.table.weight.dtype)[..., None]
+        return self.text_projection((self.table(input_ids) * kept).sum(1) / kept.sum(1))
+
+    def get_image_features(self, pixel_values=None, *_, **__):
+        return self.visual_projection(pixel_values.mean((2, 3)))
+""",
+    "processing_clip": """
+import numpy as np
+from transformers.image_processing_utils import BaseImageProcessor, BatchFeature
+
+
+class JinaCLIPImageProcessor(BaseImageProcessor):
+    model_input_names = ["pixel_values"]
+
+    def __init__(self, size=16, mean=None, std=None, **kwargs):
+        super().__init__(**kwargs)
+        self.size, self.mean, self.std = size, mean, std
+
+    def preprocess(self, images, **kwargs):
+        images = images if isinstance(images, list) else [images]
+        found = [np.asarray(image.resize((self.size, self.size)), np.float32) / 255 for image in images]
+        found = [((one - self.mean) / self.std).transpose(2, 0, 1) for one in found]
+        return BatchFeature({"pixel_values": np.stack(found)}, tensor_type=kwargs.get("return_tensors"))
+""",
+}

@@ -34,7 +34,9 @@ def load_altclip(entry: Model, folders: dict[str, Path]) -> Towers:
     Raises InputError where a file is missing or damaged. Source: Chen et al. (2022).
     """
     model = _model(entry, folders[""], "AltCLIPModel", "altclip")
-    return _masked(entry, folders[""], model)
+    text = model.config.text_config
+    # As in RoBERTa, places are counted from the one after the padding's.
+    return _masked(entry, folders[""], model, text.max_position_embeddings - text.pad_token_id - 1)
 
 
 def load_chinese_clip(entry: Model, folders: dict[str, Path]) -> Towers:
@@ -43,7 +45,7 @@ def load_chinese_clip(entry: Model, folders: dict[str, Path]) -> Towers:
     Raises InputError where a file is missing or damaged. Source: Yang et al. (2022).
     """
     model = _model(entry, folders[""], "ChineseCLIPModel", "chinese_clip")
-    return _masked(entry, folders[""], model)
+    return _masked(entry, folders[""], model, model.config.text_config.max_position_embeddings)
 
 
 def load_metaclip2(entry: Model, folders: dict[str, Path]) -> Towers:
@@ -53,7 +55,7 @@ def load_metaclip2(entry: Model, folders: dict[str, Path]) -> Towers:
     model looks for. Source: Chuang et al. (2025).
     """
     model = _model(entry, folders[""], "MetaClip2Model", "metaclip_2")
-    towers = _masked(entry, folders[""], model)
+    towers = _masked(entry, folders[""], model, model.config.text_config.max_position_embeddings)
     end, wanted = towers.tokenizer([""]).pieces[-1], model.config.text_config.eos_token_id
     if end != wanted:
         raise InputError(
@@ -176,14 +178,14 @@ def check_loaded(entry: Model, file: Path, info: dict) -> None:
 CANONICALISE = {"": None, "siglip": canonicalise}
 
 
-def _masked(entry: Model, folder: Path, model) -> Towers:
+def _masked(entry: Model, folder: Path, model, longest: int) -> Towers:
     """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
         transform(entry, folder),
-        tokenizer(entry, folder, trim=True, longest=model.config.text_config.max_position_embeddings),
+        tokenizer(entry, folder, trim=True, longest=longest),
     )
 
 

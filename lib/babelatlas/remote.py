@@ -1,0 +1,212 @@
+"""Models that transformers has no code for: Jina-CLIP v2 and MEXMA-SigLIP run their repositories'; UForm has a package.
+
+Code of a repository runs only after the user named that repository (`checkpoints.check_consent`), only from the given
+folders, and while it builds the model nothing is fetched. Loads torch and transformers only when called.
+"""
+
+import importlib.util
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from babelatlas import InputError, checkpoints, huggingface
+from babelatlas.encoders import Towers
+from babelatlas.models import Model
+from babelatlas.openclip import quiet, tail
+from babelatlas.tokens import Tokenizer
+
+
+def load_jina(entry: Model, folders: dict[str, Path]) -> Towers:
+    """Return the towers of a Jina-CLIP; its repository has the weights, and names others for code and configuration.
+
+    No instruction is put before a text, as its `encode_text` does without a task. The model makes the mask itself.
+    Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
+    """
+    model, transform = _run(entry, folders, ("get_image_features", "get_text_features"), pictures=True)
+    return Towers(
+        model,
+        lambda pixels: model.get_image_features(pixel_values=pixels),
+        lambda ids, mask: model.get_text_features(input_ids=ids),
+        transform,
+        huggingface.tokenizer(entry, folders[""], trim=True, longest=entry.context_length),
+    )
+
+
+def load_mexma(entry: Model, folders: dict[str, Path]) -> Towers:
+    """Return the towers of a MEXMA-SigLIP; its repository has weights and code, which name others for configurations.
+
+    Raises InputError where a file is missing or damaged, or the code does not run. Source: its repository.
+    """
+    (model,) = _run(entry, folders, ("encode_images", "encode_texts"))
+    return Towers(
+        model,
+        lambda pixels: model.encode_images(pixels),
+        lambda ids, mask: model.encode_texts(ids, mask.long()),
+        huggingface.transform(entry, folders[""]),
+        huggingface.tokenizer(entry, folders[""], trim=True, longest=entry.context_length),
+    )
+
+
+def load_uform(entry: Model, folders: dict[str, Path]) -> Towers:
+    """Return the towers of a UForm 3, built by its own package: the parts that encode pictures alone and texts alone.
+
+    A text of more tokens than the context loses its end, the end token with it, as in the package.
+    Raises InputError where the package is not installed, or a file is missing or damaged. Source: its repository.
+    """
+    if importlib.util.find_spec("uform") is None:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, it needs a package that is not installed: run "
+            "`pip install uform`."
+        )
+    folder = folders[""]
+    file = checkpoints.find_file(entry, folder, "config.json")
+    configuration = checkpoints.read_json(entry, file)
+    with quiet():
+        import torch
+        from uform.torch_encoders import ImageEncoder, TextEncoder
+        from uform.torch_processors import ImageProcessor
+    parts = {}
+    for name, kind in (("image_encoder", ImageEncoder), ("text_encoder", TextEncoder)):
+        weights = checkpoints.find_file(entry, folder, f"{name}.safetensors", f"{name}.pt")
+        tensors = checkpoints.read_weights(entry, weights)
+        with huggingface.reading(entry, weights, file):
+            known = {field: value for field, value in configuration[name].items() if field in kind.__dataclass_fields__}
+            parts[name] = kind(**known)
+        _fill(entry, weights, parts[name], tensors)
+    model = torch.nn.ModuleDict(parts).eval()
+    image, text = model["image_encoder"], model["text_encoder"]
+    prepare = ImageProcessor(configuration)
+    return Towers(
+        model,
+        lambda pixels: image.forward_embedding(image.forward_features(pixels)),
+        lambda ids, mask: text.forward_embedding(text.forward_features(ids, mask), mask),
+        lambda picture: prepare(picture)["images"][0].numpy(),
+        _uform_tokenizer(entry, folder, configuration["text_encoder"]),
+    )
+
+
+def _uform_tokenizer(entry: Model, folder: Path, text: dict) -> Tokenizer:
+    """Return UForm's tokenizer, with the cutting that its file asks for, and else none of the end token's keeping."""
+    from tokenizers import Tokenizer as Backend
+
+    file = checkpoints.find_file(entry, folder, "tokenizer.json")
+    with huggingface.reading(entry, file):
+        backend = Backend.from_file(str(file))
+    length, end = min(entry.context_length, text["max_position_embeddings"]), 0
+    cut = backend.truncation
+    backend.no_truncation()
+    backend.no_padding()
+
+    def encode(texts: list[str]) -> list[list[int]]:
+        return [one.ids for one in backend.encode_batch_fast(texts)]
+
+    if cut and cut["max_length"] <= length:
+        length, end = cut["max_length"], tail(encode)
+    return Tokenizer(lambda texts, lang: encode(texts), length, text["padding_idx"], trim=True, tail=end)
+
+
+def _run(entry: Model, folders: dict[str, Path], methods: tuple[str, ...], pictures: bool = False) -> tuple:
+    """Return a model of the code that a repository has or names, weights read, and its preparation of pictures.
+
+    The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came first
+    with a configuration, and would run it again in place of another revision's.
+    """
+    file = checkpoints.find_file(entry, folders[""], "config.json")
+    classes = _classes(entry, file, "AutoConfig", "AutoModel")
+    if pictures:
+        classes += _classes(
+            entry, checkpoints.find_file(entry, folders[""], huggingface.PICTURES[0]), "AutoImageProcessor"
+        )
+    weights = huggingface.find_weights(entry, folders[""])
+    with _at_hand(entry, folders) as name, _foreign(entry):
+        from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+        configuration, kind, *prepare = [get_class_from_dynamic_module(one, name) for one in classes]
+        model = kind(configuration.from_pretrained(name))
+        prepare = [one.from_pretrained(name) for one in prepare]
+    absent = [method for method in methods if not hasattr(model, method)]
+    if absent:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, the code of its repository has no {absent[0]}: it is of "
+            f"another revision than the study knows, {checkpoints.mend(entry)}"
+        )
+    _fill(entry, weights, model, _tensors(entry, weights))
+    return model.float().eval(), *[_pixels(one) for one in prepare]
+
+
+def _classes(entry: Model, file: Path, *kinds: str) -> list[str]:
+    """Return where a file says that the code of some kinds is; raises InputError where it does not."""
+    named = checkpoints.read_json(entry, file).get("auto_map")
+    absent = [kind for kind in kinds if not isinstance(named, dict) or not isinstance(named.get(kind), str)]
+    if absent:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, {file} names no code for its {absent[0]}: "
+            f"{checkpoints.mend(entry)}"
+        )
+    return [named[kind] for kind in kinds]
+
+
+def _pixels(prepare) -> Callable[[Image.Image], np.ndarray]:
+    return lambda image: np.asarray(prepare(image, return_tensors="np")["pixel_values"][0], np.float32)
+
+
+def _tensors(entry: Model, file: Path) -> dict:
+    """Return the tensors by name of a file of weights, or of all files of an index."""
+    if file.suffix != ".json":
+        return checkpoints.read_weights(entry, file)
+    parts = sorted(set(checkpoints.read_json(entry, file)["weight_map"].values()))
+    return {
+        name: value for part in parts for name, value in checkpoints.read_weights(entry, file.parent / part).items()
+    }
+
+
+def _fill(entry: Model, file: Path, model, weights: dict) -> None:
+    """Copy weights into a model; raises InputError where they do not fit one another."""
+    with huggingface.reading(entry, file):
+        missing, unexpected = model.load_state_dict(weights, strict=False)
+    huggingface.check_loaded(entry, file, {"missing_keys": missing, "unexpected_keys": unexpected})
+
+
+@contextmanager
+def _at_hand(entry: Model, folders: dict[str, Path]) -> Iterator[str]:
+    """Let the entry's repositories be found by their names, in the given folders, and nothing on the network.
+
+    Code of a repository asks for others by name, without a revision. A relative path comes first where there is one, so
+    a folder with their names is made the current one for a while: nothing else should run in the process then. Gives
+    the name of the main repository.
+    """
+    from huggingface_hub import constants
+
+    online = constants.HF_HUB_OFFLINE
+    with tempfile.TemporaryDirectory() as place:
+        for role, source in {"": entry.source, **entry.companions}.items():
+            link = Path(place) / source.repository
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(folders[role].resolve(), target_is_directory=True)
+        constants.HF_HUB_OFFLINE = True
+        try:
+            with chdir(place):
+                yield entry.source.repository
+        finally:
+            constants.HF_HUB_OFFLINE = online
+
+
+@contextmanager
+def _foreign(entry: Model) -> Iterator[None]:
+    """Give an error of code of a repository as one sentence, with what it was run with."""
+    import transformers
+
+    with quiet(), huggingface.silent():
+        try:
+            yield
+        except Exception as error:  # it may raise anything
+            raise InputError(
+                f"The model {entry.name!r} cannot be loaded, the code of its repository does not run with transformers "
+                f"{transformers.__version__} ({type(error).__name__}: {checkpoints.first_line(error)}): add what it "
+                "asks for, repositories as companions of its entry and packages by pip, or use the version of "
+                "transformers that it was written for."
+            ) from error
