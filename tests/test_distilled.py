@@ -213,6 +213,19 @@ def test_lower_case_is_what_the_folder_says(copy):
     assert lower(["umbrella " * 9]).lengths.tolist() == [10]
 
 
+def test_a_tokenizer_of_the_oldest_format_gives_the_same_ids(copy):
+    folder = copy("older-mclip")
+    wanted = load("older-mclip", folder).tokenizer(TEXTS).pieces.tolist()
+    vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    (folder / "vocab.txt").write_text(
+        "".join(f"{piece}\n" for piece in sorted(vocabulary, key=vocabulary.get)), "utf-8"
+    )
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}', encoding="utf-8")
+    (folder / "tokenizer.json").unlink()
+
+    assert load("older-mclip", folder).tokenizer(TEXTS).pieces.tolist() == wanted
+
+
 def test_loading_prints_nothing(made, capfd):
     for name in MADE:
         load(name, made(name))
