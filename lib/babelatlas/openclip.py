@@ -174,8 +174,8 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
 def _published(entry: Model) -> dict | None:
     """Return the configuration under which open_clip itself publishes the entry's repository; None where it does not.
 
-    It is what `open_clip.create_model` takes by architecture and tag. Several repositories hold one that an older
-    version wrote, which says less of how pictures are prepared, or none at all.
+    It is what `open_clip.create_model` takes by architecture and tag; what the repository itself holds may be of an
+    older version, which open_clip 3 does not read, or nothing.
     """
     import open_clip
 
