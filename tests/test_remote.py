@@ -140,6 +140,13 @@ def test_half_precision_gives_nearly_the_same_directions(folders, pictures):
             assert cosines.min() > 0.99
 
 
+def test_loading_prints_nothing(folders, capfd):
+    load(JINA, folders["jina"])
+    load(MEXMA, folders["mexma"])
+
+    assert capfd.readouterr() == ("", "")
+
+
 def test_no_code_runs_before_it_is_allowed_and_then_only_that_of_the_folder(folders, tmp_path):
     folder = shutil.copytree(folders["jina"], tmp_path / "jina")
     code = folder / "code" / "modeling_clip.py"
@@ -164,6 +171,21 @@ def test_nothing_is_fetched_while_foreign_code_runs(folders, tmp_path, monkeypat
     with pytest.raises(InputError, match=r"does not run with transformers .*OSError.*: add what it asks for"):
         load(MEXMA, folder)
     assert constants.HF_HUB_OFFLINE is False
+
+
+def test_names_of_transformers_4_are_there_for_foreign_code_alone(folders):
+    from transformers import SiglipVisionModel
+    from transformers.models.clip import modeling_clip
+    from transformers.models.xlm_roberta import modeling_xlm_roberta
+
+    places = [(modeling_clip, "clip_loss"), (modeling_xlm_roberta, "create_position_ids_from_input_ids")]
+    places += [(SiglipVisionModel, "vision_model")]
+    before = [hasattr(place, name) for place, name in places]
+
+    load(JINA, folders["jina"])  # its code asks for the first two, the other's for the last
+    load(MEXMA, folders["mexma"])
+
+    assert [hasattr(place, name) for place, name in places] == before
 
 
 def test_code_that_this_version_of_transformers_cannot_run_is_one_sentence(folders, tmp_path):

@@ -334,7 +334,7 @@ class MexmaSigLIP(PreTrainedModel):
         self.text_model = XLMRobertaModel(XLMRobertaConfig.from_pretrained("facebook/MEXMA"), add_pooling_layer=False)
         self.text_projector = nn.Linear(32, 32, bias=False)
         vision = SiglipConfig.from_pretrained("google/siglip2-so400m-patch16-512").vision_config
-        self.vision_model = SiglipVisionModel(vision)
+        self.vision_model = SiglipVisionModel(vision).vision_model
 
     def encode_images(self, pixel_values, normalize=False):
         found = self.vision_model(pixel_values).pooler_output
@@ -360,6 +360,8 @@ class JinaCLIPConfig(PretrainedConfig):
     "modeling_clip": """
 from torch import nn
 from transformers import PreTrainedModel
+from transformers.models.clip.modeling_clip import clip_loss  # noqa: F401
+from transformers.models.xlm_roberta.modeling_xlm_roberta import create_position_ids_from_input_ids  # noqa: F401
 
 from .configuration_clip import JinaCLIPConfig
 

@@ -113,7 +113,8 @@ def _run(entry: Model, folders: dict[str, Path], methods: tuple[str, ...], pictu
     """Return a model of the code that a repository has or names, weights read, and its preparation of pictures.
 
     The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came first
-    with a configuration, and would run it again in place of another revision's.
+    with a configuration, and would run it again in place of another revision's; and its `from_pretrained` begins with a
+    model without memory, which loses what foreign code computes for itself (the frequencies of Jina's positions).
     """
     file = checkpoints.find_file(entry, folders[""], "config.json")
     classes = _classes(entry, file, "AutoConfig", "AutoModel")
@@ -200,7 +201,7 @@ def _foreign(entry: Model) -> Iterator[None]:
     """Give an error of code of a repository as one sentence, with what it was run with."""
     import transformers
 
-    with quiet(), huggingface.silent():
+    with quiet(), huggingface.silent(), _old_names():
         try:
             yield
         except Exception as error:  # it may raise anything
@@ -210,3 +211,33 @@ def _foreign(entry: Model) -> Iterator[None]:
                 "asks for, repositories as companions of its entry and packages by pip, or use the version of "
                 "transformers that it was written for."
             ) from error
+
+
+@contextmanager
+def _old_names() -> Iterator[None]:
+    """Let code that was written for transformers 4 find, for a while, what version 5 calls otherwise.
+
+    These are the same functions and the same tower: Jina's code imports the first two, of which the first is for
+    training only, and a SigLIP's image tower had another of the same content inside it (until 5.6).
+    """
+    from transformers.models.clip import modeling_clip
+    from transformers.models.siglip import modeling_siglip
+    from transformers.models.xlm_roberta import modeling_xlm_roberta
+
+    loss = getattr(modeling_clip, "image_text_contrastive_loss", None)
+    places = getattr(modeling_xlm_roberta.XLMRobertaEmbeddings, "create_position_ids_from_input_ids", None)
+    names = [
+        (modeling_clip, "clip_loss", loss),
+        (modeling_xlm_roberta, "create_position_ids_from_input_ids", places),
+    ]
+    if not hasattr(modeling_siglip, "SiglipVisionTransformer"):
+        tower = modeling_siglip.SiglipVisionModel
+        names += [(modeling_siglip, "SiglipVisionTransformer", tower), (tower, "vision_model", property(lambda it: it))]
+    names = [(place, name, value) for place, name, value in names if not hasattr(place, name)]
+    for place, name, value in names:
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for place, name, _ in names:
+            delattr(place, name)
