@@ -1,5 +1,6 @@
 # make book     run the study of CONFIG and leave a book in _build/html/index.html
 # make test     run the tests                make lint    check style
+# make bench    time the engine against others: half an hour, on a machine that does nothing else
 # make clean    remove what runs have made   make lock    resolve requirements.in again
 # Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
 
@@ -14,17 +15,18 @@ BIN := .venv/bin
 STAMP := .venv/installed
 UV_PIN := $(shell grep '^uv==' requirements.txt)
 
-# Nothing of a run depends on the home folder or on how many threads a library would take by itself.
-RUN_ENV := OMP_NUM_THREADS=1 XDG_CACHE_HOME=$(CURDIR)/_build/cache
+# Nothing of a run depends on how many threads a library would take by itself, and nothing of the demo on the home folder;
+# other runs keep what they fetch in the user's caches, which `make clean` leaves alone.
+RUN_ENV := OMP_NUM_THREADS=1
 ifeq ($(notdir $(CONFIG)),demo.yml)
-RUN_ENV += HF_HUB_OFFLINE=1
+RUN_ENV += XDG_CACHE_HOME=$(CURDIR)/_build/cache HF_HUB_OFFLINE=1
 endif
 
 # Without a lock a killed run can simply be called again: what it had not finished was never renamed into place.
 SNAKEMAKE := $(BIN)/snakemake --nolock --rerun-incomplete --rerun-triggers mtime params input code \
 	--quiet rules host reason
 
-.PHONY: book test lint clean lock
+.PHONY: book test lint bench clean lock
 .DEFAULT_GOAL := book
 
 book: $(STAMP)
@@ -38,6 +40,14 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# ARGS="--quick", ARGS="--gpu": see .venv/bin/python -m babelatlas.benchmark --help
+bench: .venv/bench/installed
+	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python -m babelatlas.benchmark $(ARGS)
+
+.venv/bench/installed: $(STAMP) requirements-bench.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target .venv/bench --no-deps -r requirements-bench.txt
+	@touch $@
 
 clean:
 	rm -rf _build results .snakemake .pytest_cache .ruff_cache .hypothesis

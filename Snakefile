@@ -255,13 +255,13 @@ rule subsets:
 
 
 def needed(chapter):
-    """What a chapter reads: of this run's tables none (4?, published numbers), words (5?) or all; pages it sums up."""
+    """What a chapter reads: of this run's tables none (4? published, 6? models), words (5?) or all; pages it sums up."""
     tables = [f"{RUN}/{kind}/{evaluation}.parquet" for kind in ("zeroshot", "subsets") for evaluation in EVALUATIONS]
     others = [name for name in CHAPTERS if "30" <= name < "90"]
     summed = {"00": others, "90": [*STAGES, *others, *(name for name in CHAPTERS if name < "10")]}.get(chapter[:2], [])
     return (
         source(chapter)
-        + {"4": [], "5": [f"{RUN}/senses/senses.parquet", f"{RUN}/labels/imagenet-1k.parquet"]}.get(chapter[0], tables)
+        + {"4": [], "6": [], "5": [f"{RUN}/senses/senses.parquet", f"{RUN}/labels/imagenet-1k.parquet"]}.get(chapter[0], tables)
         + [page(name) for name in summed]
         + [table for name in summed if name in CHAPTERS for table in written(name)]
     )

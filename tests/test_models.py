@@ -90,7 +90,7 @@ def test_one_repository_is_pinned_to_one_commit():
 
 @pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
 def test_an_entry_is_complete(model):
-    assert model.family in encoders.FAMILIES
+    assert model.family in encoders.loaders()
     assert model.objective in models.OBJECTIVES
     assert model.licence
     assert model.data

@@ -4,10 +4,10 @@ A family of models is one function that reads a checkpoint's folders and returns
 device, in a precision, behind the same two methods. Importing this module is quick; torch comes with the first `load`.
 """
 
-import importlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,20 +17,6 @@ from babelatlas import InputError, checkpoints, near
 from babelatlas.models import Model
 from babelatlas.tokens import Tokenizer, Tokens
 
-# Where the loader of a family is: module and function. The function is given a model's entry and its folders by role
-# ("" is the main one, the others are the entry's companions) and returns `Towers` on the CPU in float32.
-FAMILIES = {
-    "open_clip": ("openclip", "load"),
-    "mclip": ("distilled", "load_mclip"),
-    "sentence-transformers": ("distilled", "load_sentence_transformers"),
-    "altclip": ("huggingface", "load_altclip"),
-    "chinese-clip": ("huggingface", "load_chinese_clip"),
-    "siglip": ("huggingface", "load_siglip"),
-    "metaclip2": ("huggingface", "load_metaclip2"),
-    "jina-clip": ("remote", "load_jina"),
-    "mexma-siglip": ("remote", "load_mexma"),
-    "uform": ("remote", "load_uform"),
-}
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
@@ -120,6 +106,28 @@ class LoadedEncoder:
             raise
 
 
+def loaders() -> dict[str, Callable[[Model, dict[str, Path]], Towers]]:
+    """Return the loader of each family of models.
+
+    A loader is given a model's entry and its folders by role ("" is the main one, the others are those of the entry's
+    companions) and returns `Towers` on the CPU in float32.
+    """
+    from babelatlas import distilled, huggingface, openclip, remote  # these need `Towers`
+
+    return {
+        "open_clip": openclip.load,
+        "mclip": distilled.load_mclip,
+        "sentence-transformers": distilled.load_sentence_transformers,
+        "altclip": huggingface.load_altclip,
+        "chinese-clip": huggingface.load_chinese_clip,
+        "siglip": huggingface.load_siglip,
+        "metaclip2": huggingface.load_metaclip2,
+        "jina-clip": remote.load_jina,
+        "mexma-siglip": remote.load_mexma,
+        "uform": remote.load_uform,
+    }
+
+
 def load(
     entry: Model,
     folder: str | os.PathLike = "",
@@ -135,16 +143,16 @@ def load(
     entry's repository for a model whose code lives there.
     Raises InputError where files are missing, truncated, or hold numbers that are not, and where the device is absent.
     """
-    if entry.family not in FAMILIES:
-        raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, FAMILIES)}")
+    known = loaders()
+    if entry.family not in known:
+        raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, known)}")
     checkpoints.check_consent(entry, remote_code)
     device = find_device(device)
     precision = find_precision(precision, device)
     import torch
 
     folders = checkpoints.folders(entry, folder)
-    module, function = FAMILIES[entry.family]
-    towers = getattr(importlib.import_module(f"babelatlas.{module}"), function)(entry, folders)
+    towers = known[entry.family](entry, folders)
     checkpoints.check_weights(towers.module, entry.name, folders[""])
     towers.module.to(device, getattr(torch, precision)).eval()
     return LoadedEncoder(entry.name, towers, checkpoints.key(entry, folders), device, precision)

@@ -43,7 +43,7 @@ class Source:
 class Model:
     """What the study knows of one model before loading it.
 
-    `family`: which loader reads it (`encoders.FAMILIES`). `source`: where its checkpoint is published; None for the
+    `family`: which loader reads it (`encoders.loaders`). `source`: where its checkpoint is published; None for the
     embedded models, which a run trains and keeps in a folder. `companions`: further sources by role, as the image tower
     of M-CLIP ("image") or the configuration of a text tower that is named but not shipped ("text"). `architecture`:
     what open_clip calls the model, for open_clip's family; its repository may hold no configuration of its own.

@@ -132,7 +132,8 @@ def fingerprint(path: str | os.PathLike) -> str:
         return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
     if not path.is_file():
         raise InputError(f"The input {path} does not exist: run `make book`, which makes it, or give another path.")
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _commit() -> str:

@@ -435,9 +435,9 @@ def distil(
     _check_sizes(texts, steps, batch_size, batch_size)
     import torch
 
-    from babelatlas import encoders
+    from babelatlas import openclip
 
-    teacher_model, teacher_tokenizer = encoders.load_local(teacher, "teacher")
+    teacher_model, teacher_tokenizer = openclip.load_local(teacher, "teacher")
     folder = tables.locate(folder)
     write_tokenizer(captions(texts), folder)
     write_configuration(folder)
