@@ -93,6 +93,9 @@ def canonicalise(text: str) -> str:
     return " ".join(text.translate(CLEANED).lower().split())
 
 
+CANONICALISE = {"": None, "siglip": canonicalise}
+
+
 def transform(entry: Model, folder: Path) -> Callable[[Image.Image], np.ndarray]:
     """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32.
 
@@ -105,7 +108,9 @@ def transform(entry: Model, folder: Path) -> Callable[[Image.Image], np.ndarray]
     with reading(entry, file):
         from transformers import AutoImageProcessor
 
-        prepare = AutoImageProcessor.from_pretrained(folder, backend="pil", local_files_only=True)
+        prepare = AutoImageProcessor.from_pretrained(
+            folder, backend="pil", local_files_only=True, trust_remote_code=False
+        )
     return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
 
 
@@ -137,7 +142,7 @@ def tokenizer(entry: Model, folder: Path, trim: bool, longest: int) -> Tokenizer
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
         kind = PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
-        inner = kind.from_pretrained(folder, local_files_only=True)
+        inner = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if inner.padding_side != "right" or inner.pad_token_id is None:
         side = f"on the {inner.padding_side}" if inner.pad_token_id is not None else "with no token of its own"
         raise InputError(
@@ -173,41 +178,6 @@ def check_loaded(entry: Model, file: Path, info: dict) -> None:
                 f"The model {entry.name!r} cannot be loaded, {file} does not fit its configuration, {what} "
                 f"({len(found)}, the first: {found[0]}): {checkpoints.mend(entry)}"
             )
-
-
-CANONICALISE = {"": None, "siglip": canonicalise}
-
-
-def _masked(entry: Model, folder: Path, model, longest: int) -> Towers:
-    """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
-    return Towers(
-        model,
-        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
-        transform(entry, folder),
-        tokenizer(entry, folder, trim=True, longest=longest),
-    )
-
-
-def _model(entry: Model, folder: Path, name: str, model_type: str):
-    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read."""
-    configuration = checkpoints.find_file(entry, folder, "config.json")
-    kind = checkpoints.read_json(entry, configuration).get("model_type")
-    if kind != model_type:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, {configuration} describes a model of type {kind!r} where "
-            f"{model_type!r} is expected: {checkpoints.mend(entry)}"
-        )
-    file = find_weights(entry, folder)
-    with quiet():
-        import torch
-        import transformers
-    with reading(entry, file, configuration):
-        model, info = getattr(transformers, name).from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
-        )
-    check_loaded(entry, file, info)
-    return model.eval()
 
 
 def find_weights(entry: Model, folder: Path) -> Path:
@@ -251,6 +221,38 @@ def silent() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def _masked(entry: Model, folder: Path, model, longest: int) -> Towers:
+    """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
+    return Towers(
+        model,
+        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
+        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
+        transform(entry, folder),
+        tokenizer(entry, folder, trim=True, longest=longest),
+    )
+
+
+def _model(entry: Model, folder: Path, name: str, model_type: str):
+    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read."""
+    configuration = checkpoints.find_file(entry, folder, "config.json")
+    kind = checkpoints.read_json(entry, configuration).get("model_type")
+    if kind != model_type:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, {configuration} describes a model of type {kind!r} where "
+            f"{model_type!r} is expected: {checkpoints.mend(entry)}"
+        )
+    file = find_weights(entry, folder)
+    with quiet():
+        import torch
+        import transformers
+    with reading(entry, file, configuration):
+        model, info = getattr(transformers, name).from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+        )
+    check_loaded(entry, file, info)
+    return model.eval()
 
 
 def _encode(entry: Model, inner) -> Callable[[list[str]], list[list[int]]]:
