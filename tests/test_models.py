@@ -109,7 +109,7 @@ def test_families_have_the_switches_that_their_loaders_need():
         assert model.needs_language == ("nllb" in model.name)
         assert model.remote_code == (model.family in ("jina-clip", "mexma-siglip"))
         assert model.upstream_normalises != (model.family in ("mclip", "sentence-transformers"))
-        assert ("image" in model.companions) == (model.family in ("mclip", "sentence-transformers"))
+        assert ("image" in model.companions) == (model.family in ("mclip", "sentence-transformers", "mexma-siglip"))
         assert bool(model.architecture) == (model.family == "open_clip")
 
 

@@ -373,15 +373,18 @@ MODELS = [
     Model(
         "mexma-siglip2", "mexma-siglip", Source("visheratin/mexma-siglip2", "", ("*.json", "*.py", *TRANSFORMERS)),
         512, 989, "not stated", "not stated", "MIT", "janeiro2024mexma",
-        companions={"text": Source("facebook/MEXMA", "", TOKENIZER)},
+        companions={
+            "text": Source("facebook/MEXMA", "", TOKENIZER),
+            "image": Source("google/siglip2-so400m-patch16-512", "ceea1cba8130d8271436da4828633198c176a775", ("config.json",)),
+        },
         n_languages=80, context_length=512, pooling="first token", remote_code=True, dimension=1152, year=2025,
     ),
     Model(
         "uform3", "uform",
         Source("unum-cloud/uform3-image-text-multilingual-base", "cd96b4d4b0d312d6133b93b9f714316c3cc62c58",
-               ("*.json", "*.pt", "*.safetensors")),
+               ("config.json", "tokenizer.json", "*_encoder.safetensors")),
         224, 206, "contrastive", "captions, translated by NLLB", "Apache-2.0", "unum2024uform",
-        languages=language_lists()["uform"], n_languages=21, context_length=50, pooling="first token",
+        languages=language_lists()["uform"], n_languages=21, context_length=50, pooling="mean",
         dimension=256, year=2024,
     ),
     _chinese(
