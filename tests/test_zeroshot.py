@@ -52,10 +52,53 @@ def test_counts_on_a_hand_written_world():
 @settings(max_examples=25, deadline=None)
 def test_accuracy_equals_a_literal_transcription_of_the_paper(seed):
     images, image_wnids, classes, wnids = world(seed)
-    table = zeroshot.evaluate(images, image_wnids, classes[:4], wnids[:4])
+    table = zeroshot.evaluate(images, image_wnids, zeroshot.normalise(classes[:4]), wnids[:4])
     assert (table["n_correct"].sum(), table["n_images"].sum()) == literal_accuracy(
         images, image_wnids, classes[:4], wnids[:4]
     )
+
+
+def literal_dot_products(images, image_wnids, prompt_vectors, index, class_wnids):
+    """Embeddings as the model gives them: averaged over the prompts of a class, compared by their dot product."""
+    right = total = 0
+    for image, wnid in zip(images, image_wnids, strict=True):
+        scores = []
+        for rows in index:
+            mean = sum(prompt_vectors[row] for row in rows) / len(rows)
+            scores.append(sum(x * y for x, y in zip(image, mean, strict=True)))
+        right += class_wnids[scores.index(max(scores))] == wnid
+        total += 1
+    return right, total
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 1e3]))
+@settings(max_examples=25, deadline=None)
+def test_without_normalising_accuracy_equals_a_literal_transcription_of_that(seed, scale):
+    images, image_wnids, _, wnids = world(seed)
+    prompt_vectors = scale * np.random.default_rng(seed).normal(2, 1, size=(9, 8))
+    index = np.random.default_rng(seed).integers(9, size=(6, 4))
+    index[:, 0] = range(6)
+    classes = zeroshot.class_vectors(prompt_vectors, index, cosine=False)
+    table = zeroshot.evaluate(images, image_wnids, classes, wnids)
+    (subset,) = zeroshot.subset_counts(images, image_wnids, classes, wnids, [6], 1, 0)["n_correct"]
+
+    expected = literal_dot_products(images, image_wnids, prompt_vectors, index, wnids)
+    assert (table["n_correct"].sum(), table["n_images"].sum()) == expected
+    assert subset == expected[0]
+
+
+def test_the_length_of_a_class_counts_in_dot_products_only():
+    images, long = np.array([[1.0, 0.9]]), np.array([[2.0, 0.0], [0.0, 3.0]])
+    _, index = prompts.unique_prompts(["a", "b"], ["{}"])
+    scores = {cosine: zeroshot.similarity(images, zeroshot.class_vectors(long, index, cosine)) for cosine in (0, 1)}
+    np.testing.assert_allclose(scores[0] * 1.81**0.5, [[2 / 3, 0.9]], rtol=1e-6)
+    np.testing.assert_allclose(scores[1] * 1.81**0.5, [[1, 0.9]], rtol=1e-6)
+
+
+def test_the_similarity_is_the_one_asked_for_or_the_models():
+    assert [zeroshot.by_cosine(name, False) for name in ("", "cosine", "dot product")] == [False, True, False]
+    with pytest.raises(InputError, match=r"no similarity 'euclid': expected 'cosine', 'dot product'"):
+        zeroshot.by_cosine("euclid", True)
 
 
 def test_a_tie_counts_as_its_expected_value():

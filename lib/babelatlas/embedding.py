@@ -122,18 +122,18 @@ def embed_classes(
     labels: pd.DataFrame,
     templates: pd.DataFrame,
     cache: str | os.PathLike = "",
-    normalise: bool = True,
+    cosine: bool = True,
     batch_tokens: int = 0,
     progress: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
     A class is the mean of its prompts: its label in each template of its language. `labels` has columns lang and label,
-    `templates` lang and template; both may hold hundreds of languages. `normalise`: whether each prompt's embedding and
-    the mean are brought to length 1 (cosines) or left as they are (dot products), as in `zeroshot.class_vectors`, of
-    which this is the form for millions of prompts: no more than some shards of them are ever in memory, and only the
-    means are kept. A label with the same templates in several languages is embedded once, unless the model is told the
-    language. The other parameters and what is raised are as for `embed_texts`.
+    `templates` lang and template; both may hold hundreds of languages. `cosine`: whether each prompt's embedding and
+    the mean are brought to length 1 or left as they are, as in `zeroshot.class_vectors`, of which this is the form for
+    millions of prompts: no more than some shards of them are ever in memory, and only the means are kept. A label with
+    the same templates in several languages is embedded once, unless the model is told the language. The other
+    parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -143,13 +143,13 @@ def embed_classes(
     without = sorted(set(labels["lang"]) - set(own))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(encoder, "label", labels, own, normalise, cache, batch_tokens, progress)
+    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress)
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
 
 def _embed_texts(
-    encoder, noun, labels, templates, normalise, cache, batch_tokens, progress
+    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
@@ -162,7 +162,7 @@ def _embed_texts(
         lang: [(text, times / len(texts)) for text, times in sorted(Counter(prompts.check_templates(texts)).items())]
         for lang, texts in templates.items()
     }
-    marks = {lang: _digest(protocols[told[lang]], json.dumps([forms[lang], normalise]).encode()) for lang in told}
+    marks = {lang: _digest(protocols[told[lang]], json.dumps([forms[lang], cosine]).encode()) for lang in told}
     keys = [_digest(marks[lang], word.encode()) for lang, word in zip(langs, words, strict=True)]
     sizes = np.array([len(forms[lang]) for lang in langs])
     # Bytes stand for tokens before a text is tokenised, and a few more for its start, its end and what each text costs.
@@ -176,14 +176,15 @@ def _embed_texts(
 
     def encode(chosen: np.ndarray, filled: tuple) -> tuple[np.ndarray, np.ndarray]:
         nonlocal budget
-        tokens, places, weights, starts, owners = filled
+        tokens, places, weights, bounds, owners = filled
         vectors, padded, budget = _encode(encoder, tokens, budget)
         _check_finite(encoder, vectors, lambda place: f"{noun} {chosen[owners[place]] + 1} of {len(words)}")
-        vectors = zeroshot.normalise(vectors) if normalise else vectors
-        means = np.add.reduceat(vectors[places] * weights[:, None], starts)
+        vectors = zeroshot.normalise(vectors) if cosine else vectors
+        ranges = [slice(*pair) for pair in itertools.pairwise(bounds)]
+        means = np.stack([weights[range_] @ vectors[places[range_]] for range_ in ranges])
         numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
         counts = [np.bincount(owners, number, len(chosen)).astype(np.int64) for number in numbers]
-        return zeroshot.normalise(means) if normalise else means, np.stack(counts, 1)
+        return zeroshot.normalise(means) if cosine else means, np.stack(counts, 1)
 
     vectors, counts, first = _embed(
         encoder, "texts", keys, sizes, sizes * lengths, order, len(words), prepare, encode, cache, progress
@@ -208,26 +209,25 @@ def _protocol(tokenizer: Tokenizer, lang: str) -> bytes:
 def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
     """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows.
 
-    The prompts (p,) are those that differ; they are listed (entries,) row by row as `places` with their `weights`; a
-    row's entries begin at `starts` (rows,). `owners` (p,): the first row that a prompt belongs to.
+    The prompts (p,) are those that differ. They are listed row by row: `places` (entries,) among the prompts, `weights`
+    (entries,), and where each row begins and the last ends, `bounds` (rows + 1,). `owners` (p,): a prompt's first row.
     """
     place: dict[tuple[str, str], int] = {}
-    places, weights, starts, owners = [], [], [], []
-    for number, (lang, word, form) in enumerate(rows):
-        starts.append(len(places))
-        for text, weight in form:
-            prompt = (lang, text.replace("{}", word))
-            if prompt not in place:
-                place[prompt] = len(place)
-                owners.append(number)
-            places.append(place[prompt])
-            weights.append(weight)
+    places = np.array(
+        [
+            place.setdefault((lang, text.replace("{}", word)), len(place))
+            for lang, word, form in rows
+            for text, _ in form
+        ]
+    )
+    weights = np.array([weight for _, _, form in rows for _, weight in form], np.float32)
+    bounds = np.cumsum([0, *(len(form) for _, _, form in rows)])
+    owners = np.searchsorted(bounds, np.unique(places, return_index=True)[1], "right") - 1
     runs = itertools.groupby(place, key=lambda prompt: prompt[0])  # rows come language by language
     parts = [tokenizer([prompt for _, prompt in run], lang) for lang, run in runs]
-    ends = np.cumsum([length for part in parts for length in part.lengths])
     pieces, cut = np.concatenate([part.pieces for part in parts]), np.concatenate([part.cut for part in parts])
-    tokens = dataclasses.replace(parts[0], pieces=pieces, ends=ends, cut=cut)
-    return tokens, np.array(places), np.array(weights, np.float32), np.array(starts), np.array(owners)
+    ends = np.cumsum(np.concatenate([part.lengths for part in parts]))
+    return dataclasses.replace(parts[0], pieces=pieces, ends=ends, cut=cut), places, weights, bounds, owners
 
 
 def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, np.ndarray, int]:

@@ -1,8 +1,10 @@
 """Zero-shot image classification: pure functions from embeddings to counts.
 
 The procedure is that of Radford et al. (2021) as used by Geigle et al. (2024, section 4): a class is the mean of the
-embeddings of its prompts, the prediction is the class whose vector has the highest cosine with the image. Everything is
-computed in float32 whatever the encoder ran in.
+embeddings of its prompts, the prediction is the class whose vector has the highest cosine with the image. Some models
+were published with another rule, the highest dot product with the mean of the embeddings as they are. Which rule holds
+is decided where class vectors are made: those of length 1 give cosines, and scoring takes them as they come. Everything
+is computed in float32 whatever the encoder ran in.
 
 A tie counts as its expected value: where k classes share the best score and the right one is among them, the image
 counts 1/k, and it is counted as tied. Two classes with one label in a language always tie; without this rule their
@@ -38,18 +40,46 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
     return vectors / lengths
 
 
-def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return one vector of length 1 for each class: the mean of its prompts' embeddings, each of length 1.
+def by_cosine(similarity: str, entry: bool) -> bool:
+    """Return whether vectors are compared by cosine, not by dot product; "" takes what the model's entry says.
 
-    `prompt_embeddings` (prompts, d) and `index` (classes, templates) as `prompts.unique_prompts` gives it; returns
-    (classes, d). Source: Radford et al. (2021), section 3.1.4.
+    >>> by_cosine("dot product", entry=True), by_cosine("", entry=True)
+    (False, True)
     """
+    if similarity not in ("", "cosine", "dot product"):
+        raise InputError(
+            f"There is no similarity {similarity!r}: expected 'cosine', 'dot product', or '' for the model's."
+        )
+    return entry if similarity == "" else similarity == "cosine"
+
+
+def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray, cosine: bool = True) -> np.ndarray:
+    """Return one vector for each class, the mean of its prompts' embeddings: (classes, d), float32.
+
+    `prompt_embeddings` (prompts, d) and `index` (classes, templates) as `prompts.unique_prompts` gives it. `cosine`:
+    each embedding and the mean are brought to length 1, so that scores are cosines (Radford et al. 2021, section
+    3.1.4); else they are left as they are, so that scores are dot products. For millions of prompts see
+    `embedding.embed_classes`.
+    """
+    if not cosine:
+        return np.asarray(prompt_embeddings, np.float32)[index].mean(axis=1)
     return normalise(normalise(prompt_embeddings)[index].mean(axis=1))
 
 
 def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the cosines (images, classes), float32, of image embeddings (images, d) and class vectors (classes, d)."""
-    return normalise(images) @ normalise(classes).T
+    """Return the scores (images, classes), float32, of image embeddings (images, d) and class vectors (classes, d).
+
+    With class vectors of length 1 they are cosines. Else they are dot products divided by the length of the image and
+    by that of the longest class vector: neither changes which class is best, and a tie is a tie at any scale.
+    """
+    return normalise(images) @ _scaled(classes).T
+
+
+def _scaled(classes: np.ndarray) -> np.ndarray:
+    """Return class vectors divided by one number, the length of the longest; raises what `normalise` raises."""
+    normalise(classes)
+    classes = np.asarray(classes, dtype=np.float32)
+    return classes / np.linalg.norm(classes, axis=-1).max()
 
 
 def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
@@ -84,9 +114,10 @@ def evaluate(
 ) -> pd.DataFrame:
     """Return the counts of right predictions for each class of one label set.
 
-    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) with `class_wnids`. Images of classes
-    without a label are left out: a language is tested on the classes that it names. Returns one row for each class that
-    has images: wnid, n_correct, n_correct_top5 (expected values), n_ties, n_images.
+    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) as `class_vectors` makes them, with
+    `class_wnids`; scores are those of `similarity`. Images of classes without a label are left out: a language is
+    tested on the classes that it names. Returns one row for each class that has images: wnid, n_correct, n_correct_top5
+    (expected values), n_ties, n_images.
     Raises InputError where a class of the label set has no image.
     """
     target = _columns(image_wnids, class_wnids)
@@ -98,7 +129,7 @@ def evaluate(
             f"{len(without)} class(es) of the label set have no image, the first {without[0]}: "
             "use labels made for this data set, or complete the images."
         )
-    images, classes = normalise(images), normalise(classes)
+    images, classes = normalise(images), _scaled(classes)
     counts = np.zeros((3, len(class_wnids)))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
