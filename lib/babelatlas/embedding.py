@@ -36,8 +36,10 @@ from babelatlas.tokens import Tokenizer, Tokens
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within which texts are sorted.
 SHARD = 4096
-# Tokens in a batch, padding included, on a CPU and on anything else.
+# Tokens (padding included) and pictures in a batch, on a CPU and on anything else. XLM-R base on one core is about as
+# fast with 1,000 as with 8,000 tokens; a GPU wants more to be busy.
 TOKENS, TOKENS_GPU = 2048, 16384
+PICTURES, PICTURES_GPU = 64, 256
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds before a run first says how far it is, and between two such lines.
 QUIET, BETWEEN = 15, 30
@@ -50,18 +52,19 @@ def embed_images(
     encoder: Encoder,
     paths: list[str],
     cache: str | os.PathLike = "",
-    batch_size: int = 64,
+    batch_size: int = 0,
     progress: bool = True,
 ) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
     Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `batch_size`
-    in pictures. `progress`: whether a long run says how far it is. Raises InputError for a file that cannot be read, a
-    vector that is not a number, a picture that is too large for the device, and a cache that cannot be written.
+    in pictures; 0 takes `PICTURES`. `progress`: whether a long run says how far it is. Raises InputError for a file
+    that cannot be read, a vector that is not a number, a picture that alone is too large for the device, and a cache
+    that cannot be read or written.
     """
     if len(paths) == 0:
         raise InputError("There is no image to embed: the table of images is empty.")
-    _check_batch(batch_size)
+    limit = _batch(encoder, batch_size, PICTURES, PICTURES_GPU)
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
     missing = [path for path in different if not os.path.isfile(path)]
@@ -69,16 +72,8 @@ def embed_images(
         raise InputError(f"{len(missing)} image(s) do not exist, the first: {missing[0]}; make or fetch them again.")
     shades = (np.arange(40 * 60 * 3).reshape(40, 60, 3) * 7 // 29 % 256).astype(np.uint8)
     protocol = np.ascontiguousarray(encoder.transform(Image.fromarray(shades))).tobytes()
-    with ThreadPoolExecutor(WORKERS) as pool:
-        contents = pool.map(lambda path: _digest(protocol, Path(path).read_bytes()), different)
-        names = dict(zip(different, contents, strict=True))
 
-    def prepare(rows: np.ndarray) -> np.ndarray:
-        return np.stack([encoder.transform(datasets.open_image(paths[row])) for row in rows])
-
-    limit = batch_size
-
-    def encode(rows: np.ndarray, pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def encode(pixels: np.ndarray) -> np.ndarray:
         nonlocal limit
         vectors = []
         while len(pixels):
@@ -88,13 +83,23 @@ def embed_images(
                 limit = _half(encoder, min(limit, len(pixels)), "picture", error)
                 continue
             pixels = pixels[limit:]
-        vectors = np.concatenate(vectors)
+        return np.concatenate(vectors)
+
+    def finish(rows: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _check_finite(encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}")
         return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
 
-    keys, ones = [names[path] for path in paths], np.ones(len(paths), np.int64)
-    order = np.arange(len(paths))
-    return _embed(encoder, "images", keys, ones, ones, order, batch_size, prepare, encode, cache, progress)[0]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        names = dict(zip(different, pool.map(lambda path: _digest(protocol, _contents(path)), different), strict=True))
+
+        def prepare(rows: np.ndarray) -> np.ndarray:
+            pictures = pool.map(lambda row: encoder.transform(datasets.open_image(paths[row])), rows)
+            return np.stack(list(pictures))
+
+        keys, ones, order = [names[path] for path in paths], np.ones(len(paths), np.int64), np.arange(len(paths))
+        # Two batches ahead, each decoded by all threads: more would only take memory.
+        steps = (2, limit, prepare, encode, finish)
+        return _embed(encoder, "images", keys, ones, ones, order, steps, cache, progress)[0]
 
 
 def embed_texts(
@@ -153,7 +158,7 @@ def _embed_texts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
-    _check_batch(batch_tokens or TOKENS)
+    budget = _batch(encoder, batch_tokens, TOKENS, TOKENS_GPU)
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
     told = {lang: lang if tokenizer.needs_language else "" for lang in dict.fromkeys(langs)}
     protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
@@ -169,26 +174,28 @@ def _embed_texts(
     widths = {lang: np.mean([len(text.encode()) for text, _ in form]) + 8 for lang, form in forms.items()}
     lengths = np.array([len(word.encode()) + widths[lang] for lang, word in zip(langs, words, strict=True)])
     order = np.lexsort((lengths, np.unique([told[lang] for lang in langs], return_inverse=True)[1]))
-    budget = batch_tokens or (TOKENS if getattr(encoder, "device", "cpu") == "cpu" else TOKENS_GPU)
 
     def prepare(chosen: np.ndarray) -> tuple:
         return _fill(tokenizer, [(told[langs[row]], words[row], forms[langs[row]]) for row in chosen])
 
-    def encode(chosen: np.ndarray, filled: tuple) -> tuple[np.ndarray, np.ndarray]:
+    def encode(filled: tuple) -> tuple:
         nonlocal budget
-        tokens, places, weights, bounds, owners = filled
-        vectors, padded, budget = _encode(encoder, tokens, budget)
+        vectors, padded, budget = _encode(encoder, filled[0], budget)
+        return vectors, padded, *filled
+
+    def finish(chosen: np.ndarray, made: tuple) -> tuple[np.ndarray, np.ndarray]:
+        vectors, padded, tokens, places, weights, bounds, owners = made
         _check_finite(encoder, vectors, lambda place: f"{noun} {chosen[owners[place]] + 1} of {len(words)}")
         vectors = zeroshot.normalise(vectors) if cosine else vectors
-        ranges = [slice(*pair) for pair in itertools.pairwise(bounds)]
-        means = np.stack([weights[range_] @ vectors[places[range_]] for range_ in ranges])
+        spans = [slice(*pair) for pair in itertools.pairwise(bounds)]
+        means = np.stack([weights[span] @ vectors[places[span]] for span in spans])
         numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
         counts = [np.bincount(owners, number, len(chosen)).astype(np.int64) for number in numbers]
         return zeroshot.normalise(means) if cosine else means, np.stack(counts, 1)
 
-    vectors, counts, first = _embed(
-        encoder, "texts", keys, sizes, sizes * lengths, order, len(words), prepare, encode, cache, progress
-    )
+    # A shard is prepared as a whole, since it is sorted by length.
+    steps = (WORKERS, len(words), prepare, encode, finish)
+    vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, progress)
     cut = first[counts[:, COUNTS.index("cut")] > 0]
     if len(cut):
         of = f"{counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts"
@@ -261,9 +268,18 @@ def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
     return count // 2
 
 
-def _check_batch(size: int) -> None:
-    if size < 1:
-        raise InputError(f"The batch size is {size}: expected at least 1.")
+def _batch(encoder: Encoder, size: int, on_cpu: int, elsewhere: int) -> int:
+    """Return the size of a batch: the one asked for, or where that is 0 the one that suits the device."""
+    if size < 0:
+        raise InputError(f"The batch size is {size}: expected at least 1, or 0 for one that suits the device.")
+    return size or (on_cpu if getattr(encoder, "device", "cpu") == "cpu" else elsewhere)
+
+
+def _contents(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"The image {path} cannot be read ({error.strerror}): make or fetch it again.") from error
 
 
 def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:
@@ -284,13 +300,16 @@ def _digest(*parts: bytes) -> bytes:
 
 
 def _embed(
-    encoder, kind, keys, sizes, costs, order, step, prepare, encode, cache, progress
+    encoder, kind, keys, sizes, costs, order, steps, cache, progress
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones the counts, and the first rows.
 
     `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which order rows are worked
-    on. Threads call `prepare` for at most `step` rows of a shard, from which `encode` makes vectors and counts.
+    on. `steps`: how many threads prepare, at most how many rows of a shard at a time, and three functions: `prepare`
+    is called in those threads, `encode`, which alone calls the model, in this one, `finish`, which makes vectors and
+    counts, in a thread that follows.
     """
+    threads, step, prepare, encode, finish = steps
     place: dict[bytes, int] = {}
     index = np.array([place.setdefault(key, len(place)) for key in keys])
     first, names = np.unique(index, return_index=True)[1], list(place)
@@ -320,9 +339,12 @@ def _embed(
             if not have[rows].all():
                 yield from ((path, rows, rows[start : start + step]) for start in range(0, len(rows), step))
 
+    prepared = _ahead(lambda item: prepare(first[item[2]]), pieces(), threads)
+    encoded = ((item, encode(ready)) for item, ready in prepared)
+    finished = _ahead(lambda made: finish(first[made[0][2]], made[1]), encoded, 1)
     made = []
-    for (path, rows, piece), prepared in _ahead(lambda item: prepare(first[item[2]]), pieces()):
-        made.append(encode(first[piece], prepared))
+    for ((path, rows, piece), _), block in finished:
+        made.append(block)
         spent += costs[piece].sum()
         if piece[-1] == rows[-1]:
             vectors, counts = (np.concatenate(parts) for parts in zip(*made, strict=True))
@@ -345,22 +367,21 @@ def _embed(
     return result if len(names) == len(keys) else result[index], counts, first
 
 
-def _ahead(function: Callable, items: Iterable) -> Iterator[tuple]:
-    """Yield each item and `function(item)`, in order; threads compute as many ahead as there are workers."""
-    with ThreadPoolExecutor(WORKERS) as pool:
+def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]:
+    """Yield each item with `function(item)`, in order; so many threads compute as many results ahead."""
+    with ThreadPoolExecutor(threads) as pool:
         waiting = deque()
         try:
             for item in items:
                 waiting.append((item, pool.submit(function, item)))
-                if len(waiting) > WORKERS:
-                    item, future = waiting.popleft()
-                    yield item, future.result()
-            while waiting:
-                item, future = waiting.popleft()
-                yield item, future.result()
+                if len(waiting) > threads:
+                    item, result = waiting.popleft()
+                    yield item, result.result()
+            for item, result in waiting:
+                yield item, result.result()
         finally:
-            for _, future in waiting:
-                future.cancel()
+            for _, result in waiting:
+                result.cancel()
 
 
 def _span(seconds: float) -> str:
