@@ -326,13 +326,13 @@ def _embed(
         keep(*_read(path, place))
     todo = index[order][first[index[order]] == order]
     todo = todo[~have[todo]]
-    turns = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
-    shards = [rows for rows in np.split(todo, np.flatnonzero(np.diff(turns)) + 1) if len(rows)]
-    # Two runs at once begin at different shards, and skip those that the other has finished.
-    turn = os.getpid() % max(len(shards), 1)
+    bins = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
+    shards = [rows for rows in np.split(todo, np.flatnonzero(np.diff(bins)) + 1) if len(rows)]
+    # Two runs at once go through the shards in different orders, and skip those that the other has finished.
+    turns = np.random.default_rng(os.getpid()).permutation(len(shards))
 
     def pieces() -> Iterator[tuple]:
-        for rows in [*shards[turn:], *shards[:turn]]:
+        for rows in (shards[turn] for turn in turns):
             path = folder / f"{_digest(*(names[row] for row in rows)).hex()}.npz"
             if str(cache) and path.exists():
                 keep(*_read(path, place))
