@@ -195,6 +195,26 @@ def test_a_damaged_shard_is_named_and_made_again_and_others_are_kept(damage, tmp
     assert len(toy.seen) == 2
 
 
+@pytest.fixture(scope="module")
+def shard(tmp_path_factory):
+    """A cache with one shard, its bytes and what it holds."""
+    cache = tmp_path_factory.mktemp("cache")
+    vectors = embedding.embed_texts(Toy(), ["a", "bb", "ccc"], cache)
+    return cache, shards(cache)[0], shards(cache)[0].read_bytes(), vectors
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_whatever_byte_of_a_shard_is_changed_the_vectors_are_right(shard, data):
+    cache, path, content, vectors = shard
+    place, change = data.draw(st.integers(0, len(content) - 1)), data.draw(st.integers(1, 255))
+    for other in shards(cache):
+        other.unlink()
+    path.write_bytes(content[:place] + bytes([content[place] ^ change]) + content[place + 1 :])
+
+    assert np.array_equal(embedding.embed_texts(Toy(), ["a", "bb", "ccc"], cache), vectors)
+
+
 def test_shards_of_another_size_of_vector_are_refused(tmp_path):
     embedding.embed_texts(Toy(), ["a"], tmp_path)
     (path,) = shards(tmp_path)
@@ -251,6 +271,22 @@ def test_batches_hold_the_longest_first_and_no_more_tokens_than_asked_for():
     toy = Toy()
     embedding.embed_texts(toy, ["a", "bbb", "cc", "dddd", "e", "f"], batch_tokens=6)
     assert toy.batches == [(1, 4), (2, 3), (3, 1)]
+
+
+def test_a_batch_is_larger_on_a_gpu_unless_it_is_given(tmp_path):
+    texts = [f"{number:05}" for number in range(4000)]
+    for device, tokens in (("cpu", embedding.TOKENS), ("cuda:1", embedding.TOKENS_GPU)):
+        toy = Toy()
+        toy.device = device
+        embedding.embed_texts(toy, texts)
+        assert toy.batches[0] == (tokens // 5, 5)
+
+
+def test_work_is_done_ahead_but_by_no_more_than_the_threads():
+    pulled = []
+    for number, (item, result) in enumerate(embedding._ahead(str, (pulled.append(i) or i for i in range(20)), 3)):
+        assert (item, result) == (number, str(number))
+        assert len(pulled) == min(number + 4, 20)
 
 
 def test_a_text_longer_than_a_batch_goes_alone_and_a_fixed_width_is_kept():
@@ -490,22 +526,9 @@ def encoder(tmp_path_factory):
     return encoders.load(models.entry("picto-en"), folder)
 
 
-# Warnings of third parties, at their first import.
-real = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning:timm"),
-]
-
-
-def marked(test):
-    for mark in real:
-        test = mark(test)
-    return test
-
-
-@marked
+# The warnings are those of third parties, at their first import.
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning:timm")
 def test_a_real_model_gives_a_text_the_vector_it_has_alone(encoder):
     texts = ["cat", "a picture of a small red umbrella", "зонт", "", "Größe!", "cat " * 30, "猫", "a cat"]
     alone = np.concatenate([encoder.encode_texts([text]) for text in texts])
@@ -521,7 +544,8 @@ def test_a_real_model_gives_a_text_the_vector_it_has_alone(encoder):
     check()
 
 
-@marked
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning:timm")
 def test_a_real_model_gives_a_picture_the_vector_it_has_alone(encoder, tmp_path):
     paths = [tmp_path / f"{number}.png" for number in range(6)]
     pictures = [pictograms.draw(wnid) for wnid in pictograms.concepts()["wnid"][: len(paths)]]

@@ -14,6 +14,7 @@ bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`). A da
 again. A file whose name begins with a dot was being written when its run was killed: nothing reads it.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import itertools
@@ -414,9 +415,14 @@ def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, 
                 raise ValueError("its arrays do not fit each other")
             if not np.isfinite(vectors).all() or counts.shape[1:] != (len(COUNTS),):
                 raise ValueError("it does not hold what it should")
+    except MemoryError:  # which says nothing of the file
+        raise
     except Exception as error:  # whatever zipfile and NumPy raise for damaged bytes
         print(f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are made again.", flush=True)
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(
+            OSError
+        ):  # a file that cannot be deleted can be replaced, or writing will tell why not
+            path.unlink()
         return none
     inside = rows >= 0
     return rows[inside], vectors[inside], counts[inside]
