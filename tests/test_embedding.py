@@ -364,6 +364,18 @@ def test_a_class_is_the_mean_over_all_its_prompts_as_zeroshot_has_it(rows, texts
     assert counts["tokens"] <= counts["padded"]
 
 
+def test_another_language_stands_in_for_one_that_the_model_cannot_be_told(capsys):
+    labels = pd.DataFrame([("sw", "paka"), ("br", "kazh")], columns=["lang", "label"])
+    kinds = templates(["sw", "br"], ["{}"])
+
+    alone, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False)
+    instead, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False, stand_in="yue")
+
+    assert capsys.readouterr().out == "toy is told yue for br: NLLB-200 has no code for these.\n"
+    np.testing.assert_allclose(alone[0], instead[0])
+    assert (instead[1] - alone[1])[1] == pytest.approx(0.01, rel=1e-4)  # its first token is 3, for yue, in place of 2
+
+
 def test_a_class_set_says_what_it_took():
     labels = pd.DataFrame({"lang": ["en", "en", "fr", "de"], "label": ["ox", "cat", "cat", "Kuh"]})
     table = pd.concat([templates(["en", "fr"], ["{}", "a {}", "{}"]), templates(["de"], ["{}"])])

@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from babelatlas import InputError, datasets, prompts, tables, zeroshot
+from babelatlas import InputError, datasets, languages, prompts, tables, zeroshot
 from babelatlas.encoders import Encoder
 from babelatlas.tokens import Tokenizer, Tokens
 
@@ -129,6 +129,7 @@ def embed_classes(
     templates: pd.DataFrame,
     cache: str | os.PathLike = "",
     cosine: bool = True,
+    stand_in: str = "",
     batch_tokens: int = 0,
     progress: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
@@ -138,8 +139,9 @@ def embed_classes(
     `templates` lang and template; both may hold hundreds of languages. `cosine`: whether each prompt's embedding and
     the mean are brought to length 1 or left as they are, as in `zeroshot.class_vectors`, of which this is the form for
     millions of prompts: no more than some shards of them are ever in memory, and only the means are kept. A label with
-    the same templates in several languages is embedded once, unless the model is told the language. The other
-    parameters and what is raised are as for `embed_texts`.
+    the same templates in several languages is embedded once, unless the model is told the language. `stand_in`: what
+    such a model is told for languages that NLLB-200 has no code for; "" refuses them. The other parameters and what is
+    raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -149,19 +151,25 @@ def embed_classes(
     without = sorted(set(labels["lang"]) - set(own))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress)
+    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress, stand_in)
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
 
 def _embed_texts(
-    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress
+    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, stand_in=""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
     budget = _batch(encoder, batch_tokens, TOKENS, TOKENS_GPU)
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
-    told = {lang: lang if tokenizer.needs_language else "" for lang in dict.fromkeys(langs)}
+    told = dict.fromkeys(langs, "")
+    if tokenizer.needs_language:
+        codes = languages.table().set_index("code")["nllb"]
+        without = [lang for lang in told if stand_in and not codes[languages.canonical(lang)]]
+        told = {lang: stand_in if lang in without else lang for lang in told}
+        if without:
+            print(f"{encoder.name} is told {stand_in} for {', '.join(without)}: NLLB-200 has no code for these.")
     protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
     # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
     forms = {

@@ -375,7 +375,9 @@ MODELS = [
         512, 989, "not stated", "not stated", "MIT", "janeiro2024mexma",
         companions={
             "text": Source("facebook/MEXMA", "", TOKENIZER),
-            "image": Source("google/siglip2-so400m-patch16-512", "ceea1cba8130d8271436da4828633198c176a775", ("config.json",)),
+            "image": Source(
+                "google/siglip2-so400m-patch16-512", "ceea1cba8130d8271436da4828633198c176a775", ("config.json",)
+            ),
         },
         n_languages=80, context_length=512, pooling="first token", remote_code=True, dimension=1152, year=2025,
     ),

@@ -303,7 +303,7 @@ def _with_language(entry: Model, inner) -> tuple[Callable[[list[str], str], list
         if mark is None or mark == inner.unk_token_id:
             raise InputError(
                 f"The model {entry.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200: "
-                "leave this language out for it."
+                "leave this language out for it, or name another as its `stand_in`."
             )
         if getattr(inner, "legacy_behaviour", False):  # a setting of the tokenizer's files: the language last
             return [[*ids, end, mark] for ids in encode(texts)]
