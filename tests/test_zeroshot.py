@@ -94,10 +94,18 @@ def test_the_length_of_a_class_counts_in_dot_products_only():
     np.testing.assert_allclose(scores[1] * 1.81**0.5, [[1, 0.9]], rtol=1e-6)
 
 
-def test_the_similarity_is_the_one_asked_for_or_the_models():
-    assert [zeroshot.by_cosine(name, False) for name in ("", "cosine", "dot product")] == [False, True, False]
-    with pytest.raises(InputError, match=r"no similarity 'euclid': expected 'cosine', 'dot product'"):
-        zeroshot.by_cosine("euclid", True)
+def test_the_rule_is_the_one_asked_for_or_the_models():
+    assert [zeroshot.rule("", normalise) for normalise in (True, False)] == ["cosine", "dot product"]
+    assert [zeroshot.rule(name, False) for name in zeroshot.RULES] == list(zeroshot.RULES)
+    with pytest.raises(InputError, match=r"no similarity 'euclid': expected 'cosine', 'plain mean', 'dot product'"):
+        zeroshot.rule("euclid", True)
+
+
+def test_a_long_prompt_weighs_more_in_a_plain_mean():
+    long, index = np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[0, 1]])
+    plain = zeroshot.normalise(zeroshot.class_vectors(long, index, cosine=False))
+    np.testing.assert_allclose(plain, [[3 / 10**0.5, 1 / 10**0.5]], rtol=1e-6)
+    np.testing.assert_allclose(zeroshot.class_vectors(long, index), [[0.5**0.5, 0.5**0.5]], rtol=1e-6)
 
 
 def test_a_tie_counts_as_its_expected_value():

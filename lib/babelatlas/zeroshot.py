@@ -1,8 +1,9 @@
 """Zero-shot image classification: pure functions from embeddings to counts.
 
 The procedure is that of Radford et al. (2021) as used by Geigle et al. (2024, section 4): a class is the mean of the
-embeddings of its prompts, the prediction is the class whose vector has the highest cosine with the image. Some models
-were published with another rule, the highest dot product with the mean of the embeddings as they are. Which rule holds
+embeddings of its prompts, each of length 1, and the prediction the class whose vector has the highest cosine with the
+image. For M-CLIP and sentence-transformers the code released with that paper leaves the embeddings of prompts as they
+are, and normalises their mean only; with the bare label not even that. So there are three rules (`RULES`). Which holds
 is decided where class vectors are made: those of length 1 give cosines, and scoring takes them as they come. Everything
 is computed in float32 whatever the encoder ran in.
 
@@ -25,6 +26,9 @@ from babelatlas.tables import locate
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
 TIE = 1e-6
 CHUNK = 4096
+# How images and classes are compared. Cosine: with the mean of the prompts' embeddings, each of length 1. Plain mean:
+# cosine with the mean of the embeddings as they are. Dot product: with that mean as it is.
+RULES = ("cosine", "plain mean", "dot product")
 
 
 def normalise(vectors: np.ndarray) -> np.ndarray:
@@ -40,17 +44,17 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
     return vectors / lengths
 
 
-def by_cosine(similarity: str, entry: bool) -> bool:
-    """Return whether vectors are compared by cosine, not by dot product; "" takes what the model's entry says.
+def rule(similarity: str, normalise: bool) -> str:
+    """Return which of `RULES` a run compares by; "" takes what the model's entry says, cosines or dot products.
 
-    >>> by_cosine("dot product", entry=True), by_cosine("", entry=True)
-    (False, True)
+    >>> rule("", normalise=True), rule("plain mean", normalise=True)
+    ('cosine', 'plain mean')
     """
-    if similarity not in ("", "cosine", "dot product"):
+    if similarity not in ("", *RULES):
         raise InputError(
-            f"There is no similarity {similarity!r}: expected 'cosine', 'dot product', or '' for the model's."
+            f"There is no similarity {similarity!r}: expected {', '.join(map(repr, RULES))}, or '' for the model's."
         )
-    return entry if similarity == "" else similarity == "cosine"
+    return similarity or ("cosine" if normalise else "dot product")
 
 
 def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray, cosine: bool = True) -> np.ndarray:
