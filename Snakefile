@@ -201,6 +201,17 @@ def evaluated(wildcards):
     return needs
 
 
+def checkpoint(model):
+    """The folder of a model's checkpoint: trained in this run, or given in the config; "" takes the published one."""
+    return f"{RUN}/models/{model}" if model in TRAINED else config.get("checkpoints", {}).get(model, "")
+
+
+def allowed(model):
+    """The repository of a model's code, if the config lets it run here."""
+    source = models.entry(model).source
+    return source.repository if source and source.repository in config.get("remote_code", []) else ""
+
+
 rule zeroshot:
     "Classify the images of a data set by one model, in every language of the labels."
     input:
@@ -218,7 +229,8 @@ rule zeroshot:
         given=lambda wildcards: given(
             "20_zeroshot",
             model=wildcards.model,
-            checkpoint=f"{RUN}/models/{wildcards.model}" if wildcards.model in TRAINED else "",
+            checkpoint=checkpoint(wildcards.model),
+            remote_code=allowed(wildcards.model),
             dataset=wildcards.dataset,
             cache=f"{RUN}/cache/{wildcards.model}",
             vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",

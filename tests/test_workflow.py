@@ -56,6 +56,18 @@ def test_a_parameter_that_the_notebook_does_not_declare_is_named_with_the_neares
         workflow.check_config(config | {"parameters": {"30_accuracy": {"resample": 3}}}, NOTEBOOKS)
 
 
+def test_code_of_a_models_repository_must_be_allowed_in_the_config(config):
+    config["models"] = ["jina-clip-v2"]
+    with pytest.raises(InputError, match="runs code from the repository jinaai/jina-clip-v2"):
+        workflow.check_config(config, NOTEBOOKS)
+    assert workflow.check_config(config | {"remote_code": ["jinaai/jina-clip-v2"]}, NOTEBOOKS)
+
+
+def test_a_checkpoint_of_an_unknown_model_is_named(config):
+    with pytest.raises(InputError, match=r"no model 'msiglip-b61': did you mean msiglip-b16"):
+        workflow.check_config(config | {"checkpoints": {"msiglip-b61": "/data"}}, NOTEBOOKS)
+
+
 def test_an_unknown_model_is_named(config):
     with pytest.raises(InputError, match="picto-enn"):
         workflow.check_config(config | {"models": ["picto-enn"]}, NOTEBOOKS)
@@ -66,7 +78,7 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         workflow.check_config(config | {"parameters": {"20_zeroshot": {"languages": ["klingonese"]}}}, NOTEBOOKS)
 
 
-@given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS))
+@given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS | workflow.OPTIONAL))
 def test_no_unknown_key_passes(key):
     with pytest.raises(InputError, match="nothing reads"):
         workflow.check_config({key: 1}, NOTEBOOKS)
@@ -130,7 +142,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["pictograms"] == 1
     assert planned["train"] == 3
     assert planned["zeroshot"] == planned["subsets"] == 6
-    assert sum(name.startswith("chapter_") for name in planned) == 11
+    assert sum(name.startswith("chapter_") for name in planned) == 13
     assert planned["book"] == 1
 
 

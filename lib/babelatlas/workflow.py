@@ -23,6 +23,8 @@ KEYS = {
     "chapters": list,
     "parameters": dict,
 }
+# Keys that may be left out: folders of models' checkpoints, and repositories whose code may run here.
+OPTIONAL = {"checkpoints": dict, "remote_code": list}
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[str]:
@@ -131,9 +133,9 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
     a data set or a language that is not known.
     """
     for key in config:
-        if key not in KEYS:
-            raise InputError(f"The config has a key {key!r} that nothing reads: {near(key, list(KEYS))}")
-    for key, kind in KEYS.items():
+        if key not in KEYS | OPTIONAL:
+            raise InputError(f"The config has a key {key!r} that nothing reads: {near(key, KEYS | OPTIONAL)}")
+    for key, kind in (KEYS | {key: kind for key, kind in OPTIONAL.items() if key in config}).items():
         if not isinstance(config.get(key), kind):
             got = "nothing" if key not in config else repr(config[key])
             raise InputError(f"The config needs {key!r} as {kind.__name__}, got {got}: see config/demo.yml.")
@@ -149,7 +151,8 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
             raise InputError(f"The config's parameters of {notebook} should be 'name: value' lines, got {given!r}.")
         check_parameters(folder / f"{notebook}.ipynb", given)
         _check_languages(notebook, given)
-    _check_names(config["models"], config["datasets"])
+    _check_names([*config["models"], *config.get("checkpoints", {})], config["datasets"])
+    _check_consent(config["models"], config.get("remote_code", []))
     return config
 
 
@@ -160,6 +163,14 @@ def _check_names(model_names: list[str], dataset_names: list[str]) -> None:
         models.entry(name)
     for name in dataset_names:
         datasets.entry(name)
+
+
+def _check_consent(model_names: list[str], allowed: list[str]) -> None:
+    from babelatlas import checkpoints, models
+
+    for entry in map(models.entry, model_names):
+        if entry.remote_code:
+            checkpoints.check_consent(entry, entry.source.repository if entry.source.repository in allowed else "")
 
 
 def _check_languages(notebook: str, given: dict) -> None:
