@@ -126,13 +126,13 @@ def test_the_lists_of_languages_have_the_lengths_that_are_published():
     with open(models.DATA / "training_languages.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
 
-    assert list(rows[0]) == ["list", "code", "lang"]
+    assert list(rows[0]) == ["list", "basis", "code", "lang"]
     lengths = Counter(row["list"] for row in rows)
     assert {name: lengths[name] for name in ("altclip-9", "altclip-18", "uform", "m-clip", "english", "chinese")} == {
         "altclip-9": 9,
         "altclip-18": 18,
         "uform": 21,
-        "m-clip": 48,
+        "m-clip": 47,
         "english": 1,
         "chinese": 1,
     }
@@ -145,6 +145,61 @@ def test_alemannic_of_wikipedia_is_not_albanian():
         found = {row["code"]: row["lang"] for row in csv.DictReader(file) if row["list"] == "metaclip2"}
 
     assert (found["als"], found["sq"], found["zh_min_nan"], found["simple"]) == ("gsw", "sq", "nan", "en")
+
+
+def test_every_list_is_of_one_basis_which_its_models_and_their_rows_say():
+    with open(models.DATA / "training_languages.csv", encoding="utf-8", newline="") as file:
+        bases = {(row["list"], row["basis"]) for row in csv.DictReader(file)}
+
+    assert dict(bases) == models.language_bases()
+    assert len(bases) == len(models.language_lists())
+    assert set(models.language_bases().values()) == set(models.BASES)
+    for model in PUBLIC:
+        assert (model.basis in models.BASES) == bool(model.languages)
+    said = models.training_languages().drop_duplicates("model").set_index("model")["basis"]
+    assert (said["mclip-labse-l14"], said["metaclip2-h14"]) == ("translated into", "metadata")
+    assert (said["jina-clip-v2"], said["altclip-m9"]) == ("supported", "trained")
+
+
+def test_m_clip_saw_no_english_captions():
+    assert not models.seen("mclip-xlmr-l14", "en")
+    assert models.seen("nllb-clip-base", "en")
+
+
+def test_numbers_that_the_authors_do_not_give_say_whose_they_are():
+    others = {model.name for model in PUBLIC if model.counted_by != "authors"}
+
+    assert {models.entry(name).counted_by for name in others} == {"Geigle et al."}
+    assert others == {
+        "mclip-mbert-b32", "openclip-xlmr-b32", "openclip-xlmr-h14", "msiglip-b16", "siglip-i18n-so400m"
+    }  # fmt: skip
+    for name in others:
+        assert any(row["field"] == "languages" and "geigle2024babel" in row["source"] for row in models.sources(name))
+
+
+def test_only_the_metaclips_of_the_paper_are_said_to_be_contrastive():
+    found = {model.name for model in PUBLIC if model.family == "metaclip2" and model.objective == "contrastive"}
+
+    assert found == {"metaclip2-h14", "metaclip2-h14-378", "metaclip2-bigg14", "metaclip2-bigg14-378"}
+
+
+def test_parameters_of_the_small_text_tower_of_metaclip_2_ask_for_77_tokens():
+    # mT5's 250,000 pieces and the places, 12 layers of width 512, the last norm, the projection; ViT-B/32; one scale.
+    layer = 4 * (512 * 512 + 512) + 2 * 4 * 512 * 512 + (4 + 1) * 512 + 2 * 2 * 512
+    text = (250_000 + models.entry("metaclip2-mt5-b32").context_length) * 512 + 12 * layer + 2 * 512 + 512 * 512
+
+    assert text + 87_849_216 + 1 == 253_980_417
+
+
+def test_families_are_called_as_in_the_field_whatever_loads_them():
+    names = models.table().set_index("name")["series"]
+
+    assert (names["msiglip-b16"], names["siglip-i18n-so400m"], names["siglip2-b16-256"]) == (
+        "SigLIP",
+        "SigLIP",
+        "SigLIP 2",
+    )
+    assert set(names) == set(models.SERIES.values())
 
 
 def test_seen_tells_a_language_that_is_not_listed_from_a_list_that_is_not_published():
@@ -160,7 +215,7 @@ def test_seen_tells_a_language_that_is_not_listed_from_a_list_that_is_not_publis
 def test_training_languages_are_one_row_for_each_model_and_language():
     table = models.training_languages()
 
-    assert list(table.columns) == ["model", "lang"]
+    assert list(table.columns) == ["model", "lang", "basis"]
     assert not table.duplicated().any()
     assert table["model"].value_counts()["uform3"] == 21
     assert "siglip2-b16-256" not in set(table["model"])
@@ -193,6 +248,9 @@ def test_every_fact_that_is_not_the_studys_own_says_where_it_was_seen():
         assert said[model.name, "parameters"] == f"{model.parameters:g}"
         assert said[model.name, "languages"] == str(model.n_languages)
         assert said[model.name, "revision"] == model.source.revision
+        for field in ("objective", "pooling"):
+            assert said.get((model.name, field), getattr(model, field)) == getattr(model, field)
+        assert said.get((model.name, "context"), str(model.context_length)) == str(model.context_length)
         for role, source in model.companions.items():
             assert said[model.name, f"revision of {role}"] == source.revision
 

@@ -4,8 +4,13 @@ To add a model, add an entry and write its name in a config file. `python -m bab
 with a name one entry in full. Where each revision, licence, number of parameters and list of languages was seen is in
 `data/models_sources.csv`; the languages themselves are in `data/training_languages.csv`.
 
-Left out, for want of a loader: SigLIP 2's NaFlex models, which take pictures of any shape, and the ResNet-50 of
-Chinese-CLIP, which is published in a format of its own.
+Besides multilingual models there are six of one language to compare with: two of OpenAI's and four Chinese-CLIP.
+
+Left out, for want of a loader: SigLIP 2's NaFlex models, which take pictures of any shape; the ResNet-50 of
+Chinese-CLIP, published in a format of its own; the older M-CLIP beside ResNets (M-BERT-Base-69, M-BERT-Distil-40, the
+Swedish ones). Left out as another has its place: google/siglip-base-patch16-256-multilingual, the same weights as
+`msiglip-b16`, and visheratin/mexma-siglip, whose author points to its second version. Left out by choice: all other
+CLIPs of one language or of two (as BAAI/AltCLIP, English and Chinese), and embedders built on language models.
 """
 
 import argparse
@@ -23,7 +28,22 @@ from babelatlas import InputError
 
 DATA = Path(__file__).parent / "data"
 # The ways to train that the entries tell apart. Locked image: the image tower was trained before and stays as it is.
+# SigLIP 2's "sigmoid" goes with captioning and self-distillation losses.
 OBJECTIVES = ("contrastive", "sigmoid", "distilled", "distilled, then locked image", "locked image", "not stated")
+# What a list of languages is a list of, by the words of `data/training_languages.csv`.
+BASES = {
+    "trained": "trained on texts in them, as the authors say",
+    "translated into": "trained on captions that were machine-translated into them",
+    "metadata": "Wikipedias whose words and titles chose the pairs to train on; how many pairs each got is not said",
+    "supported": "named as supported; the training data may be in fewer",
+}
+# The families as the field calls them, by the beginning of a model's name.
+SERIES = {
+    "openai": "OpenAI CLIP", "st": "Sentence-Transformers", "mclip": "M-CLIP", "altclip": "AltCLIP",
+    "openclip": "OpenCLIP", "msiglip": "SigLIP", "siglip": "SigLIP", "nllb": "NLLB-CLIP", "siglip2": "SigLIP 2",
+    "metaclip2": "MetaCLIP 2", "jina": "Jina-CLIP", "mexma": "MEXMA-SigLIP", "uform3": "UForm",
+    "chinese": "Chinese-CLIP", "picto": "picto",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,13 +69,15 @@ class Model:
     what open_clip calls the model, for open_clip's family; its repository may hold no configuration of its own.
     `parameters` in millions, of the two towers that are used; `dimension` of the shared space; `image_size` in pixels;
     `year` of publication. `objective`: one of `OBJECTIVES`.
-    `languages`: codes of the languages that the authors list as those of the training (Jina's card: as supported), else
-    (); `n_languages`: how many they speak of, 0 where they do not say. `paper_row`: the model's name in the tables of
-    Geigle et al. (2024), "" where it has none there. `citation`: a key of book/references.bib.
+    `languages`: codes of the languages that the authors list, else (); `basis`: what the list is one of, a key of
+    `BASES`, "" where there is none. `n_languages`: how many are spoken of, 0 where nobody says; `counted_by`: by whom,
+    "authors" or "Geigle et al.", whose Table 1 has a number where the authors give none or a bound. `paper_row`: the
+    model's name in the tables of Geigle et al. (2024), "" where it has none. `citation`: a key of book/references.bib.
 
     Switches of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
-    compared (cosine) or taken as they are (dot product), and `upstream_normalises`, whether the authors' code does;
-    `canonicalise`, "" or "siglip" (lower case, no punctuation);
+    compared (cosine) or taken as they are (dot product); `upstream_normalises`, whether the released code of Geigle et
+    al. normalises each embedding: for M-CLIP and sentence-transformers it normalises only the mean over the prompts,
+    and with the bare label nothing; `canonicalise`, "" or "siglip" (lower case, no punctuation);
     `context_length` in tokens; `pooling` of the text tower; `needs_language`, whether each text begins with the code of
     its language. `remote_code`: whether the code is in the repository, and runs only where the user names it.
     """
@@ -72,7 +94,9 @@ class Model:
     paper_row: str = ""
     companions: dict[str, Source] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
+    basis: str = ""
     n_languages: int = 0
+    counted_by: str = "authors"
     normalise: bool = True
     canonicalise: str = ""
     context_length: int = 77
@@ -88,6 +112,11 @@ class Model:
     def embedded(self) -> bool:
         """Whether the run itself trains the model and keeps it in a folder."""
         return self.source is None
+
+    @property
+    def series(self) -> str:
+        """What the field calls the model's family; `family` is the loader's."""
+        return SERIES[self.name.split("-")[0]]
 
     @property
     def distilled(self) -> bool:
@@ -108,6 +137,18 @@ def language_lists() -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(set(codes) - {""})) for name, codes in lists.items()}
 
 
+@cache
+def language_bases() -> dict[str, str]:
+    """Return what each list of languages is a list of, a key of `BASES`, by the list's name."""
+    with open(DATA / "training_languages.csv", encoding="utf-8", newline="") as file:
+        return {row["list"]: row["basis"] for row in csv.DictReader(file)}
+
+
+def _listed(name: str) -> dict:
+    """Return what an entry says of a list of languages: its codes and its basis."""
+    return {"languages": language_lists()[name], "basis": language_bases()[name]}
+
+
 # What is fetched of a repository that holds the same weights in several formats.
 OPEN_CLIP = ("*.json", "*.txt", "open_clip_model.safetensors")
 OPEN_CLIP_BIN = ("*.json", "*.model", "open_clip_pytorch_model.bin")
@@ -116,9 +157,11 @@ TRANSFORMERS = ("*.json", "*.model", "*.safetensors")
 
 CLIP_B32 = Source("timm/vit_base_patch32_clip_224.openai", "a6f597a30f7b82c51704746581f9a4e41421e878", OPEN_CLIP)
 CLIP_L14 = Source("timm/vit_large_patch14_clip_224.openai", "18d0535469bb561bf468d76c1d73aa35156c922b", OPEN_CLIP)
+# The code of Geigle et al. asks open_clip for laion400m_e32; on the hub open_clip has this one under both tags.
 CLIP_B16_PLUS = Source("timm/vit_base_patch16_plus_clip_240.laion400m_e31", "", OPEN_CLIP)
 XLMR_BASE = Source("FacebookAI/xlm-roberta-base", "e73636d4f797dec63c3081bb6ed5c7b0bb3f2089", TOKENIZER)
 XLMR_LARGE = Source("FacebookAI/xlm-roberta-large", "c23d21b0620b635a76227c604d44e43a9f0ee389", TOKENIZER)
+LABSE = Source("sentence-transformers/LaBSE", "e34fab64a3011d2176c99545a93d5cbddc9a91b7", ("config.json",))
 NLLB_600M = Source("facebook/nllb-200-distilled-600M", "f8d333a098d19b4fd9a8b18f94170487ad3f821d", TOKENIZER)
 NLLB_1300M = Source("facebook/nllb-200-distilled-1.3B", "7be3e24664b38ce1cac29b8aeed6911aa0cf0576", TOKENIZER)
 
@@ -126,10 +169,11 @@ NLLB_1300M = Source("facebook/nllb-200-distilled-1.3B", "7be3e24664b38ce1cac29b8
 def _m_clip(name: str, repository: str, revision: str, image: Source, facts: dict) -> Model:
     """Return the entry of a model of M-CLIP's: a distilled text tower beside the image tower of a CLIP."""
     files = ("*.json", "*.model", "vocab.txt", "pytorch_model.bin")
+    text = {"XLM": XLMR_LARGE, "LABSE": LABSE}.get(repository.removeprefix("M-CLIP/").split("-")[0])
     return Model(
         name, "mclip", Source(repository, revision, files), objective="distilled", licence="MIT",
         citation="carlsson2022mclip", context_length=512, pooling="mean", upstream_normalises=False,
-        companions={"image": image} | ({"text": XLMR_LARGE} if "XLM" in repository else {}), **facts,
+        companions={"image": image} | ({"text": text} if text else {}), **facts,
     )  # fmt: skip
 
 
@@ -138,7 +182,7 @@ def _nllb(name: str, repository: str, revision: str, text: Source, architecture:
     return Model(
         name, "open_clip", Source(repository, revision, OPEN_CLIP_BIN), objective="locked image",
         data="LAION-COCO-NLLB, 20M captions", licence="CC-BY-NC-4.0", citation="visheratin2023nllbclip", year=2023,
-        languages=language_lists()["nllb"], n_languages=201, pooling="first token", needs_language=True,
+        **_listed("nllb"), n_languages=201, pooling="first token", needs_language=True,
         companions={"text": text}, architecture=architecture, **facts,
     )  # fmt: skip
 
@@ -150,18 +194,22 @@ def _siglip(name: str, repository: str, revision: str, size: int, parameters: fl
         name, "siglip", Source(f"google/{repository}", revision, TRANSFORMERS), size, parameters, "sigmoid",
         "WebLI, 90 % English" if second else "WebLI", "Apache-2.0",
         citation="tschannen2025siglip2" if second else "zhai2023siglip", year=2025 if second else 2023,
-        n_languages=109 if second else 100, canonicalise="siglip", context_length=64, pooling="last token",
-        dimension=dimension,
+        n_languages=109 if second else 100, counted_by="authors" if second else "Geigle et al.",
+        canonicalise="siglip", context_length=64, pooling="last token", dimension=dimension,
     )  # fmt: skip
 
 
 def _metaclip(name: str, ending: str, size: int, parameters: float, dimension: int, revision: str = "") -> Model:
-    """Return the entry of a MetaCLIP 2 that was trained on pairs from all over the world."""
+    """Return the entry of a MetaCLIP 2 that was trained on pairs from all over the world.
+
+    Some of those that came after the paper are distilled, as their README says, and not which.
+    """
+    in_the_paper = "huge" in ending or "giant" in ending
     return Model(
         name, "metaclip2", Source(f"facebook/metaclip-2-{ending}", revision, TRANSFORMERS), size, parameters,
-        "contrastive", "Common Crawl, worldwide", "CC-BY-NC-4.0", citation="chuang2025metaclip2", year=2025,
-        languages=language_lists()["metaclip2"], n_languages=329, dimension=dimension,
-        context_length=64 if "mt5" in ending else 77,
+        "contrastive" if in_the_paper else "not stated", "Common Crawl, worldwide", "CC-BY-NC-4.0",
+        citation="chuang2025metaclip2", year=2025,
+        **_listed("metaclip2"), n_languages=329, dimension=dimension,
     )  # fmt: skip
 
 
@@ -171,7 +219,7 @@ def _chinese(name: str, ending: str, revision: str, size: int, parameters: float
     return Model(
         name, "chinese-clip", Source(f"OFA-Sys/chinese-clip-vit-{ending}", revision, files), size, parameters,
         "contrastive", "200M pairs, Chinese", "not stated", citation="yang2022chineseclip", year=2022,
-        languages=language_lists()["chinese"], n_languages=1, context_length=52, pooling="first token",
+        **_listed("chinese"), n_languages=1, context_length=52, pooling="first token",
         dimension=dimension,
     )  # fmt: skip
 
@@ -183,12 +231,12 @@ MODELS = [
     # English alone: what the others are measured against.
     Model(
         "openai-b32", "open_clip", CLIP_B32, 224, 151, "contrastive", "WIT-400M, English", "MIT", "radford2021clip",
-        "OpenAI B-32", languages=language_lists()["english"], n_languages=1, architecture="ViT-B-32-quickgelu",
+        "OpenAI B-32", **_listed("english"), n_languages=1, architecture="ViT-B-32-quickgelu",
         dimension=512, year=2021,
     ),
     Model(
         "openai-l14", "open_clip", CLIP_L14, 224, 428, "contrastive", "WIT-400M, English", "MIT", "radford2021clip",
-        languages=language_lists()["english"], n_languages=1, architecture="ViT-L-14-quickgelu", dimension=768,
+        **_listed("english"), n_languages=1, architecture="ViT-L-14-quickgelu", dimension=768,
         year=2021,
     ),
     # Distilled on parallel texts or translated captions.
@@ -205,41 +253,46 @@ MODELS = [
                 ("*.json", "0_CLIPModel/*.txt", "0_CLIPModel/model.safetensors"),
             )
         },
-        languages=language_lists()["sentence-transformers"], n_languages=50, context_length=128, pooling="mean",
+        **_listed("sentence-transformers"), n_languages=50, context_length=128, pooling="mean",
         dimension=512, year=2021, upstream_normalises=False,
     ),
     _m_clip(
         "mclip-mbert-b32", "M-CLIP/M-BERT-Base-ViT-B", "f5cc3db39ff1938c8f615412b1db66b6e4b029c6", CLIP_B32,
-        {"image_size": 224, "parameters": 266, "data": "3M captions, translated", "n_languages": 69, "dimension": 512,
-         "year": 2021, "paper_row": "M-CLIP mBERT B-32"},
+        {"image_size": 224, "parameters": 266, "data": "3M captions, translated", "n_languages": 69,
+         "counted_by": "Geigle et al.", "dimension": 512, "year": 2021, "paper_row": "M-CLIP mBERT B-32"},
     ),
     _m_clip(
         "mclip-xlmr-b32", "M-CLIP/XLM-Roberta-Large-Vit-B-32", "85949a3ac1415027bdf7a5d0994bba8d992fe494", CLIP_B32,
         {"image_size": 224, "parameters": 647, "data": "7M captions, translated", "dimension": 512, "year": 2022,
-         "languages": language_lists()["m-clip"], "n_languages": 48, "paper_row": "M-CLIP XLMR-L B-32"},
+         **_listed("m-clip"), "n_languages": 48, "paper_row": "M-CLIP XLMR-L B-32"},
     ),
     _m_clip(
         "mclip-xlmr-b16plus", "M-CLIP/XLM-Roberta-Large-Vit-B-16Plus", "e0035edeb83948e336724b7db6bd2c70c9750cf0",
         CLIP_B16_PLUS,
         {"image_size": 240, "parameters": 677, "data": "7M captions, translated", "dimension": 640, "year": 2022,
-         "languages": language_lists()["m-clip"], "n_languages": 48, "paper_row": "M-CLIP XLMR-L B-16+"},
+         **_listed("m-clip"), "n_languages": 48, "paper_row": "M-CLIP XLMR-L B-16+"},
     ),
     _m_clip(
         "mclip-xlmr-l14", "M-CLIP/XLM-Roberta-Large-Vit-L-14", "ad70f9333ca5fc97d85b1491b939cf721cd2bad8", CLIP_L14,
         {"image_size": 224, "parameters": 864, "data": "7M captions, translated", "dimension": 768, "year": 2022,
-         "languages": language_lists()["m-clip"], "n_languages": 48, "paper_row": "M-CLIP XLMR-L L-14"},
+         **_listed("m-clip"), "n_languages": 48, "paper_row": "M-CLIP XLMR-L L-14"},
+    ),
+    _m_clip(
+        "mclip-labse-l14", "M-CLIP/LABSE-Vit-L-14", "caa11f96754f398b43e1dd68df5cb6043d9426aa", CLIP_L14,
+        {"image_size": 224, "parameters": 775, "data": "7M captions, translated", "dimension": 768, "year": 2022,
+         **_listed("m-clip"), "n_languages": 48},
     ),
     # Geigle et al. evaluated the model of nine languages; BAAI/AltCLIP knows English and Chinese alone.
     Model(
         "altclip-m9", "altclip", Source("BAAI/AltCLIP-m9", "41d03cb9f2d9f904e7c63e90817d4bbed0d4a3a8"), 224, 864,
         "distilled, then locked image", "50M texts, 100M pairs", "CreativeML OpenRAIL-M", "chen2022altclip",
-        "AltCLIP XLMR-L L-14", languages=language_lists()["altclip-9"], n_languages=9, context_length=512,
+        "AltCLIP XLMR-L L-14", **_listed("altclip-9"), n_languages=9, context_length=512,
         pooling="first token", dimension=768, year=2022,
     ),
     Model(
         "altclip-m18", "altclip", Source("BAAI/AltCLIP-m18", "4e7c13dba5f09db51efb59429de18d3c81473b0d"), 224, 1193,
         "distilled, then locked image", "parallel texts, then pairs", "not stated", "ye2023altdiffusion",
-        languages=language_lists()["altclip-18"], n_languages=18, context_length=512, pooling="first token",
+        **_listed("altclip-18"), n_languages=18, context_length=512, pooling="first token",
         dimension=1024, year=2023,
     ),
     # Trained on pictures with texts in many languages.
@@ -250,20 +303,21 @@ MODELS = [
             OPEN_CLIP_BIN,
         ),
         224, 366, "contrastive", "LAION-5B", "MIT", "ilharco2021openclip", "OpenCLIP XLMR-B B-32",
-        companions={"text": XLMR_BASE}, n_languages=100, pooling="mean", architecture="xlm-roberta-base-ViT-B-32",
-        dimension=512, year=2022,
+        companions={"text": XLMR_BASE}, n_languages=100, counted_by="Geigle et al.", pooling="mean",
+        architecture="xlm-roberta-base-ViT-B-32", dimension=512, year=2022,
     ),
     Model(
         "openclip-xlmr-h14", "open_clip",
         Source("laion/CLIP-ViT-H-14-frozen-xlm-roberta-large-laion5B-s13B-b90k", "", OPEN_CLIP_BIN),
         224, 1193, "locked image", "LAION-5B", "MIT", "ilharco2021openclip", "OpenCLIP XLMR-L H-14",
-        companions={"text": XLMR_LARGE}, n_languages=100, pooling="mean", architecture="xlm-roberta-large-ViT-H-14",
-        dimension=1024, year=2022,
+        companions={"text": XLMR_LARGE}, n_languages=100, counted_by="Geigle et al.", pooling="mean",
+        architecture="xlm-roberta-large-ViT-H-14", dimension=1024, year=2022,
     ),
     Model(
         "msiglip-b16", "open_clip",
         Source("timm/ViT-B-16-SigLIP-i18n-256", "ec35f9450b91a8ea263a50e31f55ae069069d1df", OPEN_CLIP),
         256, 371, "sigmoid", "WebLI", "Apache-2.0", "zhai2023siglip", "mSigLIP", n_languages=100,
+        counted_by="Geigle et al.",
         canonicalise="siglip", context_length=64, pooling="last token", architecture="ViT-B-16-SigLIP-i18n-256",
         dimension=768, year=2023,
     ),
@@ -353,6 +407,7 @@ MODELS = [
     _metaclip(
         "metaclip2-mt5-b32", "mt5-worldwide-b32", 224, 254, 512, "fbbce525749bfc4a54b932bafe85313ee889d98f"
     ),
+    # The model takes up to 8,192 tokens; the study chose 512, far more than a label and its prompt need.
     Model(
         "jina-clip-v2", "jina-clip",
         Source(
@@ -367,7 +422,7 @@ MODELS = [
                 "jinaai/xlm-roberta-flash-implementation", "bd55a5ec8e6c0fb1d6c26efb4b6a4a74ce8a88d3", ("*.py",)
             ),
         },
-        languages=language_lists()["jina"], n_languages=89, context_length=512, pooling="mean", remote_code=True,
+        **_listed("jina"), n_languages=89, context_length=512, pooling="mean", remote_code=True,
         dimension=1024, year=2024,
     ),
     Model(
@@ -386,7 +441,7 @@ MODELS = [
         Source("unum-cloud/uform3-image-text-multilingual-base", "cd96b4d4b0d312d6133b93b9f714316c3cc62c58",
                ("config.json", "tokenizer.json", "*_encoder.safetensors")),
         224, 206, "contrastive", "captions, translated by NLLB", "Apache-2.0", "unum2024uform",
-        languages=language_lists()["uform"], n_languages=21, context_length=50, pooling="mean",
+        **_listed("uform"), n_languages=21, context_length=50, pooling="mean",
         dimension=256, year=2024,
     ),
     _chinese(
@@ -435,7 +490,10 @@ def entry(name: str) -> Model:
 
 
 def seen(name: str, lang: str) -> bool | None:
-    """Return whether the authors of a model list a language as seen in training; None where they list none.
+    """Return whether the authors of a model name a language in their list; None where they publish none.
+
+    What a list is one of differs, and is the entry's `basis`: languages trained on or translated into, those of the
+    metadata that chose the pairs, or only those supported (`BASES`). One that is not named may still have been seen.
 
     >>> seen("altclip-m9", "ja"), seen("altclip-m9", "sw"), seen("siglip2-b16-256", "sw")
     (True, False, None)
@@ -449,22 +507,22 @@ def seen(name: str, lang: str) -> bool | None:
 
 
 def training_languages():
-    """Return the languages that authors list as seen in training, one row each: a DataFrame of model and lang.
+    """Return the languages that authors list, one row each: a DataFrame of model, lang and basis (a key of `BASES`).
 
     Models whose authors publish no list have no row; the embedded models are left out, a run says what they were shown.
     """
     import pandas as pd
 
-    rows = [(model.name, lang) for model in MODELS for lang in model.languages]
-    return pd.DataFrame(rows, columns=["model", "lang"])
+    rows = [(model.name, lang, model.basis) for model in MODELS for lang in model.languages]
+    return pd.DataFrame(rows, columns=["model", "lang", "basis"])
 
 
 def table():
     """Return the list of the models as a DataFrame, one row each, in the order of `MODELS`.
 
-    Columns: name, family, repository ("" for the embedded), revision, licence, year, parameters (millions), dimension,
-    image_size, objective, distilled, data, n_languages (as the authors say; 0: they do not), n_listed (of them listed,
-    with a code of the study), the switches of the protocol, remote_code, paper_row and citation.
+    Columns: name, series, family, repository ("" for the embedded), revision, licence, year, parameters (millions),
+    dimension, image_size, objective, distilled, data, n_languages (0: nobody says), counted_by, n_listed (listed by the
+    authors, with a code of the study), basis, the switches of the protocol, remote_code, paper_row and citation.
     """
     import pandas as pd
 
@@ -473,11 +531,14 @@ def table():
     return pd.DataFrame(
         {
             "name": model.name,
+            "series": model.series,
             "repository": "" if model.embedded else model.source.repository,
             "revision": "" if model.embedded else model.source.revision,
             **{column: getattr(model, column) for column in own},
             "n_languages": model.n_languages,
+            "counted_by": model.counted_by,
             "n_listed": len(model.languages),
+            "basis": model.basis,
             **{column: getattr(model, column) for column in switches},
             "remote_code": model.remote_code,
             "paper_row": model.paper_row,
