@@ -3,9 +3,11 @@
 import doctest
 import errno
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -29,13 +31,16 @@ def hub(tmp_path, monkeypatch):
     return cache
 
 
-def keep(hub, source, commit=None, files=("config.json",)):
+def keep(hub, source, commit=None, files=("config.json", "model.safetensors")):
     """Put files into the cache as the hub's download does, and return the folder of their commit."""
     commit = commit or source.revision
     folder = hub / f"models--{source.repository.replace('/', '--')}"
+    (folder / "blobs").mkdir(parents=True, exist_ok=True)
     for name in files:
-        (folder / "snapshots" / commit / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "snapshots" / commit / name).write_text(name, encoding="utf-8")
+        place, blob = folder / "snapshots" / commit / name, folder / "blobs" / sha256(name.encode()).hexdigest()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        blob.write_text(name, encoding="utf-8")
+        place.symlink_to(os.path.relpath(blob, place.parent))
     (folder / "refs").mkdir(exist_ok=True)
     (folder / "refs" / "main").write_text(commit, encoding="utf-8")
     return folder / "snapshots" / commit
@@ -127,23 +132,56 @@ def test_a_relative_folder_is_below_the_projects_root(hub, tmp_path, monkeypatch
     assert checkpoints.folders(ENTRY, "weights") == {"": tmp_path / "weights"}
 
 
-def test_the_key_of_a_given_folder_follows_the_files_that_the_model_needs(tmp_path):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model.safetensors",
+        "pytorch_model.bin",
+        "open_clip_pytorch_model.pth",
+        "M-BERT-Base-69-ViT Linear Weights.pkl",
+        "linear.safetensors",
+        "text_encoder.pt",
+        "2_Dense/model.safetensors",
+        "vocab.txt",
+    ],
+)
+def test_the_key_of_a_given_folder_follows_whatever_a_loader_may_read(tmp_path, name):
     def key():
-        return checkpoints.key(BOTH, {"": tmp_path, "image": tmp_path / "image"})
+        return checkpoints.key(BOTH, {"": tmp_path, "image": tmp_path / "image"}).split()
 
-    (tmp_path / "image").mkdir()
-    for name in ("config.json", "model.safetensors", "README.md", ".cache.json", "image/weights.bin"):
-        (tmp_path / name).write_text("one", encoding="utf-8")
-    first = key()
-    assert len(first.split()) == 2
-    for name in ("README.md", ".cache.json"):
-        (tmp_path / name).write_text("two", encoding="utf-8")
-    assert key() == first
+    for file in ("config.json", ".cache.json", ".git/index", "image/weights.bin", name):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("one", encoding="utf-8")
+    main, image = key()
+    for file in (".cache.json", ".git/index"):
+        (tmp_path / file).write_text("two", encoding="utf-8")
+    assert key() == [main, image]
     (tmp_path / "image" / "weights.bin").write_text("two", encoding="utf-8")
-    assert key().split()[0] == first.split()[0]
-    assert key().split()[1] != first.split()[1]
-    (tmp_path / "model.safetensors").write_text("two", encoding="utf-8")
-    assert key().split()[0] != first.split()[0]
+    assert key()[0] == main
+    assert key()[1] != image
+    (tmp_path / name).write_text("two", encoding="utf-8")
+    assert key()[0] != main
+
+
+def test_a_folder_of_the_hub_that_was_changed_is_known_by_its_files(hub):
+    folder = keep(hub, MAIN)
+    kept = checkpoints.key(ENTRY, {"": folder})
+    assert kept == f"tiny/main@{COMMIT}"
+
+    (folder / "linear.safetensors").write_text("a head of one's own", encoding="utf-8")
+    added = checkpoints.key(ENTRY, {"": folder})
+    (folder / "linear.safetensors").write_text("another", encoding="utf-8")
+    other = checkpoints.key(ENTRY, {"": folder})
+    (folder / "linear.safetensors").unlink()
+    assert checkpoints.key(ENTRY, {"": folder}) == kept
+
+    (folder / "config.json").unlink()
+    (folder / "config.json").write_text("edited", encoding="utf-8")
+    edited = checkpoints.key(ENTRY, {"": folder})
+    (folder / "config.json").unlink()
+    (folder / "elsewhere.json").write_text("edited", encoding="utf-8")
+    (folder / "config.json").symlink_to("elsewhere.json")
+    assert len({kept, added, other, edited, checkpoints.key(ENTRY, {"": folder})}) == 5
 
 
 def test_an_embedded_model_is_never_looked_for_on_the_hub(hub, tmp_path):
@@ -190,14 +228,72 @@ def test_a_download_that_was_stopped_is_not_taken_for_whole(hub):
     folder = keep(hub, MAIN)
     listing = pytest.importorskip("huggingface_hub._tree_cache")  # older versions keep no listing of a repository
     facts = {"size": 1, "blob_id": "0" * 40, "lfs_sha256": None, "lfs_size": None, "xet_hash": None}
-    entries = {name: listing.TreeCacheEntry(**facts) for name in ("config.json", "model.safetensors")}
+    entries = {name: listing.TreeCacheEntry(**facts) for name in ("config.json", "tokenizer.json")}
     listing.write_tree_cache(str(folder.parents[1]), COMMIT, entries)
 
     with pytest.raises(InputError, match=r"are only partly in the cache"):
         checkpoints.folders(ENTRY)
 
 
+PARTS = json.dumps({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})
+
+
+@pytest.mark.parametrize(
+    ("files", "there", "lacking"),
+    [
+        (("*.json", "*.safetensors"), ["config.json"], "*.safetensors"),
+        (("*.json", "model.safetensors"), ["config.json", "other.safetensors"], "model.safetensors"),
+        (("config.json", "*.bin"), ["pytorch_model.bin"], "config.json"),
+        ((), ["config.json"], "file of weights"),
+        (("*.json", "*.safetensors"), ["model.safetensors.index.json", "model-1.safetensors"], "model-2.safetensors"),
+    ],
+)
+def test_a_cache_without_all_weights_is_not_taken_for_whole(hub, monkeypatch, capsys, files, there, lacking):
+    source = replace(MAIN, files=files)
+    entry = replace(ENTRY, source=source)
+    monkeypatch.setattr(models, "MODELS", [entry])
+    folder = keep(hub, source, files=there)
+    for file in folder.glob("*.index.json"):
+        file.resolve().write_text(PARTS, encoding="utf-8")
+
+    with pytest.raises(InputError) as caught:
+        checkpoints.folders(entry)
+    said = f"are only partly in the cache {hub} (there is no {lacking}), and HF_HUB_OFFLINE is set: fetch it with"
+    assert said in str(caught.value)
+    assert checkpoints.main(["tiny"]) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error == f"{caught.value}\n"
+
+
+def test_a_companion_of_configurations_needs_no_weights_and_any_other_does(hub):
+    keep(hub, MAIN)
+    keep(hub, IMAGE, files=("config.json",))
+    entry = replace(BOTH, companions={"image": replace(IMAGE, files=("config.json", "tokenizer*"))})
+
+    assert set(checkpoints.folders(entry)) == {"", "image"}
+    with pytest.raises(InputError, match=r"files of the image part of .* only partly in the cache"):
+        checkpoints.folders(BOTH)
+
+
+def test_what_is_half_cached_is_fetched_anew(hub, tmp_path, monkeypatch):
+    keep(hub, MAIN, files=("config.json",))
+    (tmp_path / "model.safetensors").touch()
+    asked = answer(monkeypatch, tmp_path)
+
+    assert checkpoints.folders(ENTRY) == {"": tmp_path}
+    assert len(asked) == 1
+
+
+def test_what_the_hub_gives_without_weights_is_refused(hub, tmp_path, monkeypatch):
+    answer(monkeypatch, tmp_path)
+
+    with pytest.raises(InputError, match=r"\(there is no \*\.safetensors\), and the hub cannot be reached or has no"):
+        checkpoints.folders(ENTRY)
+
+
 def test_what_is_not_cached_is_fetched_at_its_revision_with_its_files(hub, tmp_path, monkeypatch):
+    (tmp_path / "model.safetensors").touch()
     asked = answer(monkeypatch, tmp_path)
 
     assert checkpoints.folders(ENTRY) == {"": tmp_path}

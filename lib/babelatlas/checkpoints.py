@@ -9,8 +9,11 @@ import argparse
 import errno
 import hashlib
 import json
+import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -19,6 +22,8 @@ from babelatlas.models import Model, Source
 
 # The files of an embedded model, by open_clip's names.
 EMBEDDED = ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json")
+# How the names of weights end.
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 
 
 def check_consent(entry: Model, remote_code: str) -> None:
@@ -60,12 +65,14 @@ def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:
 
 
 def key(entry: Model, folders: dict[str, Path]) -> str:
-    """Return what identifies the weights: repository and commit, or the files' hashes for a folder that was given.
+    """Return what identifies the weights: repository and commit of a folder that is as the hub's download left it, else
+    one hash of all its files; hidden ones, and in the main folder the sub-folders of the roles, do not count.
 
     The sources follow one another, the main one first, the others by the names of their roles.
     """
     sources = {"": entry.source, **entry.companions}
-    return " ".join(_identity(sources.get(role), folders[role], set(folders) - {""}) for role in sorted(folders))
+    roles = set(folders) - {""}
+    return " ".join(_identity(sources.get(role), folders[role], set() if role else roles) for role in sorted(folders))
 
 
 def check_weights(module, name: str, source: str | os.PathLike) -> None:
@@ -148,19 +155,51 @@ def first_line(error: Exception) -> str:
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:300].rstrip(".: ")
 
 
-def _identity(source: Source | None, folder: Path, roles: set[str]) -> str:
-    """Return repository@commit of a folder in the hub's cache, else one hash of the files that the source needs."""
-    if source and folder.parent.name == "snapshots" and folder.parent.parent.name == _cached(source.repository):
-        return f"{source.repository}@{folder.name}"
-    patterns = source.files if source else EMBEDDED
+def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
+    """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files.
+
+    All files count, whatever they are called: what a loader reads is more than what is fetched for it.
+    """
+    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    files = {
+        name: path
+        for name, path in sorted(names.items())
+        if name.split("/")[0] not in apart and not any(part.startswith(".") for part in name.split("/"))
+    }
+    cache = folder.parent.parent
+    if source and folder.parent.name == "snapshots" and cache.name == _cached(source.repository):
+        # The hub keeps the contents in "blobs" and links to them: a file of another kind came from elsewhere.
+        blobs = (cache / "blobs").resolve()
+        if files and all(path.is_symlink() and path.resolve().parent == blobs for path in files.values()):
+            return f"{source.repository}@{folder.name}"
     listing = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = file.relative_to(folder).as_posix()
-        hidden = any(part.startswith(".") for part in Path(name).parts)
-        if hidden or name.split("/")[0] in roles or (patterns and not any(fnmatch(name, one) for one in patterns)):
-            continue
-        listing.update(f"{name} {tables.fingerprint(file)}\n".encode())
+    for name, path in files.items():
+        listing.update(f"{name} {tables.fingerprint(path)}\n".encode())
     return listing.hexdigest()
+
+
+def _lacking(source: Source, folder: Path) -> str:
+    """Return the first file or pattern of weights, or configuration, that a folder from the hub lacks; "" for none.
+
+    Tokenizers are not looked for: each repository has some of the files that may hold one.
+    """
+    there = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    for pattern in [one for one in source.files if one.endswith(WEIGHTS) or one == "config.json"]:
+        if not any(fnmatch(name, pattern) for name in there):
+            return pattern
+    if not source.files and not any(name.endswith(WEIGHTS) for name in there):
+        return "file of weights"
+    for index in [name for name in there if name.endswith(".index.json")]:
+        try:
+            parts = set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return index
+        for part in sorted((Path(index).parent / str(part)).as_posix() for part in parts):
+            # An index may come along with "*.json" where another format's weights are the ones asked for.
+            asked = not source.files or any(fnmatch(part, pattern) for pattern in source.files)
+            if asked and part not in there:
+                return part
+    return ""
 
 
 def _cached(repository: str) -> str:
@@ -178,7 +217,7 @@ def _find(entry: Model, role: str, source: Source) -> Path:
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        return Path(
+        folder = Path(
             snapshot_download(
                 source.repository,
                 revision=source.revision or None,
@@ -188,20 +227,39 @@ def _find(entry: Model, role: str, source: Source) -> Path:
         )
     except LocalEntryNotFoundError:
         return _fetch(entry, role, source)
+    return _fetch(entry, role, source) if _lacking(source, folder) else folder
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the hub's warnings to themselves for a while: what goes wrong is said in a sentence of our own."""
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _fetch(entry: Model, role: str, source: Source) -> Path:
     """Return the folder of a source in the hub's cache, complete; the sentence of every way to fail is here."""
     from huggingface_hub import constants, errors, snapshot_download
 
+    lacking = ""
     what = f"the {role} part of " if role else ""
     of = f"The files of {what}the model {entry.name!r} (repository {source.repository}, {_revision(source)})"
     try:
-        return Path(
-            snapshot_download(
-                source.repository, revision=source.revision or None, allow_patterns=list(source.files) or None
+        with _silent():
+            folder = Path(
+                snapshot_download(
+                    source.repository, revision=source.revision or None, allow_patterns=list(source.files) or None
+                )
             )
-        )
+        lacking = _lacking(source, folder)
+        if lacking:
+            raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
+        return folder
     except errors.RevisionNotFoundError as error:
         raise InputError(f"{of} cannot be fetched, the hub has no such revision: correct it in models.py.") from error
     except errors.GatedRepoError as error:
@@ -222,6 +280,9 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         if others and not partly:
             state += f", which has revision {', '.join(others)}"
         reason = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the hub cannot be reached"
+        if lacking:
+            state += f" (there is no {lacking})"
+            reason += "" if constants.HF_HUB_OFFLINE else " or has no more"
         place = f"in the sub-folder {role!r} of a folder" if role else "in a folder"
         raise InputError(
             f"{of} are {state}, and {reason}: {mend(entry)[:-1]} on a machine with network, or put them {place} and "
