@@ -1,3 +1,9 @@
+import io
+import struct
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
@@ -57,6 +63,55 @@ def test_a_truncated_image_is_named(tmp_path):
 
     with pytest.raises(InputError, match=r"half\.png cannot be read"):
         datasets.open_image(tmp_path / "half.png")
+
+
+@pytest.mark.parametrize(("dtype", "mode"), [("uint16", "I;16"), ("int32", "I"), ("float32", "F")])
+def test_a_picture_of_16_bits_is_refused_since_it_would_turn_white(tmp_path, dtype, mode):
+    Image.fromarray(np.full((4, 4), 1000, dtype)).save(tmp_path / "deep.tiff")
+    with pytest.raises(
+        InputError, match=rf"deep\.tiff has 16 bits a channel or more \(mode '{mode}'\): convert it to 8"
+    ):
+        datasets.open_image(tmp_path / "deep.tiff")
+
+
+def test_a_picture_so_large_that_it_may_be_an_attack_is_named(tmp_path, monkeypatch):
+    Image.new("1", (30, 30)).save(tmp_path / "huge.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    with pytest.raises(InputError, match=r"huge\.png cannot be read \(Image size \(900 pixels\) exceeds limit"):
+        datasets.open_image(tmp_path / "huge.png")
+
+
+def test_an_error_without_words_is_told_by_its_name_and_little_memory_as_such(tmp_path, monkeypatch):
+    Image.new("RGB", (2, 2)).save(tmp_path / "a.png")
+    for error in (ValueError(), ValueError("\n")):
+        monkeypatch.setattr(Image, "open", lambda file, error=error: (_ for _ in ()).throw(error))
+        with pytest.raises(InputError, match=r"a\.png cannot be read \(ValueError\)"):
+            datasets.open_image(tmp_path / "a.png")
+    monkeypatch.setattr(Image, "open", lambda file: (_ for _ in ()).throw(MemoryError()))
+    with pytest.raises(MemoryError):
+        datasets.open_image(tmp_path / "a.png")
+
+
+def test_transparency_in_a_palette_and_damaged_metadata_give_no_warning(tmp_path):
+    palette = Image.new("P", (2, 2), 1)
+    palette.putpalette([255, 0, 0, 0, 0, 255])
+    palette.save(tmp_path / "palette.png", transparency=b"\x00\x80")
+    # An entry of EXIF that promises more characters than there are.
+    entry = struct.pack("<HHLL", 0x0131, 2, 9999, 26)
+    exif = b"Exif\x00\x00II*\x00\x08\x00\x00\x00" + struct.pack("<H", 1) + entry + b"\x00" * 4
+    Image.new("RGB", (2, 2), "blue").save(tmp_path / "exif.jpg", exif=exif, quality=100)
+    content = io.BytesIO((tmp_path / "exif.jpg").read_bytes())
+    with pytest.warns(UserWarning, match="Tag data larger than file"):
+        Image.open(content)
+    with pytest.warns(UserWarning, match="Palette images with Transparency"):
+        Image.open(tmp_path / "palette.png").convert("RGB")
+    filters = list(warnings.filters)
+
+    with ThreadPoolExecutor(8) as pool:
+        pictures = list(pool.map(datasets.open_image, [tmp_path / "palette.png", tmp_path / "exif.jpg"] * 50))
+
+    assert [picture.getpixel((0, 0))[2] > 250 for picture in pictures] == [True] * 100
+    assert warnings.filters == filters
 
 
 def test_a_folder_for_each_class_is_read_in_order_and_other_files_are_left(tmp_path):

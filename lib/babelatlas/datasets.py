@@ -4,9 +4,13 @@ An image set is an `images` table beside its files: `path` relative to the table
 number of the image within its class.
 """
 
+import io
 import os
+import threading
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
@@ -14,6 +18,8 @@ from PIL import Image, UnidentifiedImageError
 from babelatlas import InputError, near, tables
 
 SUFFIXES = {".jpeg", ".jpg", ".png", ".webp"}
+# Held while filters of warnings are changed, since all threads of a process share them.
+QUIETLY = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -121,11 +127,28 @@ def check_files(images: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def open_image(path: str | os.PathLike) -> Image.Image:
-    """Return an image as RGB, read whole; raises InputError that names the file where it cannot be read."""
+    """Return an image as RGB, read whole, transparency and metadata ignored.
+
+    Raises InputError that names the file where it cannot be read, is so large that Pillow takes it for an attack, or
+    has more than 8 bits a channel: of these Pillow would cut off all but the darkest shades. May be called in threads.
+    """
     try:
-        with Image.open(path) as image:
-            return image.convert("RGB")
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        content = io.BytesIO(Path(path).read_bytes())
+        with QUIETLY, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of damaged EXIF, say, which is not used
+            image = Image.open(content)
+        with image:
+            image.load()
+            image.info.pop("transparency", None)  # changes no colour, and may be of a kind that Pillow warns of
+            if not image.mode.startswith(("I", "F")):
+                return image.convert("RGB")
+    except MemoryError:  # which says nothing of the file
+        raise
+    except UnidentifiedImageError as error:
         raise InputError(
-            f"The image {path} cannot be read ({str(error).splitlines()[0]}): make or fetch it again."
+            f"The image {path} cannot be read (it has no known format): make or fetch it again."
         ) from error
+    except Exception as error:  # whatever Pillow raises for damaged bytes, and for a picture that is too large
+        reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".")
+        raise InputError(f"The image {path} cannot be read ({reason}): make or fetch it again.") from error
+    raise InputError(f"The image {path} has 16 bits a channel or more (mode {image.mode!r}): convert it to 8.")
