@@ -291,6 +291,37 @@ def test_nothing_to_embed_and_a_missing_image_or_template_are_told(tmp_path):
         embedding.embed_texts(Toy(), ["a"], batch_tokens=-1)
 
 
+def test_what_is_no_list_of_texts_or_paths_is_told_before_any_work(tmp_path):
+    toy, labels = Toy(), pd.DataFrame({"lang": ["en", "en"], "label": ["x", "y"]})
+    known = templates(["en"], ["{}"])
+    for texts, message in (
+        ("cat", "list of texts, got 'cat'"),
+        (["a", None], "Text 2 of 2 is None"),
+        (None, "got None"),
+    ):
+        with pytest.raises(InputError, match=message):
+            embedding.embed_texts(toy, texts, tmp_path)
+    with pytest.raises(InputError, match="Language 1 of 1 is None"):
+        embedding.embed_texts(toy, ["a"], tmp_path, lang=None)
+    with pytest.raises(InputError, match=r"list of paths, got 'a\.png'"):
+        embedding.embed_images(toy, "a.png", tmp_path)
+    with pytest.raises(InputError, match="list of paths, got None"):
+        embedding.embed_images(toy, None, tmp_path)
+    wrong = [
+        (labels.drop(columns="lang"), known, "The table of labels has no column 'lang'"),
+        (["x", "y"], known, "The table of labels has no column 'lang'"),
+        (labels, known.rename(columns={"template": "text"}), "The table of templates has no column 'template'"),
+        (labels.assign(label=["x", np.nan]), known, "Label 2 of 2 is nan"),
+        (labels.assign(label=pd.Series(["\ud83d", "y"], dtype=object)), known, "Label 1 of 2 is "),
+        (labels.assign(lang=["en", None]), known, "Language of the labels, 2 of 2 is "),
+        (labels, known.assign(template=None), "Template 1 of 1 is None"),
+    ]
+    for rows, kinds, message in wrong:
+        with pytest.raises(InputError, match=message):
+            embedding.embed_classes(toy, rows, kinds, tmp_path)
+    assert toy.seen == []
+
+
 def test_texts_that_lose_their_end_are_told_with_the_first_of_them_also_from_the_cache(tmp_path, capsys):
     for _ in range(2):
         embedding.embed_texts(Toy(context=3), ["abc", "abcde", "abcd", "abcde"], tmp_path)

@@ -3,6 +3,7 @@
 import doctest
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,6 +70,25 @@ def test_a_piece_that_equals_the_padding_is_no_padding():
 def test_no_text_is_told():
     with pytest.raises(InputError, match="no text"):
         tokenizer()([])
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), 7, b"b", ["b"], "\ud83d", "b\udc80"])
+def test_what_is_no_text_is_told_with_its_place(bad):
+    with pytest.raises(InputError, match=r"^Text 2 of 3 is .*: expected a str of valid Unicode\.$") as raised:
+        tokenizer(canonicalise=str.lower)(["a", bad, "c"])
+    str(raised.value).encode()
+
+
+@pytest.mark.parametrize("bad", ["a text", b"a text", None, 7])
+def test_what_is_no_list_is_told_and_not_taken_letter_by_letter(bad):
+    with pytest.raises(InputError, match=r"^Expected a list of texts, got .*: put it between brackets\.$"):
+        tokenizer()(bad)
+
+
+def test_a_list_an_array_and_a_column_of_texts_are_all_taken():
+    texts = ["ab", "\U0001f408", ""]
+    for given_texts in (texts, tuple(texts), np.array(texts), pd.Series(texts), iter(texts)):
+        assert tokens.check_texts(given_texts) == texts
 
 
 @given(TEXTS, st.integers(2, 10), st.integers(0, 2), st.booleans())

@@ -20,6 +20,7 @@ import hashlib
 import itertools
 import json
 import os
+import reprlib
 import time
 import uuid
 from collections import Counter, deque
@@ -33,7 +34,7 @@ from PIL import Image
 
 from babelatlas import InputError, datasets, languages, prompts, tables, zeroshot
 from babelatlas.encoders import Encoder
-from babelatlas.tokens import Tokenizer, Tokens
+from babelatlas.tokens import Tokenizer, Tokens, check_texts
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within which texts are sorted.
 SHARD = 4096
@@ -63,6 +64,8 @@ def embed_images(
     that cannot be read, a vector that is not a number, a picture that alone is too large for the device, and a cache
     that cannot be read or written.
     """
+    if isinstance(paths, str | bytes | os.PathLike) or not hasattr(paths, "__len__"):
+        raise InputError(f"Expected a list of paths, got {reprlib.repr(paths)}: put it between brackets.")
     if len(paths) == 0:
         raise InputError("There is no image to embed: the table of images is empty.")
     limit = _batch(encoder, batch_size, PICTURES, PICTURES_GPU)
@@ -117,9 +120,10 @@ def embed_texts(
     padding included; 0 takes `TOKENS`. The other parameters and what is raised are as for `embed_images`. Prints how
     many texts were longer than the model's context.
     """
+    texts = check_texts(texts)
     if len(texts) == 0:
         raise InputError("There is no text to embed: the list is empty.")
-    labels = pd.DataFrame({"lang": lang, "label": list(texts)})
+    labels = pd.DataFrame({"lang": check_texts([lang], "language")[0], "label": texts})
     return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache, batch_tokens, progress)[0]
 
 
@@ -145,6 +149,8 @@ def embed_classes(
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
+    _check_columns(labels, "label")
+    _check_columns(templates, "template")
     if len(labels) == 0:
         raise InputError("There is no class to embed: the label set is empty.")
     own = templates.groupby("lang", sort=False)["template"].agg(list).to_dict()
@@ -154,6 +160,17 @@ def embed_classes(
     vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress, stand_in)
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
+
+
+def _check_columns(table: pd.DataFrame, noun: str) -> None:
+    """Raise InputError where a table has no columns lang and `noun`, or where they do not hold texts."""
+    lacking = [name for name in ("lang", noun) if name not in getattr(table, "columns", ())]
+    if lacking:
+        raise InputError(
+            f"The table of {noun}s has no column {lacking[0]!r}: expected the columns 'lang' and {noun!r}."
+        )
+    check_texts(table["lang"], f"language of the {noun}s,")
+    check_texts(table[noun], noun)
 
 
 def _embed_texts(

@@ -1,11 +1,37 @@
 """Texts as token ids: made once, cut where the model's context ends, padded batch by batch. Imports no torch."""
 
-from collections.abc import Callable
+import reprlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from babelatlas import InputError
+
+
+def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
+    """Return `texts` as a list if each is a str that can be written as UTF-8, else raise InputError.
+
+    `noun`: what one of them is called in the message.
+
+    >>> check_texts(["a", None])
+    Traceback (most recent call last):
+        ...
+    babelatlas.InputError: Text 2 of 2 is None: expected a str of valid Unicode.
+    """
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise InputError(f"Expected a list of {noun}s, got {reprlib.repr(texts)}: put it between brackets.")
+    texts = list(texts)
+    for row, text in enumerate(texts, start=1):
+        try:
+            valid = isinstance(text, str) and (text.isascii() or bool(text.encode()))
+        except UnicodeEncodeError:  # half of a pair of surrogates
+            valid = False
+        if not valid:
+            raise InputError(
+                f"{noun.capitalize()} {row} of {len(texts)} is {reprlib.repr(text)}: expected a str of valid Unicode."
+            )
+    return texts
 
 
 @dataclass(frozen=True)
@@ -73,10 +99,11 @@ class Tokenizer:
     canonicalise: Callable[[str], str] | None = None
 
     def __call__(self, texts: list[str], lang: str = "") -> Tokens:
-        """Return the tokens of `texts`, all in the language `lang`; raises InputError where there is none."""
+        """Return the tokens of `texts`, all in the language `lang`; raises InputError for none and as `check_texts`."""
+        texts = check_texts(texts)
         if len(texts) == 0:
             raise InputError("There is no text to encode: give at least one.")
-        texts = [self.canonicalise(text) for text in texts] if self.canonicalise else list(texts)
+        texts = [self.canonicalise(text) for text in texts] if self.canonicalise else texts
         limit, kept, cut = self.context_length, [], np.zeros(len(texts), dtype=bool)
         for row, ids in enumerate(self.encode(texts, lang)):
             cut[row] = len(ids) > limit
