@@ -3,12 +3,13 @@
 import doctest
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
-from babelatlas import InputError, benchmark, encoders, prompts
+from babelatlas import InputError, benchmark, encoders, figures, prompts
 
 # Warnings of third parties, at their first import.
 pytestmark = [
@@ -148,16 +149,27 @@ def test_times_on_a_line_give_the_line():
         benchmark.fit_lines(table(RUNS[:8]))
 
 
+def test_runs_are_drawn_as_dots_and_their_lines_from_no_language_on():
+    runs = benchmark.totals(table(RUNS))
+    axis = figures.times(runs, pd.DataFrame({"contestant": ["ours"], "start": [3.0], "each": [2.0]}))
+    dots = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
+    assert dots["ours"] == [[1, 5], [2, 7], [4, 11]]
+    assert [[0, 3], [4, 11]] in [line.get_xydata().tolist() for line in axis.get_lines()]
+    plt.close(axis.figure)
+
+
 def test_costs_of_units_are_time_over_number():
     counts = [
         ("counts", "ours", part, languages, 0, value * languages, "", "counted", "")
         for languages in (1, 2, 4)
-        for part, value in {"texts": 160, "unique": 130, "tokens": 1100}.items()
+        for part, value in {"texts": 160, "unique": 130, "tokens": 1000, "padded": 1100}.items()
     ]
-    costs = benchmark.unit_costs(table(RUNS + counts), pictures=10).set_index("contestant")
+    starts = [("start of decoding", "", "", 0, repeat, 0.5, "s", "measured", "") for repeat in range(3)]
+    costs = benchmark.unit_costs(table(RUNS + counts + starts), pictures=10).set_index("contestant")
     # CLIP_benchmark loads for each of 7 languages, the engine for each of 3 runs.
     assert costs.loc["clip-benchmark", "load"] == pytest.approx(14 / 7)
-    assert costs.loc["clip-benchmark", "images"] == pytest.approx(7 / 70)
+    # Of its 7 seconds with pictures it waits 0.5 for each of 7 languages until decoding has begun.
+    assert costs.loc["clip-benchmark", "images"] == pytest.approx(3.5 / 70)
     assert costs.loc["clip-benchmark", "texts"] == pytest.approx(56 / 1120)
     assert costs.loc["ours", "load"] == pytest.approx(9 / 3)
     assert costs.loc["ours", "images"] == pytest.approx(3 / 30)
@@ -166,13 +178,13 @@ def test_costs_of_units_are_time_over_number():
 
 def test_a_workload_takes_its_units_costs():
     costs = pd.DataFrame(
-        [(name, 0, 5.0, 0.1, 0.01, 0.0) for name in benchmark.CONTESTANTS],
-        columns=["contestant", "repeat", "load", "images", "texts", "scores"],
+        [(name, 0, 5.0, 2.0, 0.1, 0.01) for name in benchmark.CONTESTANTS],
+        columns=["contestant", "repeat", "load", "start", "images", "texts"],
     )
     task = pd.DataFrame({"lang": ["de", "zh"], "texts": [800, 80], "unique": [700, 60], "images": [500, 50]})
     found = benchmark.project(costs, task, tokens=10).set_index(["contestant", "part"])["value"]
-    assert found["clip-benchmark"].to_dict() == pytest.approx({"load": 10, "images": 55, "texts": 8.8, "scores": 0})
-    assert found["paper"].to_dict() == pytest.approx({"load": 5, "images": 5000, "texts": 8.8, "scores": 0})
+    assert found["clip-benchmark"].to_dict() == pytest.approx({"load": 10, "images": 4 + 55, "texts": 8.8})
+    assert found["paper"].to_dict() == pytest.approx({"load": 5, "images": 2 + 5000, "texts": 8.8})
     assert found["ours", "texts"] == pytest.approx(0.01 * 760 * 10)
 
 

@@ -276,8 +276,9 @@ def run_clip_benchmark(folder: Path, pictures: Path, own: pd.DataFrame, forms: p
             logits, _ = zeroshot.run_classification(model, found, batches, "cpu", amp=False)
             stop("images")
         vectors[lang], scores[lang] = found.numpy().T, logits.numpy() / 100
-        del model
         stop("scores")
+        del model
+        stop("load")
     predictions = {lang: score.argmax(1) for lang, score in scores.items()}
     stop("scores")
     return {"seconds": seconds, "vectors": vectors, "scores": scores, "predictions": predictions}
@@ -452,7 +453,10 @@ def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers:
         vectors = embedding.embed_images(encoder, paths, progress=False)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    rows, contestants = [], [("ours", own), ("clip-benchmark", theirs)]
+    rows, contestants = (
+        _start_of_decoding(pictures, transform, workers, kind),
+        [("ours", own), ("clip-benchmark", theirs)],
+    )
     for repeat in range(repeats):
         found = {}
         for name, encode in contestants if repeat % 2 else contestants[::-1]:
@@ -464,6 +468,30 @@ def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers:
         if not np.allclose(found["ours"], found["clip-benchmark"], atol=CLOSE):
             raise RuntimeError(f"ours and clip-benchmark do not give the same vectors of {kind} pictures.")
     rows.append((f"{kind} images", "", "number", 0, 0, len(paths), "images", "counted", ""))
+    return rows
+
+
+def _start_of_decoding(pictures: Path, transform: Callable, workers: int, kind: str) -> list:
+    """Return the rows of how long it takes until the processes that decode have started, done one picture and ended."""
+    from torch.utils.data import DataLoader, Subset
+
+    rows, one = [], Subset(_image_folder(pictures, transform), [0])
+    for repeat in range(3):
+        began = time.perf_counter()
+        list(DataLoader(one, batch_size=BATCH, num_workers=workers))
+        rows.append(
+            (
+                "start of decoding",
+                "",
+                kind,
+                0,
+                repeat,
+                time.perf_counter() - began,
+                "s",
+                "measured",
+                f"{workers} workers",
+            )
+        )
     return rows
 
 
@@ -620,42 +648,45 @@ def released_workload() -> pd.DataFrame:
 
 
 def unit_costs(rows: pd.DataFrame, pictures: int) -> pd.DataFrame:
-    """Return the costs of one loading, one picture, one text and one language's scores, for each contestant and repeat.
+    """Return the seconds of one loading, one picture and one text, for each contestant and repeat.
 
     `rows`: the table so far; `pictures`: how many each run had. All runs of a repeat are taken together, so that the
-    large ones weigh more. For `ours` a text is a token of a prompt that differs: its cost goes by tokens.
+    large ones weigh more. For `ours` a text is a token of a batch, padding included: its cost goes by those.
+    `start`: what starting the processes that decode takes, each time anew, where a program has such; it is no cost of a
+    picture, and would count for much in runs with few.
     """
     runs = rows[rows["measure"] == "end to end"]
+    start = rows.loc[rows["measure"] == "start of decoding", "value"].median()
     counts = rows[rows["measure"] == "counts"].pivot(index=["languages", "repeat"], columns="part", values="value")
     found = []
     for (name, repeat), part in runs.groupby(["contestant", "repeat"], sort=False):
         seconds = part.groupby("part")["value"].sum()
         steps = part["languages"].unique()
         times = steps.sum() if name == "clip-benchmark" else len(steps)  # loadings, and rounds of the pictures
+        own = 0.0 if name == "ours" else start
         done = counts.loc[[(step, repeat) for step in steps]].sum()
-        texts = done["tokens"] if name == "ours" else done["texts"]
-        found.append(
-            (name, repeat, seconds["load"] / times, seconds["images"] / (times * pictures), seconds["texts"] / texts,
-             seconds["scores"] / (steps.sum() * pictures))
-        )  # fmt: skip
-    return pd.DataFrame(found, columns=["contestant", "repeat", "load", "images", "texts", "scores"])
+        texts = seconds["texts"] / (done["padded"] if name == "ours" else done["texts"])
+        image = (seconds["images"] - times * own) / (times * pictures)
+        found.append((name, repeat, seconds["load"] / times, own, image, texts))
+    return pd.DataFrame(found, columns=["contestant", "repeat", "load", "start", "images", "texts"])
 
 
 def project(costs: pd.DataFrame, work: pd.DataFrame, tokens: float) -> pd.DataFrame:
     """Return the seconds that each contestant would take for a workload, part by part: contestant, repeat, part, value.
 
-    `costs` as `unit_costs` gives them; `work` as `released_workload`; `tokens`: mean tokens of a prompt. CLIP_benchmark
-    loads once, and encodes the pictures of its classes, for each language; it and the paper's procedure encode all
-    texts; ours only those that differ. The other two load once and encode 50,000 pictures once.
+    `costs` as `unit_costs` gives them; `work` as `released_workload`; `tokens`: mean tokens of a prompt in ours, with
+    its padding. CLIP_benchmark loads once, and encodes the pictures of its classes, for each language; it and the
+    paper's procedure encode all texts, ours only those that differ. The other two load once and encode 50,000 pictures
+    once. Scores are left out: they are one small product of matrices in all three.
     """
     rows = []
     for cost in costs.itertuples():
         again = cost.contestant == "clip-benchmark"
+        times, images = (len(work), work["images"].sum()) if again else (1, PICTURES)
         parts = {
-            "load": cost.load * (len(work) if again else 1),
-            "images": cost.images * (work["images"].sum() if again else PICTURES),
+            "load": cost.load * times,
+            "images": cost.start * times + cost.images * images,
             "texts": cost.texts * (work["unique"].sum() * tokens if cost.contestant == "ours" else work["texts"].sum()),
-            "scores": cost.scores * work["images"].sum(),
         }
         rows += [(cost.contestant, cost.repeat, part, value) for part, value in parts.items()]
     return pd.DataFrame(rows, columns=["contestant", "repeat", "part", "value"])
@@ -691,22 +722,27 @@ def projections(rows: pd.DataFrame, folder: Path, pictures: int, sizes: dict = R
     """
     work, costs = released_workload(), unit_costs(rows, pictures)
     whole, alone = mean_tokens(folder, work)
+    # Padding as in the largest run: with more texts there is less.
+    counts = rows[(rows["measure"] == "counts") & (rows["languages"] == rows["languages"].max())]
+    counts = counts.groupby("part")["value"].mean()
+    padding = counts["padded"] / counts["tokens"]
     found = [
         ("unit", row.contestant, part, 0, row.repeat, getattr(row, part), unit, "measured", "")
         for row in costs.itertuples()
         for part, unit in (
-            ("load", "s"), ("images", "s/image"), ("texts", "s/token" if row.contestant == "ours" else "s/text"),
-            ("scores", "s/image"),
+            ("load", "s"), ("start", "s"), ("images", "s/image"),
+            ("texts", "s/token" if row.contestant == "ours" else "s/text"),
         )
     ]  # fmt: skip
     bare = work.assign(texts=work["n_classes"], unique=work["n_classes"])
     for measure, task, tokens in (("93 languages", work, whole), ("93 languages, labels alone", bare, alone)):
-        for row in project(costs, task, tokens).itertuples():
+        for row in project(costs, task, padding * tokens).itertuples():
             found.append(
                 (measure, row.contestant, row.part, len(task), row.repeat, row.value, "s", "fitted", "from unit costs")
             )
         counted = {"texts": task["texts"].sum(), "unique": task["unique"].sum(), "classes": task["n_classes"].sum(),
-                   "images again": task["images"].sum(), "images": PICTURES, "tokens of a text": tokens}  # fmt: skip
+                   "images again": task["images"].sum(), "images": PICTURES, "tokens of a text": tokens,
+                   "padding": padding}  # fmt: skip
         found += [
             (measure, "", part, len(task), 0, float(value), "", "counted", "workload")
             for part, value in counted.items()
@@ -782,15 +818,15 @@ def write(rows: list, path: str | os.PathLike) -> None:
 def ratios(table: pd.DataFrame, measure: str, part: str = "", languages: int = 0) -> pd.DataFrame:
     """Return how many times as long as ours the others take, repeat by repeat: contestant, value, low, high, n.
 
-    `measure`: "end to end" or one of the projected ones; `part`: one of `PARTS`, or "" for the whole; `languages`: a
-    number of languages, or 0 for all runs. `value` is the ratio of the sums, low and high the least and the greatest of
-    single repeats: with so few, an interval would claim too much.
+    `measure`: "end to end", "real images" or "synthetic images", or one of the projected ones; `part`: one of `PARTS`,
+    or "" for the whole; `languages`: a number of languages, or 0 for all runs. `value` is the ratio of the sums, low
+    and high are the least and the greatest of single repeats: with so few, an interval would claim too much.
     """
     rows = table[(table["measure"] == measure) & table["part"].isin([part] if part else PARTS)]
     rows = rows[(rows["languages"] == languages) | (languages == 0)]
     sums = rows.groupby(["contestant", "languages", "repeat"])["value"].sum().unstack("contestant")
     found = []
-    for name in CONTESTANTS[1:]:
+    for name in [name for name in CONTESTANTS[1:] if name in sums]:
         each = sums[name] / sums["ours"]
         found.append((name, sums[name].sum() / sums["ours"].sum(), each.min(), each.max(), len(each)))
     return pd.DataFrame(found, columns=["contestant", "value", "low", "high", "n"])

@@ -562,6 +562,29 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     return axis
 
 
+def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
+    """Draw how long runs took against their number of languages, with the line fitted to each series.
+
+    `runs`: contestant, languages, value (seconds). `lines`, one row for each contestant: contestant, start, each
+    (seconds, and seconds for a language), drawn from no language to the most of any run.
+    """
+    _, axis = plt.subplots()
+    ends = np.array([0, runs["languages"].max()])
+    for place, name in enumerate(dict.fromkeys(runs["contestant"])):
+        rows, colour = runs[runs["contestant"] == name], COLOURS[place % len(COLOURS)]
+        axis.plot(rows["languages"], rows["value"], MARKERS[place % len(MARKERS)], color=colour, label=name, alpha=0.8)
+        for line in lines[lines["contestant"] == name].itertuples():
+            look = {"color": colour, "linestyle": LINES[place % len(LINES)], "marker": ""}
+            axis.plot(ends, line.start + line.each * ends, linewidth=1.2, **look)
+    axis.set_xticks(sorted({0, *runs["languages"]}))
+    axis.set_xlim(left=0)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("languages")
+    axis.set_ylabel("seconds")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    return axis
+
+
 def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0.04) -> Axes:
     """Draw one bar for each value of column `label`, split by column `part`, in the order of the table.
 
