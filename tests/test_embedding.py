@@ -3,6 +3,7 @@
 import dataclasses
 import doctest
 import errno
+import os
 import re
 import subprocess
 import sys
@@ -475,10 +476,41 @@ def test_a_disk_that_is_full_is_one_sentence_and_what_was_written_is_kept(tmp_pa
     assert len(toy.seen) == 4
 
 
-def test_a_cache_that_is_a_file_is_one_sentence(tmp_path):
+def test_a_cache_that_is_a_file_is_told_before_any_work(tmp_path, paths):
     (tmp_path / "cache").write_text("")
-    with pytest.raises(InputError, match="give another cache; 0 texts are complete"):
-        embedding.embed_texts(Toy(), ["a"], tmp_path / "cache")
+    toy = Toy()
+    with pytest.raises(InputError, match=r"\): give another cache; 0 texts are complete"):
+        embedding.embed_texts(toy, ["a"], tmp_path / "cache")
+    with pytest.raises(InputError, match=r"\): give another cache; 0 images are complete"):
+        embedding.embed_images(toy, paths, tmp_path / "cache")
+    assert toy.seen == []
+
+
+@pytest.mark.parametrize(("number", "mend"), [(errno.EROFS, "give"), (errno.EDQUOT, "make room there or give")])
+def test_a_cache_that_can_only_be_read_is_told_before_any_work_unless_it_holds_all(number, mend, tmp_path, monkeypatch):
+    embedding.embed_texts(Toy(), ["a", "bb"], tmp_path)
+    toy = Toy()
+
+    def refuse(path, content):
+        raise OSError(number, "No")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    embedding.embed_texts(toy, ["bb", "a"], tmp_path)
+    with pytest.raises(InputError, match=rf"\(No\): {mend} another cache; 1 texts are complete"):
+        embedding.embed_texts(toy, ["a", "ccc"], tmp_path)
+    assert toy.seen == []
+
+
+def test_what_a_killed_run_left_half_written_is_deleted_a_day_later(tmp_path):
+    embedding.embed_texts(Toy(), ["a"], tmp_path)
+    (folder,) = tmp_path.iterdir()
+    for name, hours in (("old", 25), ("new", 23)):
+        (folder / f".{name}.part").write_bytes(b"half")
+        os.utime(folder / f".{name}.part", (time.time() - hours * 3600,) * 2)
+
+    embedding.embed_texts(Toy(), ["b"], tmp_path)
+
+    assert [path.name for path in sorted(folder.iterdir()) if path.suffix != ".npz"] == [".new.part"]
 
 
 def test_a_run_takes_over_what_another_finished_meanwhile(tmp_path, monkeypatch):

@@ -11,11 +11,13 @@ its vector: the contents of a picture, or text, templates and normalisation, and
 makes of a sample. So a picture or label that is new is embedded alone, and a run goes on where another was killed, or
 skips what one beside it has finished. A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16
 bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made
-again. A file whose name begins with a dot was being written when its run was killed: nothing reads it.
+again. A file whose name begins with a dot is being written, or was when its run was killed: nothing reads it, and a day
+later it is deleted.
 """
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import itertools
 import json
@@ -45,6 +47,10 @@ PICTURES, PICTURES_GPU = 64, 256
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds before a run first says how far it is, and between two such lines.
 QUIET, BETWEEN = 15, 30
+# Seconds after which a file that was being written is taken for one of a killed run, and deleted.
+STALE = 24 * 3600
+# The errors of a disk without room, or without room for this user.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 # What is counted for each row: different texts, tokens, tokens with padding, and texts that lost their end.
 COUNTS = ("unique", "tokens", "padded", "cut")
 SAMPLE = "A photo of: Größe, 貓!"
@@ -355,7 +361,10 @@ def _embed(
     bins = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
     shards = [rows for rows in np.split(todo, np.flatnonzero(np.diff(bins)) + 1) if len(rows)]
     # Two runs at once go through the shards in different orders, and skip those that the other has finished.
-    turns = np.random.default_rng(os.getpid()).permutation(len(shards))
+    turns = np.random.default_rng(uuid.uuid4().int).permutation(len(shards))
+
+    if str(cache) and len(shards):
+        _try(folder, f"{sizes[have].sum():,} {kind}")
 
     def pieces() -> Iterator[tuple]:
         for rows in (shards[turn] for turn in turns):
@@ -456,20 +465,41 @@ def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, 
     return rows[inside], vectors[inside], counts[inside]
 
 
-def _write(path: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray, kept: str) -> None:
-    """Write a shard, whole or not at all, also where others write the same; `kept` is what was written before it."""
-    part = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part")
+@contextlib.contextmanager
+def _part(folder: Path, kept: str) -> Iterator[Path]:
+    """Give the path of a new file in a folder, which is made; what is not renamed in the block is deleted after it.
+
+    Raises InputError where that cannot be written; `kept` is what was written before it.
+    """
+    part = folder / f".{uuid.uuid4().hex}.part"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         try:
-            with part.open("wb") as file:
-                names = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
-                np.savez(file, keys=names, vectors=vectors, counts=counts)
-            part.replace(path)
+            yield part
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
+        mend = "make room there or give another cache" if error.errno in FULL else "give another cache"
         raise InputError(
-            f"The embeddings cannot be written to {path.parent} ({error.strerror or error}): make room there or give "
-            f"another cache; {kept} are complete and kept, and the same call goes on from there."
+            f"The embeddings cannot be written to {folder} ({error.strerror or error}): {mend}; {kept} are complete "
+            "and kept, and the same call goes on from there."
         ) from error
+
+
+def _try(folder: Path, kept: str) -> None:
+    """Raise InputError where a folder cannot be written to; delete what runs that were killed left half written."""
+    with _part(folder, kept) as part:
+        part.write_bytes(b"tried")
+    for path in folder.glob(".*.part"):
+        with contextlib.suppress(OSError):  # deleted meanwhile, or another's
+            if path.stat().st_mtime < time.time() - STALE:
+                path.unlink()
+
+
+def _write(path: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray, kept: str) -> None:
+    """Write a shard, whole or not at all, also where others write the same; `kept` is what was written before it."""
+    with _part(path.parent, kept) as part:
+        with part.open("wb") as file:
+            names = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
+            np.savez(file, keys=names, vectors=vectors, counts=counts)
+        part.replace(path)
