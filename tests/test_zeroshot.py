@@ -159,6 +159,28 @@ def test_a_class_without_images_is_named():
         zeroshot.evaluate(images, image_wnids, classes, [*wnids[:5], "n99"])
 
 
+def scored(images, image_wnids, classes, wnids):
+    """Each way to compare images with classes, as a function without parameters."""
+    return (
+        lambda: zeroshot.evaluate(images, image_wnids, classes, wnids),
+        lambda: zeroshot.subset_counts(images, image_wnids, classes, wnids, [1], 1, 0),
+        lambda: zeroshot.similarity(images, classes),
+    )
+
+
+def test_no_class_and_vectors_that_do_not_fit_are_one_sentence_each():
+    images, image_wnids, classes, wnids = world(0)
+    for function in scored(images, image_wnids, classes[:0], []):
+        with pytest.raises(InputError, match=r"^There is no class to compare with: the label set is empty\.$"):
+            function()
+    for function in scored(images, image_wnids, classes[:, :5], wnids):
+        with pytest.raises(InputError, match=r"shape \(40, 8\) and classes of shape \(6, 5\) cannot be compared"):
+            function()
+    for function in scored(images, image_wnids, classes[0], wnids):
+        with pytest.raises(InputError, match=r"classes of shape \(8,\) cannot be compared"):
+            function()
+
+
 def test_a_subset_of_all_classes_is_the_whole_evaluation():
     images, image_wnids, classes, wnids = world(1)
     table = zeroshot.subset_counts(images, image_wnids, classes, wnids, [6, 60], draws=5, seed=0)

@@ -75,8 +75,22 @@ def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
     With class vectors of length 1 they are cosines. Else they are dot products divided by the length of the image and
     by that of the longest class vector: neither changes which class is best, and a tie is a tie at any scale.
+    Raises InputError where there is no class, or where images and classes differ in their number of dimensions.
     """
+    _check_shapes(images, classes)
     return normalise(images) @ _scaled(classes).T
+
+
+def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
+    """Raise InputError where there is no class, or where images and classes are not vectors of one length."""
+    shapes = np.shape(images), np.shape(classes)
+    if shapes[1][:1] == (0,):
+        raise InputError("There is no class to compare with: the label set is empty.")
+    if not len(shapes[0]) == len(shapes[1]) == 2 or shapes[0][1] != shapes[1][1]:
+        raise InputError(
+            f"Images of shape {shapes[0]} and classes of shape {shapes[1]} cannot be compared: expected rows of the "
+            "same number of dimensions; embed both with one model."
+        )
 
 
 def _scaled(classes: np.ndarray) -> np.ndarray:
@@ -122,8 +136,10 @@ def evaluate(
     `class_wnids`; scores are those of `similarity`. Images of classes without a label are left out: a language is
     tested on the classes that it names. Returns one row for each class that has images: wnid, n_correct, n_correct_top5
     (expected values), n_ties, n_images.
-    Raises InputError where a class of the label set has no image.
+    Raises InputError where there is no class, where a class of the label set has no image, and for vectors that do not
+    fit each other.
     """
+    _check_shapes(images, classes)
     target = _columns(image_wnids, class_wnids)
     rows = np.flatnonzero(target >= 0)
     n_images = np.bincount(target[rows], minlength=len(class_wnids))
@@ -167,6 +183,7 @@ def subset_counts(
     number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
     are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
     """
+    _check_shapes(images, classes)
     target = _columns(image_wnids, class_wnids)
     rows = np.flatnonzero(target >= 0)
     scores, target = similarity(images[rows], classes), target[rows]
