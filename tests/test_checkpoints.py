@@ -372,8 +372,26 @@ def test_code_of_a_repository_runs_only_where_the_user_names_it():
     for wrong in ("yes", "tiny/code", "True"):
         with pytest.raises(InputError, match=f"and remote_code is '{wrong}'"):
             checkpoints.check_consent(entry, wrong)
-    checkpoints.check_consent(entry, "tiny/main")
-    checkpoints.check_consent(ENTRY, "")
+    assert checkpoints.check_consent(entry, "tiny/main") == entry
+    assert checkpoints.check_consent(entry, f"tiny/main@{COMMIT}") == entry
+    assert checkpoints.check_consent(ENTRY, "") == ENTRY
+    with pytest.raises(InputError, match=f"and remote_code is 'tiny/main@{OTHER}'"):
+        checkpoints.check_consent(entry, f"tiny/main@{OTHER}")
+
+
+def test_code_at_no_known_commit_runs_only_at_the_one_that_the_user_names():
+    entry = replace(ENTRY, remote_code=True, source=replace(MAIN, revision=""))
+
+    for wrong in ("", "tiny/main", "tiny/main@", "tiny/main@main", f"tiny/other@{OTHER}", f"tiny/main@{OTHER[1:]}"):
+        with pytest.raises(InputError, match=r"set remote_code to 'tiny/main@' and the full commit that you read\.$"):
+            checkpoints.check_consent(entry, wrong)
+    assert checkpoints.check_consent(entry, f"tiny/main@{OTHER}").source == replace(MAIN, revision=OTHER)
+
+
+@pytest.mark.parametrize("given", ["tiny/main", "some/where", f"tiny/main@{COMMIT}"])
+def test_consent_to_a_model_without_code_of_its_own_is_refused(given):
+    with pytest.raises(InputError, match=f"'tiny' runs no code of a repository, and remote_code is '{given}': leave"):
+        checkpoints.check_consent(ENTRY, given)
 
 
 def test_a_file_of_json_that_holds_no_object_is_named(tmp_path):

@@ -35,8 +35,9 @@ def entry(name):
     if name == "mclip":
         companions["text"] = models.Source("tiny/text")
     return replace(
-        models.entry("openai-b32"), name=f"tiny-{name}", family=family, companions=companions, context_length=length
-    )
+        models.entry("openai-b32"), name=f"tiny-{name}", family=family, companions=companions, context_length=length,
+        image_size=32, dimension=16,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, encoders, models, openclip, pictograms, training
+from babelatlas import InputError, encoders, models, openclip, pictograms, tokens, training
 
 # Warnings of third parties, at their first import.
 pytestmark = [
@@ -175,14 +175,14 @@ def test_a_text_that_is_too_long_is_told_and_cut_as_open_clip_cuts_it(checkpoint
     encoder = encoders.load(ENTRY, checkpoint, device="cpu")
     model, tokenizer = openclip.load_local(checkpoint)
     long = ["a picture of a small red umbrella " * 5]
-    tokens = encoder.tokenizer([*long, "cat"])
+    read = encoder.tokenizer([*long, "cat"])
 
-    assert tokens.cut.tolist() == [True, False]
-    assert tokens.lengths[0] == training.CONTEXT
-    assert tokens.pieces[training.CONTEXT - 1] == training.END
+    assert read.cut.tolist() == [True, False]
+    assert read.lengths[0] == training.CONTEXT
+    assert read.pieces[training.CONTEXT - 1] == training.END
     with torch.no_grad():
         wanted = model.encode_text(tokenizer(long)).numpy()
-    assert np.abs(encoder.encode_texts(tokens)[:1] - wanted).max() < 1e-5
+    assert np.abs(encoder.encode_texts(read)[:1] - wanted).max() < 1e-5
 
 
 def test_a_batch_that_is_too_large_is_a_memory_error(checkpoint, pictures):
@@ -195,11 +195,75 @@ def test_a_batch_that_is_too_large_is_a_memory_error(checkpoint, pictures):
         encoder.encode_images(pictures)
 
     said = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
-    for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError(said)):
+    others = ("MPS backend out of memory (MPS allocated: 9 GB)", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling")
+    for error in (torch.OutOfMemoryError("CUDA out of memory"), *map(RuntimeError, (said, *others))):
         with pytest.raises(MemoryError):
             fail(error)
     with pytest.raises(RuntimeError, match="shapes"):
         fail(RuntimeError("shapes do not match"))
+
+
+def test_memory_that_is_short_while_a_batch_is_moved_is_a_memory_error(checkpoint, pictures, monkeypatch):
+    import torch
+
+    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    pixels = np.stack([encoder.transform(picture) for picture in pictures])
+    monkeypatch.setattr(torch.Tensor, "to", Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory")))
+
+    with pytest.raises(MemoryError):
+        encoder.encode_images(pixels)
+    with pytest.raises(MemoryError):
+        encoder.encode_texts(["cat"])
+
+
+# Towers that do not fit.
+
+
+def towers(dimensions=(4, 4), size=48, pad=0):
+    """Return towers without weights: the mean colour and the number of tokens, `dimensions` times."""
+    import torch
+
+    return encoders.Towers(
+        torch.nn.Identity(),
+        lambda pixels: pixels.mean((1, 2, 3))[:, None].repeat(1, dimensions[0]),
+        lambda ids, mask: mask.sum(1)[:, None].repeat(1, dimensions[1]),
+        lambda image: np.zeros((3, size, size), np.float32),
+        tokens.Tokenizer(lambda texts, lang: [[1, 2] for _ in texts], 5, pad, trim=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"dimensions": (4, 6)}, "gives vectors of 4 numbers for pictures and of 6 for texts, and its entry says 4: "),
+        ({"dimensions": (6, 6)}, "gives vectors of 6 numbers for pictures and of 6 for texts, and its entry says 4: "),
+        ({"size": 32}, "takes pictures 32 pixels high, and its entry says 48: it holds files of another model, "),
+        ({"pad": None}, r"cannot encode a text \(TypeError: int.*, a file is damaged or of another model: "),
+        ({"dimensions": (-1, 4)}, r"cannot encode a picture \(RuntimeError: "),
+    ],
+)
+def test_towers_that_do_not_fit_are_refused_before_anything_is_computed(tmp_path, monkeypatch, made, said):
+    entry = replace(ENTRY, dimension=4)
+    family = {"open_clip": lambda entry, folders: towers(**made)}
+    monkeypatch.setattr(encoders, "loaders", lambda: family)
+
+    with pytest.raises(InputError, match=f"^The model 'picto-en' from .* {said}") as caught:
+        encoders.load(entry, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_towers_that_fit_are_taken_and_a_dimension_of_nought_is_any(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoders, "loaders", lambda: {"open_clip": lambda entry, folders: towers()})
+
+    for dimension in (4, 0):
+        assert encoders.load(replace(ENTRY, dimension=dimension), tmp_path).encode_texts(["a"]).shape == (1, 4)
+
+
+def test_without_torch_the_sentence_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
+
+    with pytest.raises(InputError, match=r'without torch, .* run `pip install "babelatlas\[encoders\]"`'):
+        encoders.load(ENTRY, tmp_path)
 
 
 # Devices and precisions.
@@ -213,7 +277,7 @@ def test_on_a_cpu_float32_is_what_auto_means(checkpoint, monkeypatch):
     encoder = encoders.load(ENTRY, checkpoint)
 
     assert (encoder.device, encoder.precision) == ("cpu", "float32")
-    assert encoder.key.endswith(" float32")
+    assert encoder.key.endswith(" cpu float32")
 
 
 def test_a_gpu_is_taken_where_there_is_one_in_the_precision_that_it_has(monkeypatch):
@@ -224,7 +288,9 @@ def test_a_gpu_is_taken_where_there_is_one_in_the_precision_that_it_has(monkeypa
     assert encoders.find_device("auto") == "cuda"
     assert encoders.find_device("cuda:1") == "cuda:1"
     for has, precision in ((True, "bfloat16"), (False, "float16")):
-        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda has=has: has)
+        monkeypatch.setattr(
+            torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has and not including_emulation
+        )
         assert encoders.find_precision("auto", "cuda") == precision
     assert encoders.find_precision("float32", "cuda") == "float32"
     with pytest.raises(InputError, match=r"'cuda:2' is not there \(this machine has cuda:0, cuda:1"):
@@ -241,7 +307,7 @@ def test_a_gpu_that_is_asked_for_and_absent_is_told_before_anything_is_read(tmp_
             encoders.load(ENTRY, tmp_path / "nowhere", device=device)
 
 
-@pytest.mark.parametrize("device", ["gpu", "cuda:x", "cpu:1", "mps:0", "cuda:-1", "", "CUDA"])
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "cpu:1", "mps:0", "cuda:-1", "", "CUDA", "cuda:", "cpu:"])
 def test_an_unknown_device_is_refused(device, tmp_path):
     with pytest.raises(InputError, match=f"There is no device '{device}': expected auto, cpu, cuda, cuda:N or mps"):
         encoders.load(ENTRY, tmp_path, device=device)

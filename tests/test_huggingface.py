@@ -40,6 +40,7 @@ TEXTS = [
 def entry(family, length, canonicalise=""):
     source = models.Source("some/where")
     settings = {"family": family, "source": source, "context_length": length, "canonicalise": canonicalise}
+    settings |= {"image_size": 32, "dimension": 0}
     return replace(models.entry("openai-b32"), name="tiny", **settings)
 
 

@@ -29,7 +29,7 @@ def entry(name):
     sources = {"text": models.Source("tiny/text")} if name in ("xlm-roberta", "nllb") else {}
     return replace(
         models.entry("openai-b32"), name=f"tiny-{name}", source=models.Source(f"tiny/{name}"), companions=sources,
-        needs_language=name == "nllb",
+        needs_language=name == "nllb", image_size=32, dimension=0,
     )  # fmt: skip
 
 

@@ -28,18 +28,20 @@ TEXTS = [
     "",
     "ქოლგა " * 90,
 ]
-BASE = replace(models.entry("openai-b32"), name="tiny", context_length=60)
+BASE = replace(models.entry("openai-b32"), name="tiny", context_length=60, image_size=32, dimension=0)
+COMMIT = "c" * 40
 MEXMA = replace(
     BASE,
     family="mexma-siglip",
-    source=Source("visheratin/mexma-siglip2"),
+    source=Source("visheratin/mexma-siglip2", COMMIT),
     companions={"text": Source("facebook/MEXMA"), "image": Source("google/siglip2-so400m-patch16-512")},
     remote_code=True,
 )
 JINA = replace(
     BASE,
     family="jina-clip",
-    source=Source("jinaai/jina-clip-v2"),
+    image_size=16,
+    source=Source("jinaai/jina-clip-v2", COMMIT),
     companions={"code": Source("jinaai/jina-clip-implementation")},
     remote_code=True,
 )

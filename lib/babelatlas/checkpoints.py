@@ -11,9 +11,11 @@ import hashlib
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -22,20 +24,37 @@ from babelatlas.models import Model, Source
 
 # The files of an embedded model, by open_clip's names.
 EMBEDDED = ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json")
+# The full hash of a commit.
+COMMIT = re.compile("[0-9a-f]{40}")
 # How the names of weights end.
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 
 
-def check_consent(entry: Model, remote_code: str) -> None:
-    """Raise InputError for a model whose code lives in its repository, unless `remote_code` names that repository."""
-    if not entry.remote_code or remote_code == entry.source.repository:
-        return
+def check_consent(entry: Model, remote_code: str) -> Model:
+    """Return the entry of a model as it may be loaded: for one whose code lives in its repository, at a known commit.
+
+    `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one; of a
+    pinned one the commit may be named, too.
+    Raises InputError where it names something else or nothing, and where it is given for a model without such code.
+    """
+    if not entry.remote_code:
+        if remote_code:
+            raise InputError(
+                f"The model {entry.name!r} runs no code of a repository, and remote_code is {remote_code!r}: leave it "
+                "empty for this model."
+            )
+        return entry
+    repository, pinned = entry.source.repository, entry.source.revision
+    named, _, commit = remote_code.partition("@")
+    if named == repository and (commit in ("", pinned) if pinned else COMMIT.fullmatch(commit)):
+        return replace(entry, source=replace(entry.source, revision=pinned or commit))
     code = [source for role, source in entry.companions.items() if role.endswith("code")]
     places = " and ".join(f"{source.repository} ({_revision(source)})" for source in (entry.source, *code))
     given = f"remote_code is {remote_code!r}" if remote_code else "nobody allowed that"
+    wanted = f"{repository!r}" if pinned else f"'{repository}@' and the full commit that you read"
     raise InputError(
         f"The model {entry.name!r} runs code from the repository {places} on this machine, and {given}: read the code "
-        f"there, then set remote_code to {entry.source.repository!r}."
+        f"there, then set remote_code to {wanted}."
     )
 
 

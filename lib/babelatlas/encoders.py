@@ -7,6 +7,7 @@ device, in a precision, behind the same two methods. Importing this module is qu
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,13 +19,16 @@ from babelatlas.models import Model
 from babelatlas.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
+# How the libraries beneath torch say that memory is short, where torch has no error of its own: CPU, Metal, cuBLAS.
+SHORT = ("not enough memory", "can't allocate memory", "out of memory", "ALLOC_FAILED")
 
 
 class Encoder(Protocol):
     """What every loaded model can do. Vectors are float32, one row for each picture or text, not normalised.
 
-    `key` identifies weights and precision: two encoders with one name and key give the same vectors. `tokenizer` and
-    `transform` are what the two methods do to a text and a picture first; the engine calls them ahead, in threads.
+    `key` identifies weights, kind of device and precision: two encoders with one name and key give the same vectors, up
+    to the rounding of one GPU or another. `tokenizer` and `transform` are what the two methods do to a text and a
+    picture first; the engine calls them ahead, in threads.
     """
 
     name: str
@@ -66,7 +70,8 @@ class LoadedEncoder:
     """An `Encoder` of towers on a device."""
 
     def __init__(self, name: str, towers: Towers, key: str, device: str = "cpu", precision: str = "float32"):
-        self.name, self.key, self.device, self.precision = name, f"{key} {precision}", device, precision
+        self.name, self.key = name, f"{key} {device.partition(':')[0]} {precision}"
+        self.device, self.precision = device, precision
         self.towers, self.tokenizer, self.transform = towers, towers.tokenizer, towers.transform
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
@@ -77,8 +82,7 @@ class LoadedEncoder:
             raise InputError("There is no picture to encode: give at least one.")
         if not isinstance(images, np.ndarray):
             images = np.stack([self.transform(image.convert("RGB")) for image in images])
-        pixels = torch.from_numpy(images).to(self.device, getattr(torch, self.precision))
-        return self._run(self.towers.image, pixels)
+        return self._run(self.towers.image, (torch.from_numpy(images),), getattr(torch, self.precision))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
         """Return vectors of shape (texts, dimensions), float32, not normalised; see `Encoder`.
@@ -88,20 +92,21 @@ class LoadedEncoder:
         import torch
 
         tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
-        ids, mask = (torch.from_numpy(array).to(self.device) for array in tokens.padded())
-        return self._run(self.towers.text, ids, mask)
+        return self._run(self.towers.text, tuple(torch.from_numpy(array) for array in tokens.padded()))
 
-    def _run(self, tower: Callable, *inputs) -> np.ndarray:
+    def _run(self, tower: Callable, inputs: tuple, dtype=None) -> np.ndarray:
+        """Return what a tower makes of tensors, moved to the device and, where `dtype` is given, cast to it there."""
         import torch
 
         try:
             with torch.inference_mode():
-                return tower(*inputs).float().cpu().numpy()
+                there = [tensor.to(self.device, dtype or tensor.dtype) for tensor in inputs]
+                return tower(*there).float().cpu().numpy()
         except torch.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise MemoryError(str(error)) from error
         except RuntimeError as error:
-            if "not enough memory" in str(error) or "can't allocate memory" in str(error):
+            if any(said in str(error) for said in SHORT):
                 raise MemoryError(str(error)) from error
             raise
 
@@ -139,14 +144,21 @@ def load(
 
     `folder` holds the checkpoint (of an embedded model always; of any other, "" takes the entry's revision from the
     local cache of the hub, or fetches it). `device`: auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16,
-    float16; auto is float32 on a CPU and bfloat16 on a GPU that has it, else float16. `remote_code` must name the
-    entry's repository for a model whose code lives there.
-    Raises InputError where files are missing, truncated, or hold numbers that are not, and where the device is absent.
+    float16; auto is float32 on a CPU and on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`
+    must name the entry's repository for a model whose code lives there, with @ and a commit where the entry has none.
+    Before anything is moved to the device one grey picture and one word are encoded, to see that the towers fit.
+    Raises InputError where files are missing, truncated, of another model or hold numbers that are not, where the
+    device is absent, and where torch is.
     """
+    if find_spec("torch") is None:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded without torch, which is not installed: run "
+            '`pip install "babelatlas[encoders]"`.'
+        )
     known = loaders()
     if entry.family not in known:
         raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, known)}")
-    checkpoints.check_consent(entry, remote_code)
+    entry = checkpoints.check_consent(entry, remote_code)
     device = find_device(device)
     precision = find_precision(precision, device)
     import torch
@@ -154,8 +166,37 @@ def load(
     folders = checkpoints.folders(entry, folder)
     towers = known[entry.family](entry, folders)
     checkpoints.check_weights(towers.module, entry.name, folders[""])
+    _check_towers(entry, towers, folders[""])
     towers.module.to(device, getattr(torch, precision)).eval()
     return LoadedEncoder(entry.name, towers, checkpoints.key(entry, folders), device, precision)
+
+
+def _check_towers(entry: Model, towers: Towers, folder: Path) -> None:
+    """Raise InputError where the towers cannot encode, or make other vectors or pictures than the entry says."""
+    encoder, what = LoadedEncoder(entry.name, towers, ""), "picture"
+    try:
+        pixels = towers.transform(Image.new("RGB", (entry.image_size, entry.image_size), (128, 128, 128)))
+        image = encoder.encode_images(pixels[None]).shape[1]
+        what = "text"
+        text = encoder.encode_texts(["cat"], "en").shape[1]
+    except (ValueError, RuntimeError, TypeError, LookupError, AttributeError) as error:  # of the libraries beneath
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"The model {entry.name!r} from {folder} cannot encode a {what} ({type(error).__name__}: "
+            f"{checkpoints.first_line(error)}), a file is damaged or of another model: {checkpoints.mend(entry)}"
+        ) from error
+    if image != text or entry.dimension not in (0, image):
+        wanted = f", and its entry says {entry.dimension}" if entry.dimension else ""
+        raise InputError(
+            f"The model {entry.name!r} from {folder} gives vectors of {image} numbers for pictures and of {text} for "
+            f"texts{wanted}: it holds files of another model, {checkpoints.mend(entry)}"
+        )
+    if pixels.shape[1] != entry.image_size:
+        raise InputError(
+            f"The model {entry.name!r} from {folder} takes pictures {pixels.shape[1]} pixels high, and its entry says "
+            f"{entry.image_size}: it holds files of another model, {checkpoints.mend(entry)}"
+        )
 
 
 def find_device(device: str) -> str:
@@ -163,8 +204,8 @@ def find_device(device: str) -> str:
 
     Raises InputError for a device that is unknown or not there.
     """
-    kind, _, number = device.partition(":")
-    if kind not in ("auto", "cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdecimal())):
+    kind, colon, number = device.partition(":")
+    if kind not in ("auto", "cpu", "cuda", "mps") or (colon and not (kind == "cuda" and number.isdecimal())):
         raise InputError(f"There is no device {device!r}: expected auto, cpu, cuda, cuda:N or mps.")
     if kind == "cpu":
         return "cpu"
@@ -189,5 +230,5 @@ def find_precision(precision: str, device: str) -> str:
     if device.startswith("cuda"):
         import torch
 
-        return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
     return "float32"
