@@ -334,6 +334,14 @@ def test_texts_that_lose_their_end_are_told_with_the_first_of_them_also_from_the
     assert capsys.readouterr().out == ""
 
 
+def test_of_a_very_long_text_that_loses_its_end_only_the_start_is_shown(capsys):
+    embedding.embed_texts(Toy(), ["a" * 80, "b"])
+    embedding.embed_texts(Toy(), ["a" * 10_000, "b"])
+    whole, start = capsys.readouterr().out.splitlines()
+    assert whole.endswith(f"the first: text '{'a' * 80}'.")
+    assert start.endswith(f"the first: text '{'a' * 79}…'.")
+
+
 def test_batches_hold_the_longest_first_and_no_more_tokens_than_asked_for():
     toy = Toy()
     embedding.embed_texts(toy, ["a", "bbb", "cc", "dddd", "e", "f"], batch_tokens=6)
@@ -391,6 +399,17 @@ def test_one_text_or_picture_too_large_for_the_memory_is_one_sentence(paths):
         embedding.embed_texts(Toy(memory=3), ["a", "abcd"])
     with pytest.raises(InputError, match="a single picture"):
         embedding.embed_images(Toy(memory=0), paths)
+
+
+def test_too_little_memory_to_open_pictures_is_one_sentence(paths, monkeypatch):
+    def exhausted(path):
+        raise MemoryError
+
+    monkeypatch.setattr(embedding.datasets, "open_image", exhausted)
+    with pytest.raises(
+        InputError, match=r"too small to open 2 picture\(s\) at once, the first .*red\.png: take a smaller batch"
+    ):
+        embedding.embed_images(Toy(), paths)
 
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="{}"), max_size=8)

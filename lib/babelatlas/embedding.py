@@ -47,6 +47,8 @@ PICTURES, PICTURES_GPU = 64, 256
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds before a run first says how far it is, and between two such lines.
 QUIET, BETWEEN = 15, 30
+# Letters of a text that a message shows.
+SHOWN = 80
 # Seconds after which a file that was being written is taken for one of a killed run, and deleted.
 STALE = 24 * 3600
 # The errors of a disk without room, or without room for this user.
@@ -103,8 +105,14 @@ def embed_images(
         names = dict(zip(different, pool.map(lambda path: _digest(protocol, _contents(path)), different), strict=True))
 
         def prepare(rows: np.ndarray) -> np.ndarray:
-            pictures = pool.map(lambda row: encoder.transform(datasets.open_image(paths[row])), rows)
-            return np.stack(list(pictures))
+            try:
+                pictures = pool.map(lambda row: encoder.transform(datasets.open_image(paths[row])), rows)
+                return np.stack(list(pictures))
+            except MemoryError as error:
+                raise InputError(
+                    f"The memory is too small to open {len(rows)} picture(s) at once, the first {paths[rows[0]]}: take "
+                    "a smaller batch size, smaller pictures, or a machine with more memory."
+                ) from error
 
         keys, ones, order = [names[path] for path in paths], np.ones(len(paths), np.int64), np.arange(len(paths))
         # Two batches ahead, each decoded by all threads: more would only take memory.
@@ -145,8 +153,9 @@ def embed_classes(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
-    A class is the mean of its prompts: its label in each template of its language. `labels` has columns lang and label,
-    `templates` lang and template; both may hold hundreds of languages. `cosine`: whether each prompt's embedding and
+    A class is the mean of its prompts: its label in each template of its language. So its vector is the sum over its
+    different prompts of (times the prompt occurs / number of templates) x its embedding.
+    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages. `cosine`: whether each prompt's embedding and
     the mean are brought to length 1 or left as they are, as in `zeroshot.class_vectors`, of which this is the form for
     millions of prompts: no more than some shards of them are ever in memory, and only the means are kept. A label with
     the same templates in several languages is embedded once, unless the model is told the language. `stand_in`: what
@@ -230,10 +239,12 @@ def _embed_texts(
     vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, progress)
     cut = first[counts[:, COUNTS.index("cut")] > 0]
     if len(cut):
+        text = words[cut.min()]
+        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
         of = f"{counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts"
         print(
             f"{encoder.name}: {of} are longer than its context of {tokenizer.context_length} tokens and lost their "
-            f"end, the first: {noun} {words[cut.min()]!r}.",
+            f"end, the first: {noun} {text!r}.",
             flush=True,
         )
     return vectors, counts.sum(0)
