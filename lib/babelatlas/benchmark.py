@@ -70,7 +70,7 @@ CLOSE = 1e-5
 def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, seed: int = 0) -> None:
     """Write a dual encoder of random weights to `folder`, in open_clip's format, with a tokenizer trained on `texts`.
 
-    `sizes`: as `REAL`. The folder can be read by open_clip itself (`local-dir:`) and by `encoders.load` with `entry()`.
+    `sizes`: as `REAL`. The folder can be read by open_clip itself (`local-dir:`) and by `encoders.load` with `entry`.
     The mean of image features is taken out by the bias of the last normalisation: random towers give all pictures
     nearly the same vector, and every picture would be put into the same class.
     """
@@ -134,14 +134,21 @@ def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, 
     save_file(weights, folder / "open_clip_model.safetensors")
 
 
-def entry() -> models.Model:
-    """Return the entry of the model that `make_model` writes: OpenCLIP XLMR-B B-32's, without its published files."""
+def entry(folder: str | os.PathLike) -> models.Model:
+    """Return the entry of the model that `make_model` wrote: OpenCLIP XLMR-B B-32's, with the sizes of the folder."""
+    configuration = _configuration(Path(folder))
     return replace(
         models.entry("openclip-xlmr-b32"),
         name="random-xlmr-b32",
         architecture="",
         source=models.Source("random weights"),
+        dimension=configuration["embed_dim"],
+        image_size=configuration["vision_cfg"]["image_size"],
     )
+
+
+def _configuration(folder: Path) -> dict:
+    return json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))["model_cfg"]
 
 
 def _write_tokenizer(folder: Path, texts: list[str], pieces: int) -> None:
@@ -234,7 +241,7 @@ def run_ours(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFram
     seconds, stop = stop_watch()
     paths = [str(path) for wnid in _classes(own) for path in sorted((pictures / wnid).iterdir())]
     with tempfile.TemporaryDirectory() as cache, contextlib.redirect_stdout(io.StringIO()):
-        encoder = encoders.load(entry(), folder, "cpu", "float32")
+        encoder = encoders.load(entry(folder), folder, "cpu", "float32")
         stop("load")
         images = embedding.embed_images(encoder, paths, cache)
         stop("images")
@@ -412,7 +419,7 @@ def end_to_end(folder: Path, pictures: Path, steps: dict[int, int], classes: int
                     for part, value in same.items()
                 ]
             counts = results["ours"]["counts"]
-            fixed = counts["texts"] * _context(folder)
+            fixed = counts["texts"] * _configuration(folder)["text_cfg"]["context_length"]
             for part, value in {**counts, "fixed": fixed}.items():
                 rows.append(("counts", "ours", part, number, repeat, value, "", "counted", ""))
     return rows
@@ -421,11 +428,6 @@ def end_to_end(folder: Path, pictures: Path, steps: dict[int, int], classes: int
 def _parts(seconds: dict[str, float]) -> str:
     parts = ", ".join(f"{part} {value:.1f}" for part, value in seconds.items())
     return f"{sum(seconds.values()):.1f} s ({parts})"
-
-
-def _context(folder: Path) -> int:
-    settings = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
-    return settings["model_cfg"]["text_cfg"]["context_length"]
 
 
 def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers: int, say: Callable) -> list:
@@ -440,7 +442,7 @@ def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers:
     with contextlib.redirect_stderr(io.StringIO()):
         model, transform, _ = _clip_benchmark()[0]("open_clip", f"local-dir:{folder}", "", None, "cpu")
     model.eval()
-    encoder = encoders.load(entry(), folder, "cpu", "float32")
+    encoder = encoders.load(entry(folder), folder, "cpu", "float32")
     paths = [str(path) for path in sorted(pictures.rglob("*")) if path.is_file()]
     identity = torch.eye(model.visual.output_dim)
 
@@ -572,7 +574,7 @@ def throughput(encoder, sizes: dict, tokens, pictures: np.ndarray, matrix: int, 
 
 def hardware(folder: Path, device: str, batch_tokens: int, batch: int, matrix: int, measure: str, sizes=REAL) -> list:
     """Return the rows of `throughput` for the model in `folder`: float32 on a CPU, bfloat16 or float16 on a GPU."""
-    encoder = encoders.load(entry(), folder, device)
+    encoder = encoders.load(entry(folder), folder, device)
     own, forms = workload(list(LANGUAGES), 20)
     texts = [text for row in own.itertuples() for text in forms.loc[forms["lang"] == row.lang, "template"].str.replace(
         "{}", row.label, regex=False)]  # fmt: skip
