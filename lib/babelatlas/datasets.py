@@ -151,4 +151,4 @@ def open_image(path: str | os.PathLike) -> Image.Image:
     except Exception as error:  # whatever Pillow raises for damaged bytes, and for a picture that is too large
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".")
         raise InputError(f"The image {path} cannot be read ({reason}): make or fetch it again.") from error
-    raise InputError(f"The image {path} has 16 bits a channel or more (mode {image.mode!r}): convert it to 8.")
+    raise InputError(f"The image {path} has 16 bits a channel or more (mode {image.mode!r}): convert it to 8 bits.")

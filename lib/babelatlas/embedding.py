@@ -155,12 +155,12 @@ def embed_classes(
 
     A class is the mean of its prompts: its label in each template of its language. So its vector is the sum over its
     different prompts of (times the prompt occurs / number of templates) x its embedding.
-    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages. `cosine`: whether each prompt's embedding and
-    the mean are brought to length 1 or left as they are, as in `zeroshot.class_vectors`, of which this is the form for
-    millions of prompts: no more than some shards of them are ever in memory, and only the means are kept. A label with
-    the same templates in several languages is embedded once, unless the model is told the language. `stand_in`: what
-    such a model is told for languages that NLLB-200 has no code for; "" refuses them. The other parameters and what is
-    raised are as for `embed_texts`.
+    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages. `cosine`:
+    whether each prompt's embedding and the mean are brought to length 1 or left as they are, as in
+    `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
+    ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
+    unless the model is told the language. `stand_in`: what such a model is told for languages that NLLB-200 has no code
+    for; "" refuses them. The other parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -184,8 +184,8 @@ def _check_columns(table: pd.DataFrame, noun: str) -> None:
         raise InputError(
             f"The table of {noun}s has no column {lacking[0]!r}: expected the columns 'lang' and {noun!r}."
         )
-    check_texts(table["lang"], f"language of the {noun}s,")
-    check_texts(table[noun], noun)
+    check_texts(table["lang"].tolist(), f"language of the {noun}s,")
+    check_texts(table[noun].tolist(), noun)
 
 
 def _embed_texts(
