@@ -136,7 +136,8 @@ def test_towers_and_a_matrix_product_are_timed(model):
     found = benchmark.throughput(
         encoder, TINY, encoder.tokenizer(["a photo", "ein Foto"]), pixels, matrix=64, repeats=2
     )
-    assert found["part"].tolist() == ["peak", "texts", "texts", "images", "images"]
+    parts = ["texts", "images", "texts from the host", "images from the host"]
+    assert found["part"].tolist() == ["peak", *(part for part in parts for _ in range(2))]
     assert (found["value"] > 0).all()
 
 
@@ -271,16 +272,25 @@ def test_options_that_cannot_be_are_told(capsys):
     assert "threads is 0: expected at least 1" in capsys.readouterr().err
     assert benchmark.main(["--gpu", "--device", "gpu"]) == 1
     assert "no device 'gpu'" in capsys.readouterr().err
+    assert benchmark.main(["--gpu", "--device", "cpu"]) == 1
+    assert "device 'cpu' is no GPU" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         benchmark.main(["--fast"])
     assert "--fast" in capsys.readouterr().err
+
+
+def test_without_a_gpu_its_share_is_not_measured(monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert benchmark.main(["--gpu"]) == 1
+    assert capsys.readouterr().err.startswith("There is no GPU here")
 
 
 def test_the_share_of_a_gpu_takes_the_place_of_an_earlier_one_only(tmp_path, monkeypatch, capsys):
     row = ("gpu", "ours", "peak", 0, 0, 2e12, "FLOP/s", "measured", "a card")
     benchmark.write([*RUNS, row], tmp_path / "benchmark.csv")
     newer = [(*row[:5], 4e12, *row[6:]), ("gpu", "ours", "texts", 0, 0, 3e12, "FLOP/s", "measured", "a card")]
-    monkeypatch.setattr(benchmark.encoders, "find_device", lambda device: device)
+    monkeypatch.setattr(benchmark, "find_gpu", lambda device: device)
     monkeypatch.setattr(benchmark, "make_model", lambda *given: None)
     monkeypatch.setattr(benchmark, "training_texts", list)
     monkeypatch.setattr(benchmark, "hardware", lambda *given: newer)
