@@ -328,6 +328,50 @@ def test_an_entry_that_does_not_fit_its_model_is_refused(folders):
         encoders.load(entry("siglip", 64, "siglipp"), folders["siglip2"])
 
 
+def test_a_vocabulary_that_is_cut_off_or_of_another_model_is_refused(folders, tmp_path):
+    folder = shutil.copytree(folders["chinese_clip"], tmp_path / "chinese")
+    words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    for kept in (words[:20], [*words, "more"]):
+        (folder / "vocab.txt").write_text("\n".join(kept) + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match=rf"vocab\.txt has {len(kept)} pieces and its text tower {len(words)}: "):
+            encoders.load(entry("chinese-clip", 52), folder)
+    folder = shutil.copytree(folders["metaclip2"], tmp_path / "metaclip2")
+    shutil.copy(folders["siglip2"] / "tokenizer.json", folder)
+    with pytest.raises(InputError, match=r"tokenizer\.json has \d+ pieces and its text tower \d+: the file is damaged"):
+        encoders.load(entry("metaclip2", 77), folder)
+
+
+def test_a_tokenizer_that_pads_with_another_id_than_the_tower_is_refused(folders, tmp_path):
+    folder = shutil.copytree(folders["altclip"], tmp_path / "model")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"pad_token": "</s>"}))
+    (folder / "special_tokens_map.json").unlink()
+
+    with pytest.raises(InputError, match="pads with id 2 and its text tower with 1"):
+        encoders.load(entry("altclip", 77), folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content"),
+    [
+        ("altclip", "tokenizer_config.json", ""),
+        ("altclip", "tokenizer_config.json", "{}"),
+        ("altclip", "preprocessor_config.json", "{}"),
+        ("siglip2", "preprocessor_config.json", "{}"),
+        ("chinese_clip", "vocab.txt", ""),
+    ],
+)
+def test_a_file_that_says_nothing_is_one_sentence(folders, tmp_path, name, file, content):
+    family, length, _ = FAMILIES[name]
+    folder = shutil.copytree(folders[name], tmp_path / "model")
+    (folder / file).write_text(content)
+    (folder / "special_tokens_map.json").unlink(missing_ok=True)
+
+    with pytest.raises(InputError, match=r"^The model 'tiny' ") as caught:
+        encoders.load(entry(family, length), folder)
+    assert "\n" not in str(caught.value)
+
+
 def test_padding_on_the_left_is_refused(folders, tmp_path):
     folder = shutil.copytree(folders["siglip2"], tmp_path / "model")
     settings = json.loads((folder / "tokenizer_config.json").read_text())

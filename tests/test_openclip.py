@@ -374,6 +374,24 @@ def test_a_setting_that_is_not_known_here_is_refused(copy, change, said):
         encoders.load(entry("clip"), file.parent, device="cpu")
 
 
+def test_a_tokenizer_of_another_model_is_refused(copy, made):
+    folder = copy("siglip2")
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(made("metaclip2")[0] / file, folder)
+
+    with pytest.raises(InputError, match=r"'tiny-siglip2' .* \d+ pieces and its text tower \d+: the file is damaged"):
+        encoders.load(entry("siglip2"), folder, device="cpu")
+
+
+def test_a_tokenizer_that_pads_with_another_id_than_the_tower_is_refused(copy):
+    file = copy("xlm-roberta") / "tokenizer_config.json"
+    settings = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(settings | {"pad_token": "</s>"}), encoding="utf-8")
+
+    with pytest.raises(InputError, match="pads with id 2 and its text tower with 1"):
+        encoders.load(entry("xlm-roberta"), file.parent, device="cpu")
+
+
 def test_padding_on_the_left_is_refused(copy):
     file = copy("siglip2") / "tokenizer_config.json"
     settings = json.loads(file.read_text(encoding="utf-8"))

@@ -199,6 +199,16 @@ def test_code_that_this_version_of_transformers_cannot_run_is_one_sentence(folde
         load(JINA, folder)
 
 
+def test_a_place_for_code_that_cannot_be_written_is_named(folders, tmp_path, monkeypatch):
+    from transformers import dynamic_module_utils
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "file" / "modules"))
+
+    with pytest.raises(InputError, match=r"copied to .*file/modules \(Not a directory\): let HF_MODULES_CACHE name"):
+        load(MEXMA, folders["mexma"])
+
+
 def test_code_without_the_methods_is_refused(folders, tmp_path):
     folder = shutil.copytree(folders["mexma"], tmp_path / "mexma")
     code = folder / "mexma_siglip.py"

@@ -37,7 +37,7 @@ def load_mclip(entry: Model, folders: dict[str, Path]) -> Towers:
     else:
         encoder, head = _encoder(entry, folder), _older_head(entry, folder)
     visual, transform = openclip.load_image(entry, folders["image"])
-    tokenizer = huggingface.tokenizer(entry, folder, trim=True, longest=_places(encoder.config))
+    tokenizer = _tokenizer(entry, folder, encoder.config)
     return _towers(entry, encoder, head, visual, visual, transform, tokenizer)
 
 
@@ -61,7 +61,7 @@ def load_sentence_transformers(entry: Model, folders: dict[str, Path]) -> Towers
     head = _dense(entry, modules[2][1]) if modules[2:] else None
     settings = checkpoints.read_json(entry, checkpoints.find_file(entry, place, "sentence_bert_config.json"))
     longest = settings.get("max_seq_length") or _places(encoder.config)
-    tokenizer = huggingface.tokenizer(replace(entry, context_length=longest), place, True, _places(encoder.config))
+    tokenizer = _tokenizer(replace(entry, context_length=longest), place, encoder.config)
     if settings.get("do_lower_case"):
         tokenizer = replace(tokenizer, canonicalise=str.lower)
     visual, image, transform = _clip_image(entry, folders["image"])
@@ -82,6 +82,11 @@ def _towers(entry, encoder, head, visual, image: Callable, transform: Callable, 
 
     module = torch.nn.ModuleDict({"visual": visual, "encoder": encoder, "head": head})
     return Towers(module.eval(), image, text, transform, tokenizer)
+
+
+def _tokenizer(entry: Model, folder: Path, tower) -> Tokenizer:
+    """Return the tokenizer of a folder for an encoder of the configuration `tower`."""
+    return huggingface.tokenizer(entry, folder, True, _places(tower), tower.vocab_size, tower.pad_token_id)
 
 
 def _one_file(entry: Model, folders: dict[str, Path], configuration: dict) -> tuple:
@@ -125,20 +130,13 @@ def _encoder(entry: Model, folder: Path):
     configuration = checkpoints.find_file(entry, folder, "config.json")
     checkpoints.read_json(entry, configuration)
     file = huggingface.find_weights(entry, folder)
-    with openclip.quiet(), huggingface.silent():
+    with huggingface.reading(entry, file, configuration):
         import torch
         from transformers import AutoModel
 
-        try:
-            encoder, info = AutoModel.from_pretrained(
-                folder, dtype=torch.float32, local_files_only=True, output_loading_info=True,
-                ignore_mismatched_sizes=True,
-            )  # fmt: skip
-        except Exception as error:  # safetensors, pickle and transformers each raise their own
-            raise InputError(
-                f"The model {entry.name!r} cannot be loaded, {file} or {configuration} is damaged or of another model "
-                f"({checkpoints.first_line(error)}): {checkpoints.mend(entry)}"
-            ) from error
+        encoder, info = AutoModel.from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+        )
     huggingface.check_loaded(entry, file, _without_pooler(info))
     return encoder.eval()
 

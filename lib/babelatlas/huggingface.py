@@ -16,7 +16,7 @@ from PIL import Image
 from babelatlas import InputError, checkpoints, near
 from babelatlas.encoders import Towers
 from babelatlas.models import Model
-from babelatlas.openclip import pieces, quiet, tail
+from babelatlas.openclip import check_vocabulary, pieces, quiet, tail
 from babelatlas.tokens import Tokenizer
 
 # The orders in which files of one purpose are looked for; an index names the parts of weights in several files.
@@ -36,7 +36,7 @@ def load_altclip(entry: Model, folders: dict[str, Path]) -> Towers:
     model = _model(entry, folders[""], "AltCLIPModel", "altclip")
     text = model.config.text_config
     # As in RoBERTa, places are counted from the one after the padding's.
-    return _masked(entry, folders[""], model, text.max_position_embeddings - text.pad_token_id - 1)
+    return _masked(entry, folders[""], model, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
 
 
 def load_chinese_clip(entry: Model, folders: dict[str, Path]) -> Towers:
@@ -45,7 +45,8 @@ def load_chinese_clip(entry: Model, folders: dict[str, Path]) -> Towers:
     Raises InputError where a file is missing or damaged. Source: Yang et al. (2022).
     """
     model = _model(entry, folders[""], "ChineseCLIPModel", "chinese_clip")
-    return _masked(entry, folders[""], model, model.config.text_config.max_position_embeddings)
+    text = model.config.text_config
+    return _masked(entry, folders[""], model, text.max_position_embeddings, text.pad_token_id)
 
 
 def load_metaclip2(entry: Model, folders: dict[str, Path]) -> Towers:
@@ -73,12 +74,14 @@ def load_siglip(entry: Model, folders: dict[str, Path]) -> Towers:
     """
     folder = folders[""]
     model = _model(entry, folder, "SiglipModel", "siglip")
+    text = model.config.text_config
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids).pooler_output,
         transform(entry, folder),
-        tokenizer(entry, folder, trim=False, longest=model.config.text_config.max_position_embeddings),
+        # Its configuration has the padding of another tokenizer than SigLIP 2's: the tower takes no notice of it.
+        tokenizer(entry, folder, False, text.max_position_embeddings, text.vocab_size),
     )
 
 
@@ -114,8 +117,10 @@ def transform(entry: Model, folder: Path) -> Callable[[Image.Image], np.ndarray]
     return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
 
 
-def tokenizer(entry: Model, folder: Path, trim: bool, longest: int) -> Tokenizer:
+def tokenizer(entry: Model, folder: Path, trim: bool, longest: int, size: int = 0, pad: int | None = None) -> Tokenizer:
     """Return the tokenizer of a folder; `longest`: the most tokens that the text tower has places for.
+
+    `size`: how many pieces the tower knows, 0 where that is not known; `pad`: the id that it takes for padding, if any.
 
     A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids have
     changed between its versions. Raises InputError where the files are missing or damaged, a package for them is not
@@ -149,6 +154,8 @@ def tokenizer(entry: Model, folder: Path, trim: bool, longest: int) -> Tokenizer
             f"The model {entry.name!r} cannot be loaded, its tokenizer {file} pads {side}, where all models known here "
             f"pad on the right: {checkpoints.mend(entry)}"
         )
+    if size:
+        check_vocabulary(entry, file, inner, size, pad)
     encode = _encode(entry, inner)
     return Tokenizer(
         lambda texts, lang: encode(texts),
@@ -223,14 +230,14 @@ def silent() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _masked(entry: Model, folder: Path, model, longest: int) -> Towers:
+def _masked(entry: Model, folder: Path, model, longest: int, pad: int | None = None) -> Towers:
     """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
         transform(entry, folder),
-        tokenizer(entry, folder, trim=True, longest=longest),
+        tokenizer(entry, folder, True, longest, model.config.text_config.vocab_size, pad),
     )
 
 

@@ -113,6 +113,27 @@ def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
     return min(end, len(nothing))
 
 
+def check_vocabulary(entry: Model, file: Path, inner, size: int, pad: int | None = None) -> None:
+    """Raise InputError where a tokenizer of transformers does not fit a text tower that has `size` pieces.
+
+    Towers may have more pieces than tokenizers, as round numbers are quicker. Fewer are another model's, and so is a
+    vocab.txt of other length: it is cut off or another's, and gives ids all the same. Pieces that were added to a
+    vocabulary do not count, as some are written by nothing. `pad`: the id that the tower takes for padding; None where
+    it takes no notice of it.
+    """
+    count = len(inner) if file.name == "vocab.txt" else inner.vocab_size
+    if count > size or (file.name == "vocab.txt" and count != size):
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} has {count} pieces and its text tower "
+            f"{size}: the file is damaged or of another model, {checkpoints.mend(entry)}"
+        )
+    if pad is not None and inner.pad_token_id != pad:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} pads with id {inner.pad_token_id} and "
+            f"its text tower with {pad}: the file is damaged or of another model, {checkpoints.mend(entry)}"
+        )
+
+
 def _read(entry: Model, folders: dict[str, Path]) -> tuple:
     """Return the model with its weights, in evaluation mode on the CPU, and open_clip's tokenizer for it."""
     folder = folders[""]
@@ -144,7 +165,7 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
             f"{(unread or ['tokenizer_mode'])[0]}, which is not known here: use open_clip itself for it."
         )
     weights = checkpoints.find_file(entry, folder, *WEIGHTS)
-    tokenizer = _open_clip_tokenizer(entry, text, folders)
+    tokenizer, tokenizer_file = _open_clip_tokenizer(entry, text, folders)
     with quiet(), tempfile.TemporaryDirectory() as place:
         if text.get("hf_model_name"):
             tower = _tower_configuration(entry, text["hf_model_name"], folders)
@@ -168,6 +189,10 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
                 f"The model {entry.name!r} cannot be loaded, {weights} is damaged or of another model "
                 f"({checkpoints.first_line(error)}): delete it, then {checkpoints.mend(entry)}"
             ) from error
+    if tokenizer_file:
+        tower = model.text.config if _hugging_face(model) else None
+        size = tower.vocab_size if tower else model.text.token_embedding.num_embeddings
+        check_vocabulary(entry, tokenizer_file, tokenizer.tokenizer, size, tower.pad_token_id if tower else None)
     return model.eval(), tokenizer
 
 
@@ -187,7 +212,9 @@ def _published(entry: Model) -> dict | None:
 
 
 def _open_clip_tokenizer(entry: Model, text: dict, folders: dict[str, Path]):
-    """Return open_clip's tokenizer for a text tower's configuration; one of Hugging Face's from a local folder."""
+    """Return open_clip's tokenizer for a text tower's configuration, one of Hugging Face's from a local folder, and the
+    file that it was read from; None for open_clip's own, which is part of the package.
+    """
     from open_clip.tokenizer import DEFAULT_CONTEXT_LENGTH, HFTokenizer, SimpleTokenizer
 
     settings = {
@@ -195,13 +222,13 @@ def _open_clip_tokenizer(entry: Model, text: dict, folders: dict[str, Path]):
         **(text.get("tokenizer_kwargs") or {}),
     }
     if not text.get("hf_tokenizer_name"):
-        return SimpleTokenizer(**settings)
+        return SimpleTokenizer(**settings), None
     places = [folders[""], *([folders["text"]] if "text" in folders else [])]
     place = next((place for place in places if any((place / name).is_file() for name in TOKENIZERS)), places[-1])
     file = checkpoints.find_file(entry, place, *TOKENIZERS)
     try:
         with quiet():
-            return HFTokenizer(str(place), **settings)
+            return HFTokenizer(str(place), **settings), file
     except Exception as error:  # json, tokenizers and transformers each raise their own
         raise InputError(
             f"The model {entry.name!r} cannot be loaded, the tokenizer {file} cannot be read "
@@ -303,7 +330,8 @@ def _with_language(entry: Model, inner) -> tuple[Callable[[list[str], str], list
         if mark is None or mark == inner.unk_token_id:
             raise InputError(
                 f"The model {entry.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200: "
-                "leave this language out for it, or name another as its `stand_in`."
+                "leave this language out for it, or name another in its place (`stand_in` of notebook 20 and "
+                "embed_classes)."
             )
         if getattr(inner, "legacy_behaviour", False):  # a setting of the tokenizer's files: the language last
             return [[*ids, end, mark] for ids in encode(texts)]

@@ -4,6 +4,7 @@ Code of a repository runs only after the user named that repository (`checkpoint
 folders, and while it builds the model nothing is fetched. Loads torch and transformers only when called.
 """
 
+import errno
 import importlib.util
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,11 +20,15 @@ from babelatlas.models import Model
 from babelatlas.openclip import quiet, tail
 from babelatlas.tokens import Tokenizer
 
+# Why a file cannot be written.
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
+
 
 def load_jina(entry: Model, folders: dict[str, Path]) -> Towers:
     """Return the towers of a Jina-CLIP; its repository has the weights, and names others for code and configuration.
 
-    No instruction is put before a text, as its `encode_text` does without a task. The model makes the mask itself.
+    No instruction is put before a text, as its `encode_text` does without a task; the adapter that its configuration
+    names (default_lora_task, retrieval.query) is on, as in its own code. The model makes the mask itself.
     Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
     """
     model, transform = _run(entry, folders, ("get_image_features", "get_text_features"), pictures=True)
@@ -42,12 +47,14 @@ def load_mexma(entry: Model, folders: dict[str, Path]) -> Towers:
     Raises InputError where a file is missing or damaged, or the code does not run. Source: its repository.
     """
     (model,) = _run(entry, folders, ("encode_images", "encode_texts"))
+    tower = getattr(getattr(model, "text_model", None), "config", None)
+    size, pad = getattr(tower, "vocab_size", 0), getattr(tower, "pad_token_id", None)
     return Towers(
         model,
         lambda pixels: model.encode_images(pixels),
         lambda ids, mask: model.encode_texts(ids, mask.long()),
         huggingface.transform(entry, folders[""]),
-        huggingface.tokenizer(entry, folders[""], trim=True, longest=entry.context_length),
+        huggingface.tokenizer(entry, folders[""], True, entry.context_length, size, pad),
     )
 
 
@@ -200,11 +207,18 @@ def _at_hand(entry: Model, folders: dict[str, Path]) -> Iterator[str]:
 def _foreign(entry: Model) -> Iterator[None]:
     """Give an error of code of a repository as one sentence, with what it was run with."""
     import transformers
+    from transformers import dynamic_module_utils
 
     with quiet(), huggingface.silent(), _old_names():
         try:
             yield
         except Exception as error:  # it may raise anything
+            if isinstance(error, OSError) and error.errno in UNWRITABLE:
+                raise InputError(
+                    f"The model {entry.name!r} cannot be loaded, the code of its repository cannot be copied to "
+                    f"{dynamic_module_utils.HF_MODULES_CACHE} ({error.strerror}): let HF_MODULES_CACHE name a folder "
+                    "on a disk with room that you may write to."
+                ) from error
             raise InputError(
                 f"The model {entry.name!r} cannot be loaded, the code of its repository does not run with transformers "
                 f"{transformers.__version__} ({type(error).__name__}: {checkpoints.first_line(error)}): add what it "
