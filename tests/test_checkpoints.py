@@ -333,6 +333,25 @@ def test_a_hub_that_cannot_be_reached_is_not_called_offline(hub, monkeypatch):
         checkpoints.folders(ENTRY)
 
 
+def test_what_the_hub_logs_does_not_come_before_the_sentence(hub, monkeypatch, capfd, caplog):
+    import logging
+
+    import huggingface_hub
+
+    def download(*arguments, **settings):
+        logging.getLogger("huggingface_hub._snapshot_download").warning("Returning existing folder")
+        raise ConnectionError("reset by peer")
+
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    with pytest.raises(InputError, match="reset by peer"):
+        checkpoints._fetch(ENTRY, "", MAIN)
+    assert capfd.readouterr() == ("", "")
+    assert not caplog.records
+    assert log.level == level
+
+
 # Fetching ahead.
 
 

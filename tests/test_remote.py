@@ -209,6 +209,18 @@ def test_a_place_for_code_that_cannot_be_written_is_named(folders, tmp_path, mon
         load(MEXMA, folders["mexma"])
 
 
+def test_a_tokenizer_with_more_pieces_than_the_text_tower_is_refused(folders, tmp_path):
+    for entry, name in ((JINA, "jina"), (MEXMA, "mexma")):
+        folder = shutil.copytree(folders[name], tmp_path / name)
+        file = folder / "tokenizer.json"
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["model"]["vocab"] += [[f"more{number}", -9.0] for number in range(5)]
+        file.write_text(json.dumps(content), encoding="utf-8")
+
+        with pytest.raises(InputError, match=r"tokenizer\.json has \d+ pieces and its text tower \d+: the file is"):
+            load(entry, folder)
+
+
 def test_code_without_the_methods_is_refused(folders, tmp_path):
     folder = shutil.copytree(folders["mexma"], tmp_path / "mexma")
     code = folder / "mexma_siglip.py"

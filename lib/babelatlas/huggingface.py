@@ -107,7 +107,13 @@ def transform(entry: Model, folder: Path) -> Callable[[Image.Image], np.ndarray]
     Raises InputError where the description is missing or damaged.
     """
     file = checkpoints.find_file(entry, folder, *PICTURES)
-    checkpoints.read_json(entry, file)
+    content = checkpoints.read_json(entry, file)
+    described = content.get("image_processor") or content
+    if not any(name in described for name in ("image_mean", "size")):  # the library would take what it has by default
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, {file} does not say how pictures are prepared: "
+            f"{checkpoints.mend(entry)}"
+        )
     with reading(entry, file):
         from transformers import AutoImageProcessor
 

@@ -32,12 +32,15 @@ def load_jina(entry: Model, folders: dict[str, Path]) -> Towers:
     Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
     """
     model, transform = _run(entry, folders, ("get_image_features", "get_text_features"), pictures=True)
+    tower = checkpoints.read_json(entry, checkpoints.find_file(entry, folders.get("text", folders[""]), "config.json"))
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels),
         lambda ids, mask: model.get_text_features(input_ids=ids),
         transform,
-        huggingface.tokenizer(entry, folders[""], trim=True, longest=entry.context_length),
+        huggingface.tokenizer(
+            entry, folders[""], True, entry.context_length, tower.get("vocab_size") or 0, tower.get("pad_token_id")
+        ),
     )
 
 
