@@ -1,6 +1,6 @@
 # make book     run the study of CONFIG and leave a book in _build/html/index.html
 # make test     run the tests                make lint    check style
-# make bench    time the engine against others: half an hour, on a machine that does nothing else
+# make bench    time the engine against others: a quarter of an hour, on a machine that does nothing else
 # make clean    remove what runs have made   make lock    resolve requirements.in again
 # Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
 

@@ -209,7 +209,7 @@ def checkpoint(model):
 def allowed(model):
     """The repository of a model's code, if the config lets it run here."""
     source = models.entry(model).source
-    return source.repository if source and source.repository in config.get("remote_code", []) else ""
+    return next((one for one in config.get("remote_code", []) if source and one.partition("@")[0] == source.repository), "")
 
 
 rule zeroshot:

@@ -399,3 +399,23 @@ def test_padding_on_the_left_is_refused(copy):
 
     with pytest.raises(InputError, match="pads on the left"):
         encoders.load(entry("siglip2"), file.parent, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["clip", "xlm-roberta", "siglip"])
+def test_two_threads_on_a_cpu_give_the_vectors_of_one(made, pictures, name):
+    import torch
+
+    encoder, before = encoders.load(entry(name), made(name)[0], "cpu"), torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = encoder.encode_texts(TEXTS), encoder.encode_images(pictures)
+        torch.set_num_threads(2)
+        shared = encoder.encode_texts(TEXTS), encoder.encode_images(pictures)
+        left = torch.get_num_threads()
+    finally:
+        torch.set_num_threads(before)
+
+    assert left == 2
+    assert encoder.towers.parallel == (name != "clip")
+    for one, two in zip(alone, shared, strict=True):
+        assert np.abs(one - two).max() < 1e-5

@@ -42,7 +42,7 @@ from babelatlas.tokens import Tokenizer, Tokens, check_texts
 SHARD = 4096
 # Tokens (padding included) and pictures in a batch, on a CPU and on anything else. XLM-R base on one core is about as
 # fast with 1,000 as with 8,000 tokens; a GPU wants more to be busy.
-TOKENS, TOKENS_GPU = 2048, 16384
+TOKENS, TOKENS_GPU = 1024, 16384
 PICTURES, PICTURES_GPU = 64, 256
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds before a run first says how far it is, and between two such lines.

@@ -6,6 +6,7 @@ device, in a precision, behind the same two methods. Importing this module is qu
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,7 +57,7 @@ class Towers:
 
     `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
     `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels
-    (3, height, width; float32) of one RGB picture.
+    (3, height, width; float32) of one RGB picture. `parallel`: whether several threads may call the towers at once.
     """
 
     module: Any
@@ -64,6 +65,7 @@ class Towers:
     text: Callable
     transform: Callable[[Image.Image], np.ndarray]
     tokenizer: Tokenizer
+    parallel: bool = False
 
 
 class LoadedEncoder:
@@ -95,6 +97,21 @@ class LoadedEncoder:
         return self._run(self.towers.text, tuple(torch.from_numpy(array) for array in tokens.padded()))
 
     def _run(self, tower: Callable, inputs: tuple, dtype=None) -> np.ndarray:
+        """Return what a tower makes of tensors, on a CPU shared out among as many threads as torch may use.
+
+        Each thread has a part of the batch and one of torch's threads: on two cores that takes a fifth to a quarter
+        less time than a batch at once, of which all threads do each product together.
+        """
+        import torch
+
+        lanes = min(torch.get_num_threads(), len(inputs[0])) if self.device == "cpu" and self.towers.parallel else 1
+        if lanes == 1:
+            return self._vectors(tower, inputs, dtype)
+        parts = zip(*(tensor.tensor_split(lanes) for tensor in inputs), strict=True)
+        with ThreadPoolExecutor(lanes, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return np.concatenate(list(pool.map(lambda part: self._vectors(tower, part, dtype), parts)))
+
+    def _vectors(self, tower: Callable, inputs: tuple, dtype=None) -> np.ndarray:
         """Return what a tower makes of tensors, moved to the device and, where `dtype` is given, cast to it there."""
         import torch
 

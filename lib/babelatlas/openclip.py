@@ -44,7 +44,9 @@ def load(entry: Model, folders: dict[str, Path]) -> Towers:
     """
     model, tokenizer = _read(entry, folders)
     text = _text(entry, model, tokenizer)
-    return Towers(model, model.encode_image, text, transform(model), _tokenizer(entry, model, tokenizer))
+    # A text tower whose mask is swapped for each batch belongs to one thread at a time.
+    parallel = _hugging_face(model) or not _trims(model, tokenizer)
+    return Towers(model, model.encode_image, text, transform(model), _tokenizer(entry, model, tokenizer), parallel)
 
 
 def load_local(folder: str | os.PathLike, name: str = "") -> tuple:

@@ -170,7 +170,8 @@ def _check_consent(model_names: list[str], allowed: list[str]) -> None:
 
     for entry in map(models.entry, model_names):
         if entry.remote_code:
-            checkpoints.check_consent(entry, entry.source.repository if entry.source.repository in allowed else "")
+            own = (one for one in allowed if one.partition("@")[0] == entry.source.repository)
+            checkpoints.check_consent(entry, next(own, ""))
 
 
 def _check_languages(notebook: str, given: dict) -> None:
