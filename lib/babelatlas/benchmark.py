@@ -965,7 +965,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.quick:
             rows = run({1: 2, 2: 1}, 2, 6, REAL, given.threads, say, 1)
         else:
-            rows = run({1: 3, 2: 3, 4: 3}, 2, PER_CLASS, REAL, given.threads, say, 3)
+            rows = run({1: 3, 2: 3, 4: 1}, 2, PER_CLASS, REAL, given.threads, say, 3)
         print(report(pd.DataFrame(rows, columns=COLUMNS)))
         if given.output or not given.quick:
             write([*rows, *gpu.itertuples(index=False, name=None)], path)
