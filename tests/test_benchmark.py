@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from babelatlas import InputError, benchmark, encoders, figures, prompts
+from babelatlas import InputError, benchmark, encoders, figures, prompts, timings
 
 # Warnings of third parties, at their first import.
 pytestmark = [
@@ -32,12 +32,12 @@ RUNS = [
         ("clip-benchmark", 2, 0, (4, 2, 16, 0)),
         ("clip-benchmark", 4, 0, (8, 4, 32, 0)),
     )
-    for part, value in zip(benchmark.PARTS, seconds, strict=True)
+    for part, value in zip(timings.PARTS, seconds, strict=True)
 ]
 
 
 def table(rows):
-    return pd.DataFrame(rows, columns=benchmark.COLUMNS)
+    return pd.DataFrame(rows, columns=timings.COLUMNS)
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_the_engine_and_the_papers_procedure_predict_the_same(model, work):
     assert ours["counts"]["texts"] == 24
     assert ours["counts"]["unique"] == 18
     assert ours["counts"]["tokens"] <= ours["counts"]["padded"] < 77 * 18
-    assert all(set(found["seconds"]) == set(benchmark.PARTS) for found in (ours, paper))
+    assert all(set(found["seconds"]) == set(timings.PARTS) for found in (ours, paper))
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_times_on_a_line_give_the_line():
 
 
 def test_runs_are_drawn_as_dots_and_their_lines_from_no_language_on():
-    runs = benchmark.totals(table(RUNS))
+    runs = timings.totals(table(RUNS))
     axis = figures.times(runs, pd.DataFrame({"contestant": ["ours"], "start": [3.0], "each": [2.0]}))
     dots = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
     assert dots["ours"] == [[1, 5], [2, 7], [4, 11]]
@@ -179,7 +179,7 @@ def test_costs_of_units_are_time_over_number():
 
 def test_a_workload_takes_its_units_costs():
     costs = pd.DataFrame(
-        [(name, 0, 5.0, 2.0, 0.1, 0.01) for name in benchmark.CONTESTANTS],
+        [(name, 0, 5.0, 2.0, 0.1, 0.01) for name in timings.CONTESTANTS],
         columns=["contestant", "repeat", "load", "start", "images", "texts"],
     )
     task = pd.DataFrame({"lang": ["de", "zh"], "texts": [800, 80], "unique": [700, 60], "images": [500, 50]})
@@ -195,7 +195,7 @@ def test_a_ratio_has_the_spread_of_its_repeats():
         for name, values in {"ours": (1, 3), "clip-benchmark": (10, 15), "paper": (8, 8)}.items()
         for repeat, value in enumerate(values)
     ]
-    found = benchmark.ratios(table(rows), "end to end", "texts").set_index("contestant")
+    found = timings.ratios(table(rows), "end to end", "texts").set_index("contestant")
     assert found.loc["clip-benchmark"].tolist() == [25 / 4, 5, 10, 2]
     assert found.loc["paper", "value"] == 4
 
@@ -233,24 +233,24 @@ def test_drawn_pictures_are_about_as_large_as_photographs_and_always_the_same(tm
 
 def test_a_table_comes_back_as_it_was_written(tmp_path):
     rows = [*RUNS, ("about", "", "processor", 0, 0, np.nan, "", "", "one, two")]
-    benchmark.write(rows, tmp_path / "benchmark.csv")
-    pd.testing.assert_frame_equal(benchmark.read(tmp_path / "benchmark.csv"), table(rows), check_dtype=False)
+    timings.write(rows, tmp_path / "benchmark.csv")
+    pd.testing.assert_frame_equal(timings.read(tmp_path / "benchmark.csv"), table(rows), check_dtype=False)
 
 
 def test_a_table_that_is_none_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
-        benchmark.read(tmp_path / "none.csv")
+        timings.read(tmp_path / "none.csv")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="other columns"):
-        benchmark.read(tmp_path / "other.csv")
+        timings.read(tmp_path / "other.csv")
     with pytest.raises(InputError, match="cannot be written"):
-        benchmark.write(RUNS, tmp_path / "absent" / "benchmark.csv")
+        timings.write(RUNS, tmp_path / "absent" / "benchmark.csv")
 
 
 def test_the_shipped_measurements_are_whole():
-    shipped = benchmark.read()
+    shipped = timings.read()
     runs = shipped[shipped["measure"] == "end to end"]
-    assert set(runs["contestant"]) == set(benchmark.CONTESTANTS)
+    assert set(runs["contestant"]) == set(timings.CONTESTANTS)
     assert (runs.groupby(["languages", "repeat"]).size() == 12).all()
     same = shipped[shipped["measure"] == "same predictions"]
     assert same.loc[same["part"] == "difference", "value"].max() <= benchmark.CLOSE
@@ -288,7 +288,7 @@ def test_without_a_gpu_its_share_is_not_measured(monkeypatch, capsys):
 
 def test_the_share_of_a_gpu_takes_the_place_of_an_earlier_one_only(tmp_path, monkeypatch, capsys):
     row = ("gpu", "ours", "peak", 0, 0, 2e12, "FLOP/s", "measured", "a card")
-    benchmark.write([*RUNS, row], tmp_path / "benchmark.csv")
+    timings.write([*RUNS, row], tmp_path / "benchmark.csv")
     newer = [(*row[:5], 4e12, *row[6:]), ("gpu", "ours", "texts", 0, 0, 3e12, "FLOP/s", "measured", "a card")]
     monkeypatch.setattr(benchmark, "find_gpu", lambda device: device)
     monkeypatch.setattr(benchmark, "make_model", lambda *given: None)
@@ -296,6 +296,6 @@ def test_the_share_of_a_gpu_takes_the_place_of_an_earlier_one_only(tmp_path, mon
     monkeypatch.setattr(benchmark, "hardware", lambda *given: newer)
     assert benchmark.main(["--gpu", "--output", str(tmp_path / "benchmark.csv")]) == 0
     assert "texts: 3.0 TFLOP/s, 75% of the peak (a card)" in capsys.readouterr().out
-    found = benchmark.read(tmp_path / "benchmark.csv")
+    found = timings.read(tmp_path / "benchmark.csv")
     assert len(found) == len(RUNS) + 2
     assert found.loc[found["measure"] == "gpu", "value"].tolist() == [4e12, 3e12]

@@ -38,13 +38,10 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from babelatlas import InputError, embedding, encoders, labels, languages, models, prompts, tables
+from babelatlas import InputError, embedding, encoders, labels, languages, models, prompts, tables, timings
+from babelatlas.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
 
-OUTPUT = Path(__file__).parent / "data" / "benchmark.csv"
 COVERAGE = Path(__file__).parent / "data" / "coverage_babel_imagenet.csv"
-CONTESTANTS = ("ours", "clip-benchmark", "paper")
-PARTS = ("load", "images", "texts", "scores")
-COLUMNS = ["measure", "contestant", "part", "languages", "repeat", "value", "unit", "how", "note"]
 # The sizes of open_clip's xlm-roberta-base-ViT-B-32.
 REAL = {
     "vocabulary": 250_002, "width": 768, "layers": 12, "heads": 12, "hidden": 3072, "positions": 514,
@@ -618,7 +615,7 @@ def fit_lines(rows: pd.DataFrame) -> list:
     """
     from scipy import stats
 
-    runs = totals(rows)
+    runs = timings.totals(rows)
     found = []
     for name, part in runs.groupby("contestant", sort=False):
         if len(part) < 3 or part["languages"].nunique() < 2:
@@ -635,12 +632,6 @@ def fit_lines(rows: pd.DataFrame) -> list:
             ):
                 found.append(("line", name, end, 0, 0, place, "s", "fitted", f"n = {len(part)} runs"))
     return found
-
-
-def totals(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds of each whole run: contestant, languages, repeat, value."""
-    runs = rows[rows["measure"] == "end to end"]
-    return runs.groupby(["contestant", "languages", "repeat"], sort=False)["value"].sum().reset_index()
 
 
 def released_workload() -> pd.DataFrame:
@@ -802,48 +793,6 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def read(path: str | os.PathLike = OUTPUT) -> pd.DataFrame:
-    """Return the table that a run wrote; raises InputError where there is none or it is another table."""
-    try:
-        table = pd.read_csv(path, keep_default_na=False, na_values={"value": [""]})
-    except (OSError, ValueError) as error:
-        raise InputError(f"The measurements {path} cannot be read ({error}): make them with `make bench`.") from error
-    if list(table.columns) != COLUMNS:
-        raise InputError(f"The measurements {path} have other columns than {', '.join(COLUMNS)}: run `make bench`.")
-    return table
-
-
-def write(rows: list, path: str | os.PathLike) -> None:
-    """Write the rows of a run as CSV, whole or not at all."""
-    path = Path(path)
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"The measurements cannot be written to {path} ({error}): give another --output.") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def ratios(table: pd.DataFrame, measure: str, part: str = "", languages: int = 0) -> pd.DataFrame:
-    """Return how many times as long as ours the others take, repeat by repeat: contestant, value, low, high, n.
-
-    `measure`: "end to end", "real images" or "synthetic images", or one of the projected ones; `part`: one of `PARTS`,
-    or "" for the whole; `languages`: a number of languages, or 0 for all runs. `value` is the ratio of the sums, low
-    and high are the least and the greatest of single repeats: with so few, an interval would claim too much.
-    """
-    rows = table[(table["measure"] == measure) & table["part"].isin([part] if part else PARTS)]
-    rows = rows[(rows["languages"] == languages) | (languages == 0)]
-    sums = rows.groupby(["contestant", "languages", "repeat"])["value"].sum().unstack("contestant")
-    found = []
-    for name in [name for name in CONTESTANTS[1:] if name in sums]:
-        each = sums[name] / sums["ours"]
-        found.append((name, sums[name].sum() / sums["ours"].sum(), each.min(), each.max(), len(each)))
-    return pd.DataFrame(found, columns=["contestant", "value", "low", "high", "n"])
-
-
 def run(steps: dict[int, int], classes: int, each: int, sizes: dict, threads: int, say: Callable, repeats: int) -> list:
     """Measure everything on this machine's CPU and return the rows of the table; see the module."""
     import torch
@@ -915,21 +864,6 @@ def find_gpu(device: str) -> str:
     return device
 
 
-def report(table: pd.DataFrame) -> str:
-    """Return the outcome of a run in a few lines."""
-    lines = []
-    for title, measure, part in (
-        ("Texts alone (measured)", "end to end", "texts"),
-        ("End to end, the measured runs", "end to end", ""),
-        ("End to end, 93 languages (fitted)", "93 languages", ""),
-        ("End to end, 93 languages, labels alone (fitted)", "93 languages, labels alone", ""),
-    ):
-        for row in ratios(table, measure, part).itertuples():
-            spread = f"{row.low:.1f} to {row.high:.1f}"
-            lines.append(f"{title}: {row.contestant} takes {row.value:.1f} times as long as ours ({spread}).")
-    return "\n".join(lines)
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Measure the engine against CLIP_benchmark and the paper's procedure; return the exit status: 0, or 1."""
     parser = argparse.ArgumentParser(prog="python -m babelatlas.benchmark", description=main.__doc__)
@@ -948,7 +882,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.threads < 1:
             raise InputError(f"The number of threads is {given.threads}: expected at least 1.")
         path = tables.locate(given.output or OUTPUT)
-        before = read(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)
+        before = timings.read(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)
         gpu = before[before["measure"] == "gpu"]
         if given.gpu:
             device = find_gpu(given.device)
@@ -957,7 +891,7 @@ def main(arguments: list[str] | None = None) -> int:
                 make_model(Path(place), training_texts())
                 rows = hardware(Path(place), device, 65_536, 1024, 16_384, "gpu")
             kept = before[before["measure"] != "gpu"]
-            write([*kept.itertuples(index=False, name=None), *rows], path)
+            timings.write([*kept.itertuples(index=False, name=None), *rows], path)
             peak = rows[0][5]
             for row in rows:
                 print(f"{row[2]}: {row[5] / 1e12:.1f} TFLOP/s, {row[5] / peak:.0%} of the peak ({row[8]})")
@@ -966,9 +900,9 @@ def main(arguments: list[str] | None = None) -> int:
             rows = run({1: 2, 2: 1}, 2, 6, REAL, given.threads, say, 1)
         else:
             rows = run({1: 3, 2: 3, 4: 1}, 2, PER_CLASS, REAL, given.threads, say, 3)
-        print(report(pd.DataFrame(rows, columns=COLUMNS)))
+        print(timings.report(pd.DataFrame(rows, columns=COLUMNS)))
         if given.output or not given.quick:
-            write([*rows, *gpu.itertuples(index=False, name=None)], path)
+            timings.write([*rows, *gpu.itertuples(index=False, name=None)], path)
             say(f"Written to {path}.")
     except (InputError, RuntimeError) as error:
         print(error, file=sys.stderr)
