@@ -54,7 +54,7 @@ STAGES = [
     *(["11_pictograms"] if DRAWN else []),
     *(f"12_train_{model}" for model in TRAINED),
     *(f"20_zeroshot_{evaluation}" for evaluation in EVALUATIONS),
-    *(f"21_subsets_{evaluation}" for evaluation in EVALUATIONS),
+    *(f"29_subsets_{evaluation}" for evaluation in EVALUATIONS),
 ]
 
 
@@ -244,17 +244,17 @@ rule zeroshot:
 rule subsets:
     "Classify again among fewer classes, many times, from the stored vectors."
     input:
-        source("21_subsets"),
+        source("29_subsets"),
         vectors=RUN + "/embeddings/{model}/{dataset}.npz",
     output:
         table=RUN + "/subsets/{model}_{dataset}.parquet",
-        page=page("21_subsets_{model}_{dataset}"),
+        page=page("29_subsets_{model}_{dataset}"),
     wildcard_constraints:
         model="|".join(MODELS),
         dataset="|".join(DATASETS),
     params:
         given=lambda wildcards: given(
-            "21_subsets",
+            "29_subsets",
             model=wildcards.model,
             dataset=wildcards.dataset,
             labels=wildcards.dataset,
@@ -263,7 +263,7 @@ rule subsets:
             output=f"{RUN}/subsets/{wildcards.model}_{wildcards.dataset}.parquet",
         ),
     shell:
-        run("21_subsets", "{wildcards.model}, {wildcards.dataset}")
+        run("29_subsets", "{wildcards.model}, {wildcards.dataset}")
 
 
 def needed(chapter):

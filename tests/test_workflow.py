@@ -175,7 +175,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
         ("11_pictograms", {"per_class": 3}, "pictograms"),
         ("12_train", {"steps": 5}, "train"),
         ("20_zeroshot", {"resamples": 21}, "zeroshot"),
-        ("21_subsets", {"draws": 3}, "subsets"),
+        ("29_subsets", {"draws": 3}, "subsets"),
     ],
 )
 def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, notebook, parameter, rule):
@@ -195,7 +195,7 @@ def test_the_contents_keep_only_pages_of_this_run():
         {"file": "32_compositions"},
         {"file": "models", "sections": [{"glob": "12_train_*"}]},
         {"file": "evaluations", "sections": [{"glob": "20_zeroshot_*"}]},
-        {"file": "31_class_count", "sections": [{"glob": "21_subsets_*"}]},
+        {"file": "31_class_count", "sections": [{"glob": "29_subsets_*"}]},
     ]
     toc = {"root": "index", "parts": [{"caption": "One", "chapters": chapters}, {"chapters": [{"file": "99_none"}]}]}
     staged = {"index", "30_accuracy", "models", "evaluations", "31_class_count", "20_zeroshot_a_b"}

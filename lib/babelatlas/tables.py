@@ -22,7 +22,19 @@ from babelatlas import InputError
 
 TEXT, WHOLE, REAL, FLAG, WORDS = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.string())
 
-EVALUATION = {"model": TEXT, "dataset": TEXT, "labels": TEXT, "prompts": TEXT, "lang": TEXT}
+# How a result was obtained, beside its prompts or captions; see protocol.py.
+PROTOCOL = {"similarity": TEXT, "precision": TEXT, "preprocessing": TEXT}
+EVALUATION = {"model": TEXT, "dataset": TEXT, "labels": TEXT, "prompts": TEXT, **PROTOCOL, "lang": TEXT}
+QUERY = {"model": TEXT, "dataset": TEXT, "captions": TEXT, "choice": TEXT, **PROTOCOL, "lang": TEXT, "direction": TEXT}
+SETTING = {
+    "task": TEXT,
+    "model": TEXT,
+    "dataset": TEXT,
+    "labels": TEXT,
+    "prompts": TEXT,
+    "captions": TEXT,
+    "choice": TEXT,
+}
 SCORE_KEY = {"task": TEXT, "dataset": TEXT, "model": TEXT, "lang": TEXT, "group": TEXT, "variant": TEXT, "metric": TEXT}
 SCORE = SCORE_KEY | {"value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE}
 
@@ -68,6 +80,23 @@ SCHEMAS = {
     "subsets": (
         EVALUATION | {"n_classes": WHOLE, "draw": WHOLE, "n_correct": REAL, "n_images": WHOLE},
         [*EVALUATION, "n_classes", "draw"],
+    ),
+    # The captions of a retrieval data set. `captions`: who wrote or translated them; `number`: 0 is the image's first.
+    "captions": (
+        {"captions": TEXT, "lang": TEXT, "image": TEXT, "number": WHOLE, "caption": TEXT},
+        ["captions", "lang", "image", "number"],
+    ),
+    # One row for each query. `direction`: "t2i" (a caption asks for its image; `query`: image#number) or "i2t" (an image
+    # asks for its captions; `query`: the image). `rank`: 1 + candidates that are wrong and score higher than the best
+    # right one; `tied`: wrong ones that score the same; `own`: right ones that do. `ndcg20`: NaN where not defined.
+    "retrieval": (
+        QUERY | {"query": TEXT, "rank": WHOLE, "tied": WHOLE, "own": WHOLE, "n_candidates": WHOLE, "ndcg20": REAL},
+        [*QUERY, "query"],
+    ),
+    # What one model scores in one language under one protocol: `switch` is what differs from the base, "" for the base.
+    "protocols": (
+        SETTING | PROTOCOL | {"lang": TEXT, "switch": TEXT, "setting": TEXT, "metric": TEXT, "value": REAL, "n": WHOLE},
+        [*SETTING, *PROTOCOL, "lang", "switch", "setting", "metric"],
     ),
     "scores": (SCORE, [*SCORE_KEY]),
     "published": (SCORE | {"source": TEXT, "table": TEXT, "note": TEXT}, [*SCORE_KEY, "source", "table"]),

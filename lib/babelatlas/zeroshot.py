@@ -264,6 +264,6 @@ def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
         drawn = ", ".join(str(size) for size in sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique()))
         raise InputError(
             f"No subsets of {n_classes} classes were drawn for {len(lacking)} language(s), {min(lacking)} among them: "
-            f"take one of {drawn}, or add {n_classes} to the sizes of notebook 21."
+            f"take one of {drawn}, or add {n_classes} to the sizes of notebook 29."
         )
     return kept
