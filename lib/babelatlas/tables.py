@@ -86,7 +86,7 @@ SCHEMAS = {
         {"captions": TEXT, "lang": TEXT, "image": TEXT, "number": WHOLE, "caption": TEXT},
         ["captions", "lang", "image", "number"],
     ),
-    # One row for each query. `direction`: "t2i" (a caption asks for its image; `query`: image#number) or "i2t" (an image
+    # One row for each query. `direction`: "t2i" (a caption asks for its image; `query`: image#number) or "i2t" (one
     # asks for its captions; `query`: the image). `rank`: 1 + candidates that are wrong and score higher than the best
     # right one; `tied`: wrong ones that score the same; `own`: right ones that do. `ndcg20`: NaN where not defined.
     "retrieval": (
