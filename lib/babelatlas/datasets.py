@@ -24,25 +24,87 @@ QUIETLY = threading.Lock()
 
 @dataclass(frozen=True)
 class Dataset:
-    """What the study knows of one data set."""
+    """What the study knows of one data set.
+
+    `task`: "zero-shot" or "retrieval". `shows`: what its images show. `labels`: the class list that its label sets are
+    for (`classes.class_list`), "" for retrieval. `parallel`: "" where the captions of the languages are independent,
+    "first" where caption number 0 of an image is the same statement in all of them, "all" where every number is.
+    `n_images`, `n_classes`: 0 where they depend on the run. `size`: what has to be downloaded, in MB, 0 where not known.
+    `files`: names in `fetch.files`. `url`: where to get it, "" for what the run makes. `citation`: a key of the bibliography.
+    """
 
     name: str
-    classes: str
+    task: str
+    shows: str
     licence: str
-    url: str
-    citation: str
+    url: str = ""
+    citation: str = ""
+    labels: str = ""
+    parallel: str = ""
+    n_images: int = 0
+    n_classes: int = 0
+    size: float = 0.0
+    files: tuple[str, ...] = ()
 
 
 DATASETS = [
-    Dataset("pictograms", "nouns", "MIT; drawn with DejaVu and STIX fonts", "", ""),
-    Dataset("compositions", "a colour and a noun", "MIT; as pictograms", "", ""),
+    Dataset("pictograms", "zero-shot", "nouns", "MIT; drawn with DejaVu and STIX fonts", labels="pictograms"),
+    Dataset("compositions", "zero-shot", "a colour and a noun", "MIT; as pictograms", labels="compositions"),
+    Dataset(
+        "pictogram-captions", "retrieval", "things, their colours and places", "MIT; as pictograms", parallel="all"
+    ),
     Dataset(
         "imagenet-1k",
-        "1,000 nouns",
+        "zero-shot",
+        "1,000 nouns, photographs",
         "for research and education that is not commercial; images keep their owners' rights",
         "https://www.image-net.org/download.php",
         "deng2009imagenet",
+        labels="imagenet-1k",
+        n_images=50_000,
+        n_classes=1000,
     ),
+    Dataset(
+        "imagenet-v2",
+        "zero-shot",
+        "the nouns of imagenet-1k, photographs collected anew",
+        "",
+        labels="imagenet-1k",
+        n_images=10_000,
+        n_classes=1000,
+    ),
+    Dataset(
+        "imagenet-a",
+        "zero-shot",
+        "200 nouns of imagenet-1k, photographs that a ResNet-50 got wrong",
+        "",
+        labels="imagenet-1k",
+        n_images=7500,
+        n_classes=200,
+    ),
+    Dataset(
+        "imagenet-r",
+        "zero-shot",
+        "200 nouns of imagenet-1k, paintings, toys, drawings",
+        "",
+        labels="imagenet-1k",
+        n_images=30_000,
+        n_classes=200,
+    ),
+    Dataset(
+        "imagenet-sketch",
+        "zero-shot",
+        "the nouns of imagenet-1k, drawings",
+        "",
+        labels="imagenet-1k",
+        n_images=50_889,
+        n_classes=1000,
+    ),
+    Dataset("xm3600", "retrieval", "photographs from many regions", "", n_images=3600),
+    Dataset("xflickrco", "retrieval", "photographs of Flickr30K and COCO", "", n_images=2000),
+    Dataset("xtd", "retrieval", "photographs of COCO", "", n_images=1000),
+    Dataset("multi30k", "retrieval", "photographs of Flickr30K", "", parallel="all", n_images=1000),
+    Dataset("coco-sm", "retrieval", "photographs of COCO", "", parallel="all", n_images=4993),
 ]
 
 
