@@ -314,3 +314,27 @@ def test_a_page_cautions_about_the_embedded_models_and_about_no_others():
     assert text.startswith("```{admonition}")
     assert "picto-en: three quarters" in text
     assert models.caution(["openai-b32"]) == ""
+
+
+def test_a_checkpoint_that_is_a_python_file_has_an_entry_of_its_own():
+    entry = models.find("my-clip", "modules/my_clip.py")
+    assert (entry.name, entry.family, entry.embedded, entry.series) == ("my-clip", "own", False, "my-clip")
+    assert models.find("picto-en", "results/demo/models/picto-en") is models.entry("picto-en")
+    assert models.find("msiglip-b16") is models.entry("msiglip-b16")
+
+
+@pytest.mark.parametrize("name", ["picto-en", "msiglip-b16"])
+def test_a_model_of_ones_own_may_not_have_the_name_of_a_known_one(name):
+    with pytest.raises(InputError, match=f"{name}.*another name"):
+        models.own(name)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../x", "my clip", "-x", "under_score"])
+def test_the_name_of_ones_own_model_can_be_part_of_a_files_name(name):
+    with pytest.raises(InputError, match="letters, digits"):
+        models.own(name)
+
+
+def test_the_caution_passes_over_models_that_are_not_in_the_list():
+    assert models.caution(["my-clip"]) == ""
+    assert "picto-en: " in models.caution(["my-clip", "picto-en"])

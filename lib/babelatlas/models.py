@@ -16,6 +16,7 @@ CLIPs of one language or of two (as BAAI/AltCLIP, English and Chinese), and embe
 import argparse
 import csv
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -111,12 +112,12 @@ class Model:
     @property
     def embedded(self) -> bool:
         """Whether the run itself trains the model and keeps it in a folder."""
-        return self.source is None
+        return self.source is None and self.family != "own"
 
     @property
     def series(self) -> str:
-        """What the field calls the model's family; `family` is the loader's."""
-        return SERIES[self.name.split("-")[0]]
+        """What the field calls the model's family; `family` is the loader's. A user's own model is one of its own."""
+        return self.name if self.family == "own" else SERIES[self.name.split("-")[0]]
 
     @property
     def distilled(self) -> bool:
@@ -489,6 +490,32 @@ def entry(name: str) -> Model:
     return found[name]
 
 
+def own(name: str) -> Model:
+    """Return the entry of a user's own model, a Python file that `usermodel.load` reads: nothing is known but its name.
+
+    >>> own("my-clip").family
+    'own'
+
+    Raises InputError for a name that is empty, is no part of a file's name, or is that of a model of the list.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
+        raise InputError(
+            f"A model of your own cannot be called {name!r}: give it a name of letters, digits, points and hyphens."
+        )
+    if name in names():
+        raise InputError(f"The name {name!r} is that of a known model: give your own model another name.")
+    return Model(name, "own", None, 0, 0, "not stated", "not stated", "not stated", context_length=0, pooling="")
+
+
+def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
+    """Return the entry called `name`, or where `checkpoint` is a Python file that of a user's own model.
+
+    >>> find("my-clip", "modules/my_clip.py").family, find("picto-en", "results/demo/models/picto-en").family
+    ('own', 'open_clip')
+    """
+    return own(name) if os.fspath(checkpoint).endswith(".py") else entry(name)
+
+
 def seen(name: str, lang: str) -> bool | None:
     """Return whether the authors of a model name a language in their list; None where they publish none.
 
@@ -607,10 +634,13 @@ def _place(source: Source) -> str:
 def caution(models: list[str]) -> str:
     """Return what the embedded models among `models` are and are not, as a MyST admonition; "" where there are none.
 
-    >>> caution(["openai-b32"])
+    Names that the list does not have are users' own models, of which it says nothing.
+
+    >>> caution(["openai-b32", "my-clip"])
     ''
     """
-    tiny = ", ".join(name for name in models if entry(name).embedded)
+    embedded = {model.name for model in MODELS if model.embedded}
+    tiny = ", ".join(name for name in models if name in embedded)
     return CAUTION.format(tiny) if tiny else ""
 
 
