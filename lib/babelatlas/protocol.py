@@ -1,0 +1,170 @@
+"""The protocol as data: the choices that change a score but not the model, and what other tools choose.
+
+Published numbers on one task disagree between tools because each makes these choices silently. Here every choice is a
+switch with a few settings, a preset sets all of them at once, and each row of a result says how they stood.
+
+What the presets set, and where that was read:
+
+- "cosine", the study's own. Every embedding of length 1, prompts averaged and brought to length 1 again (Radford et al.
+  2021, section 3.1.4); translated templates where there are some, else CLIP's English ones; all captions of an image;
+  the model's own preparation of pictures; 16 bits on a GPU that has them, 32 on a CPU.
+- "paper", the code released with Geigle et al. (2024), gregor-ge/Babel-ImageNet on GitHub, commits 4ae4f57 and 9ee2a9c.
+  `data_scripts/prompt_translation.py` made the templates; `benchmark/data/babel_imagenet.py` takes CLIP's 80 for
+  English, the translated ones elsewhere, the bare label in a run of its own, which the paper reports where there is no
+  translation. `benchmark/models/m_clip.py` and `sentence_transformer.py` return embeddings as they are, all others of
+  length 1; `benchmark/eval_babel_imagenet.py` brings the mean over several prompts to length 1 and leaves that of a
+  single one alone; images are never brought to length 1 there, which changes no prediction. So for these two families
+  classes with templates are compared by "plain mean", with the bare label by "dot product", and captions, in
+  `benchmark/eval_retrieval.py`, by "dot product" too, where the length of an image does count. Captions: all of an
+  image, each a query (`benchmark/data/retrieval.py`). Precision: `torch.cuda.amp.autocast()`, float16.
+- "clip_benchmark", the package of that name, version 1.6.2. `datasets/builder.py` takes for its `babel_imagenet` the
+  same translated templates, and stops at a language without; `metrics/zeroshot_classification.py` and
+  `zeroshot_retrieval.py` bring every embedding and every mean to length 1; `datasets/crossmodal3600.py` takes the first
+  caption of an image. Precision: `torch.autocast(device)`, float16 on a GPU.
+
+What the presets do not imitate. Ties: both codes take the candidate that comes first in the list (argmax, topk), here a
+tie counts as its expected value. Autocast: it keeps weights and sums in 32 bits and rounds the products only, while
+float16 here means that weights too have 16 bits; bfloat16 on a CPU, where autocast takes that. The 16-bit similarities
+of the paper's code, which tie far more often than these. English in clip_benchmark's `babel_imagenet`, whose templates
+are English machine-translated from itself, and its hand-written templates in four languages for `imagenet1k`. Data sets
+with several captions per image of which clip_benchmark takes all (Flickr30k). NLLB models, to which the paper's code
+says "English" for languages without an NLLB code; here that is the parameter `stand_in`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image
+
+from babelatlas import InputError, near, zeroshot
+
+TASKS = ("zero-shot", "retrieval")
+# Switch -> its settings. `prompts` and `fallback` (sets for languages that the first lacks, in order) may also be paths
+# of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
+SWITCHES = {
+    "prompts": ("label", "pictograms", "openai-80", "nllb-80"),
+    "fallback": ("label", "pictograms", "openai-80", "nllb-80"),
+    "similarity": zeroshot.RULES,
+    "precision": ("float32", "bfloat16", "float16", "auto"),
+    "preprocessing": ("model", "crop", "squash", "pad"),
+    "choice": ("first", "all"),
+}
+# Switches that one of the tasks does not have.
+ONLY = {"prompts": "zero-shot", "fallback": "zero-shot", "choice": "retrieval"}
+# Preset -> its settings. "" of `similarity`: it depends on model and prompts, see `settings`.
+PRESETS = {
+    "cosine": {
+        "prompts": "nllb-80", "fallback": ("openai-80", "label"), "similarity": "",
+        "precision": "auto", "preprocessing": "model", "choice": "all",
+    },
+    "paper": {
+        "prompts": "nllb-80", "fallback": ("label",), "similarity": "",
+        "precision": "float16", "preprocessing": "model", "choice": "all",
+    },
+    "clip_benchmark": {
+        "prompts": "nllb-80", "fallback": (), "similarity": "cosine",
+        "precision": "float16", "preprocessing": "model", "choice": "first",
+    },
+}  # fmt: skip
+# The grey around a picture that is padded to a square, the middle of the 256 shades.
+GREY = (128, 128, 128)
+
+
+def settings(preset: str, task: str, entry, **given) -> dict:
+    """Return all switches for one model and task: those given, and for "" what the preset says.
+
+    `task`: one of `TASKS`; `entry`: the model's (`models.Model`). A switch that the task does not have is "" (prompts,
+    choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
+    (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
+    label and with captions; "cosine" compares by dot products where the entry says so (`entry.normalise` false).
+    Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
+
+    >>> from babelatlas import models
+    >>> settings("paper", "retrieval", models.entry("mclip-xlmr-l14"), choice="first")["similarity"]
+    'dot product'
+    """
+    if preset not in PRESETS:
+        raise InputError(f"There is no protocol {preset!r}: {near(preset, PRESETS)}")
+    if task not in TASKS:
+        raise InputError(f"There is no task {task!r}: expected {' or '.join(TASKS)}.")
+    chosen = dict(PRESETS[preset])
+    for switch, setting in given.items():
+        _check(switch, setting, task)
+        if setting != "":
+            chosen[switch] = tuple(setting) if switch == "fallback" else setting
+    for switch, only in ONLY.items():
+        if only != task:
+            chosen[switch] = () if switch == "fallback" else ""
+    if not chosen["similarity"]:
+        chosen["similarity"] = _similarity(preset, task, entry, chosen["prompts"])
+    return chosen
+
+
+def _check(switch: str, setting, task: str) -> None:
+    """Raise InputError where a switch or its setting is unknown, or where the task does not have it."""
+    if switch not in SWITCHES:
+        raise InputError(f"There is no switch {switch!r}: {near(switch, SWITCHES)}")
+    several = switch == "fallback" and not isinstance(setting, str)
+    for value in setting if several else [setting]:
+        file = switch in ("prompts", "fallback") and str(value).endswith((".parquet", ".csv"))
+        if value and value not in SWITCHES[switch] and not file:
+            raise InputError(f"There is no {switch} {value!r}: {near(str(value), SWITCHES[switch])}")
+    if switch == "fallback" and setting and not several:
+        raise InputError(f"The fallback {setting!r} should be a list of sets of prompts: put it between brackets.")
+    if setting and ONLY.get(switch, task) != task:
+        raise InputError(f"The switch {switch!r} has no meaning for {task}, got {setting!r}: leave it empty.")
+    if setting == "plain mean" and task == "retrieval":
+        raise InputError("Captions have no mean: compare them by 'cosine' or 'dot product', not by 'plain mean'.")
+
+
+def _similarity(preset: str, task: str, entry, prompts: str) -> str:
+    """Return the rule by which a preset compares where it depends on the model, the task and the prompts."""
+    if preset == "paper" and not entry.upstream_normalises:
+        return "plain mean" if task == "zero-shot" and prompts != "label" else "dot product"
+    return "cosine" if preset == "paper" else zeroshot.rule("", entry.normalise)
+
+
+def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dict[str, str]:
+    """Return by which of `zeroshot.RULES` each language's classes are compared: language -> rule.
+
+    `used`: language -> its set of prompts, since a preset may compare the bare label by another rule than templates.
+    `similarity`: one rule for all languages, "" for the preset's. Raises what `settings` raises.
+    """
+    settings(preset, "zero-shot", entry, similarity=similarity)
+    same = similarity or PRESETS[preset]["similarity"]
+    return {lang: same or _similarity(preset, "zero-shot", entry, name) for lang, name in used.items()}
+
+
+def prepare(transform: Callable[[Image.Image], np.ndarray], preprocessing: str) -> Callable[[Image.Image], np.ndarray]:
+    """Return what prepares a picture: the model's own `transform`, after the picture was given another shape.
+
+    "model": the transform as it is. "crop": the square in the middle is cut out first. "squash": the picture is
+    stretched to a square as wide as its longer side. "pad": grey is added on two sides until it is one. A square
+    picture is the same by all four. The picture is RGB. Raises InputError for another name.
+    """
+    if preprocessing not in SWITCHES["preprocessing"]:
+        raise InputError(
+            f"There is no preprocessing {preprocessing!r}: {near(preprocessing, SWITCHES['preprocessing'])}"
+        )
+    shape = {"crop": _crop, "squash": _squash, "pad": _pad}
+    if preprocessing == "model":
+        return transform
+    return lambda picture: transform(shape[preprocessing](picture))
+
+
+def _crop(picture: Image.Image) -> Image.Image:
+    side = min(picture.size)
+    left, top = ((length - side) // 2 for length in picture.size)
+    return picture.crop((left, top, left + side, top + side))
+
+
+def _squash(picture: Image.Image) -> Image.Image:
+    side = max(picture.size)
+    return picture.resize((side, side), Image.Resampling.BICUBIC)
+
+
+def _pad(picture: Image.Image) -> Image.Image:
+    side = max(picture.size)
+    square = Image.new("RGB", (side, side), GREY)
+    square.paste(picture, tuple((side - length) // 2 for length in picture.size))
+    return square

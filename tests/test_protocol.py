@@ -1,0 +1,153 @@
+import doctest
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from babelatlas import InputError, embedding, models, prompts, protocol, zeroshot
+
+CLIP, M_CLIP = models.entry("openclip-xlmr-b32"), models.entry("mclip-xlmr-l14")
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(protocol).failed == 0
+
+
+def test_every_preset_sets_every_switch_to_a_known_setting():
+    assert protocol.SWITCHES["prompts"] == prompts.NAMES
+    for preset, values in protocol.PRESETS.items():
+        assert set(values) == set(protocol.SWITCHES)
+        for task in protocol.TASKS:
+            protocol.settings(
+                preset, task, CLIP, **{k: v for k, v in values.items() if protocol.ONLY.get(k, task) == task}
+            )
+
+
+@pytest.mark.parametrize(
+    ("preset", "task", "entry", "given", "similarity"),
+    [
+        ("cosine", "zero-shot", M_CLIP, {}, "cosine"),
+        ("paper", "zero-shot", CLIP, {}, "cosine"),
+        ("paper", "zero-shot", M_CLIP, {}, "plain mean"),
+        ("paper", "zero-shot", M_CLIP, {"prompts": "label"}, "dot product"),
+        ("paper", "retrieval", M_CLIP, {}, "dot product"),
+        ("paper", "retrieval", CLIP, {}, "cosine"),
+        ("paper", "retrieval", M_CLIP, {"similarity": "cosine"}, "cosine"),
+        ("clip_benchmark", "zero-shot", M_CLIP, {}, "cosine"),
+        ("clip_benchmark", "retrieval", M_CLIP, {}, "cosine"),
+    ],
+)
+def test_each_preset_compares_by_the_rule_of_the_code_it_is_named_after(preset, task, entry, given, similarity):
+    assert protocol.settings(preset, task, entry, **given)["similarity"] == similarity
+
+
+def test_an_empty_setting_is_the_presets_and_a_given_one_wins():
+    chosen = protocol.settings("paper", "zero-shot", CLIP, prompts="", fallback=["openai-80"], precision="float32")
+    assert (chosen["prompts"], chosen["fallback"], chosen["precision"]) == ("nllb-80", ("openai-80",), "float32")
+    assert protocol.settings("paper", "zero-shot", CLIP, fallback="")["fallback"] == ("label",)
+    assert protocol.settings("cosine", "zero-shot", CLIP, fallback=[])["fallback"] == ()
+
+
+def test_a_task_leaves_the_switches_it_does_not_have_empty():
+    retrieval, classes = (protocol.settings("paper", task, CLIP) for task in ("retrieval", "zero-shot"))
+    assert (retrieval["prompts"], retrieval["fallback"], retrieval["choice"]) == ("", (), "all")
+    assert (classes["prompts"], classes["choice"]) == ("nllb-80", "")
+    assert protocol.settings("clip_benchmark", "retrieval", CLIP)["choice"] == "first"
+
+
+def test_templates_may_be_a_table():
+    chosen = protocol.settings("cosine", "zero-shot", CLIP, prompts="own/templates.parquet", fallback=["more.csv"])
+    assert (chosen["prompts"], chosen["fallback"]) == ("own/templates.parquet", ("more.csv",))
+
+
+@pytest.mark.parametrize(
+    ("preset", "task", "given", "message"),
+    [
+        ("papers", "retrieval", {}, "did you mean paper"),
+        ("paper", "classification", {}, "expected zero-shot or retrieval"),
+        ("paper", "retrieval", {"precison": "float32"}, "did you mean precision"),
+        ("paper", "retrieval", {"precision": "float23"}, "did you mean float32"),
+        ("paper", "zero-shot", {"preprocessing": "squish"}, "did you mean squash"),
+        ("paper", "zero-shot", {"prompts": "openai-8"}, "did you mean openai-80"),
+        ("paper", "zero-shot", {"fallback": ["lable"]}, "did you mean label"),
+        ("paper", "zero-shot", {"fallback": "label"}, "put it between brackets"),
+        ("paper", "zero-shot", {"choice": "first"}, "has no meaning for zero-shot"),
+        ("paper", "retrieval", {"prompts": "label"}, "has no meaning for retrieval"),
+        ("paper", "retrieval", {"similarity": "plain mean"}, "Captions have no mean"),
+        ("paper", "zero-shot", {"similarity": "euclid"}, "There is no similarity 'euclid'"),
+    ],
+)
+def test_what_no_protocol_has_is_refused_with_the_nearest_name(preset, task, given, message):
+    with pytest.raises(InputError, match=message):
+        protocol.settings(preset, task, CLIP, **given)
+
+
+def test_the_paper_compares_the_bare_label_by_another_rule_than_templates():
+    used = {"de": "nllb-80", "cy": "label", "en": "openai-80"}
+    assert protocol.rules("paper", M_CLIP, used) == {"de": "plain mean", "cy": "dot product", "en": "plain mean"}
+    assert set(protocol.rules("paper", CLIP, used).values()) == {"cosine"}
+    assert set(protocol.rules("cosine", M_CLIP, used).values()) == {"cosine"}
+    assert set(protocol.rules("paper", M_CLIP, used, "cosine").values()) == {"cosine"}
+
+
+def whole(picture):
+    """A transform that keeps every pixel: (3, height, width), float32."""
+    return np.asarray(picture, np.float32).transpose(2, 0, 1)
+
+
+def test_the_four_ways_to_make_a_square_on_a_picture_counted_by_hand():
+    pixels = np.zeros((2, 4, 3), np.uint8)
+    pixels[:, :, 0] = [10, 20, 30, 40]  # red grows from left to right
+    picture = Image.fromarray(pixels)
+    assert protocol.prepare(whole, "model") is whole
+    assert protocol.prepare(whole, "crop")(picture)[0].tolist() == [[20, 30], [20, 30]]
+    squashed = protocol.prepare(whole, "squash")(picture)
+    assert squashed[0].tolist() == [[10, 20, 30, 40]] * 4
+    padded = protocol.prepare(whole, "pad")(picture)
+    assert padded[0].tolist() == [[128] * 4, [10, 20, 30, 40], [10, 20, 30, 40], [128] * 4]
+    with pytest.raises(InputError, match="did you mean squash"):
+        protocol.prepare(whole, "sqush")
+
+
+@pytest.mark.parametrize("size", [(5, 5), (1, 1)])
+def test_a_square_picture_is_the_same_by_all_four_ways(size):
+    picture = Image.fromarray(np.arange(size[0] * size[1] * 3, dtype=np.uint8).reshape(*size, 3))
+    for way in protocol.SWITCHES["preprocessing"]:
+        assert (protocol.prepare(whole, way)(picture) == whole(picture)).all()
+
+
+class Plain:
+    """An encoder whose picture vectors are the means of four quarters, after a square of 8 pixels is made of it."""
+
+    name, key, precision, device = "plain", "plain", "float32", "cpu"
+
+    def __init__(self, way):
+        self.transform = protocol.prepare(self.small, way)
+
+    @staticmethod
+    def small(picture):
+        """Shorter side to 8 pixels, then the middle: CLIP's way."""
+        width, height = picture.size
+        scale = 8 / min(width, height)
+        small = picture.resize((max(8, round(width * scale)), max(8, round(height * scale))))
+        left, top = (small.width - 8) // 2, (small.height - 8) // 2
+        return whole(small.crop((left, top, left + 8, top + 8)))
+
+    def encode_images(self, images):
+        return np.stack([images[..., :4].mean((1, 2, 3)), images[..., 4:].mean((1, 2, 3))], 1)
+
+
+def test_the_cache_keeps_the_ways_apart(tmp_path):
+    pixels = np.linspace(0, 255, 30 * 61 * 3).reshape(30, 61, 3).astype(np.uint8).transpose(1, 0, 2)
+    Image.fromarray(np.ascontiguousarray(pixels)).save(tmp_path / "tall.png")
+    paths, found = [str(tmp_path / "tall.png")], {}
+    for turn in range(2):  # the second time from the cache
+        for way in protocol.SWITCHES["preprocessing"]:
+            vector = embedding.embed_images(Plain(way), paths, tmp_path / "cache")[0].tolist()
+            assert vector == found.setdefault(way, vector), (turn, way)
+    assert found["model"] != found["squash"] != found["pad"] != found["model"]
+    assert len(list((tmp_path / "cache").rglob("*.npz"))) == 4
+
+
+def test_the_rules_are_those_of_zero_shot():
+    assert protocol.SWITCHES["similarity"] == zeroshot.RULES
