@@ -83,7 +83,9 @@ def embed_images(
     if missing:
         raise InputError(f"{len(missing)} image(s) do not exist, the first: {missing[0]}; make or fetch them again.")
     shades = (np.arange(40 * 60 * 3).reshape(40, 60, 3) * 7 // 29 % 256).astype(np.uint8)
-    protocol = np.ascontiguousarray(encoder.transform(Image.fromarray(shades))).tobytes()
+    sample = encoder.transform(Image.fromarray(shades))
+    # A model of the user's own takes pictures as they are: the array holds the picture, not its shades.
+    protocol = (sample.item() if sample.dtype == object else np.ascontiguousarray(sample)).tobytes()
 
     def encode(pixels: np.ndarray) -> np.ndarray:
         nonlocal limit
@@ -353,6 +355,7 @@ def _embed(
     counts, in a thread that follows.
     """
     threads, step, prepare, encode, finish = steps
+    cache = cache if getattr(encoder, "reusable", True) else ""
     place: dict[bytes, int] = {}
     index = np.array([place.setdefault(key, len(place)) for key in keys])
     first, names = np.unique(index, return_index=True)[1], list(place)

@@ -5,8 +5,9 @@ device, in a precision, behind the same two methods. Importing this module is qu
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from PIL import Image
 
-from babelatlas import InputError, checkpoints, near
+from babelatlas import InputError, checkpoints, models, near
 from babelatlas.models import Model
 from babelatlas.tokens import Tokenizer, Tokens
 
@@ -115,17 +116,25 @@ class LoadedEncoder:
         """Return what a tower makes of tensors, moved to the device and, where `dtype` is given, cast to it there."""
         import torch
 
-        try:
-            with torch.inference_mode():
-                there = [tensor.to(self.device, dtype or tensor.dtype) for tensor in inputs]
-                return tower(*there).float().cpu().numpy()
-        except torch.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
+        with short_of_memory(), torch.inference_mode():
+            there = [tensor.to(self.device, dtype or tensor.dtype) for tensor in inputs]
+            return tower(*there).float().cpu().numpy()
+
+
+@contextmanager
+def short_of_memory() -> Iterator[None]:
+    """Raise MemoryError where torch, or a library beneath it, says in its own way that memory is short."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        torch.cuda.empty_cache()
+        raise MemoryError(str(error)) from error
+    except RuntimeError as error:
+        if any(said in str(error) for said in SHORT):
             raise MemoryError(str(error)) from error
-        except RuntimeError as error:
-            if any(said in str(error) for said in SHORT):
-                raise MemoryError(str(error)) from error
-            raise
+        raise
 
 
 def loaders() -> dict[str, Callable[[Model, dict[str, Path]], Towers]]:
@@ -156,13 +165,15 @@ def load(
     device: str = "auto",
     precision: str = "auto",
     remote_code: str = "",
-) -> LoadedEncoder:
+) -> Encoder:
     """Return the encoder of a model, weights found, loaded and checked.
 
     `folder` holds the checkpoint (of an embedded model always; of any other, "" takes the entry's revision from the
     local cache of the hub, or fetches it). `device`: auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16,
     float16; auto is float32 on a CPU and on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`
     must name the entry's repository for a model whose code lives there, with @ and a commit where the entry has none.
+    A `folder` that ends in .py is a file with a model of the user's own (`usermodel.load`), whose entry is one of
+    `models.own`, and which decides its precision itself.
     Before anything is moved to the device one grey picture and one word are encoded, to see that the towers fit.
     Raises InputError where files are missing, truncated, of another model or hold numbers that are not, where the
     device is absent, and where torch is.
@@ -172,6 +183,8 @@ def load(
             f"The model {entry.name!r} cannot be loaded without torch, which is not installed: run "
             '`pip install "babelatlas[encoders]"`.'
         )
+    if entry.family == "own" or os.fspath(folder).endswith(".py"):
+        return _load_own(models.own(entry.name), folder, device, precision, remote_code)
     known = loaders()
     if entry.family not in known:
         raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, known)}")
@@ -186,6 +199,24 @@ def load(
     _check_towers(entry, towers, folders[""])
     towers.module.to(device, getattr(torch, precision)).eval()
     return LoadedEncoder(entry.name, towers, checkpoints.key(entry, folders), device, precision)
+
+
+def _load_own(entry: Model, path: str | os.PathLike, device: str, precision: str, remote_code: str) -> Encoder:
+    """Return the encoder of a user's own model; see `load`."""
+    from babelatlas import usermodel  # which needs this module
+
+    checkpoints.check_consent(entry, remote_code)
+    if not os.fspath(path).endswith(".py"):
+        raise InputError(
+            f"The model {entry.name!r} is one of your own, and its checkpoint is {os.fspath(path)!r}: give the path of "
+            "the Python file that defines it."
+        )
+    if precision not in ("", "auto", "own"):
+        raise InputError(
+            f"The precision {precision!r} was asked for, and the file {path} decides the precision of the model "
+            f"{entry.name!r}: set precision to 'auto'."
+        )
+    return usermodel.load(path, device, entry.name)
 
 
 def _check_towers(entry: Model, towers: Towers, folder: Path) -> None:

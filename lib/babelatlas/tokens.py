@@ -84,8 +84,8 @@ class Tokenizer:
     """How a model turns texts into tokens; calling it is safe from several threads at once.
 
     `encode` gives the ids of texts in a language, special tokens included, nothing cut and nothing padded. A text of
-    more than `context_length` ids keeps the first of them and its last `tail` special tokens. `trim`: whether a batch
-    may be padded to its longest text only, which is right where the model's masks make padding invisible.
+    more than `context_length` ids keeps the first of them and its last `tail` special tokens; 0 cuts none. `trim`:
+    whether a batch may be padded to its longest text only, which is right where masks make padding invisible.
     `needs_language`: whether the ids depend on the language. `canonicalise`: what is done to a text before, as
     lower-casing.
     """
@@ -106,7 +106,7 @@ class Tokenizer:
         texts = [self.canonicalise(text) for text in texts] if self.canonicalise else texts
         limit, kept, cut = self.context_length, [], np.zeros(len(texts), dtype=bool)
         for row, ids in enumerate(self.encode(texts, lang)):
-            cut[row] = len(ids) > limit
+            cut[row] = 0 < limit < len(ids)
             kept.append(ids[: limit - self.tail] + ids[len(ids) - self.tail :] if cut[row] else ids)
         ends = np.cumsum([len(ids) for ids in kept])
         pieces = np.fromiter((piece for ids in kept for piece in ids), dtype=np.int32, count=int(ends[-1]))
