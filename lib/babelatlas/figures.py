@@ -655,3 +655,132 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
     axis.set_ylim(len(rows) - 0.4, -0.5)
     axis.grid(axis="y", visible=False)
     return axis
+
+
+def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
+    """Draw a leaderboard: the models' means, their ranks, both with intervals, and which are not told apart.
+
+    `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
+    rank_high, letters (as `stats.compact_letters` gives them). A column of joined dots in the last panel is one letter:
+    its models are not told apart. Returns the Axes of the three panels.
+    """
+    rows = table.reset_index(drop=True)
+    words = [_words(letters) for letters in rows["letters"]]
+    order = sorted({word for row in words for word in row}, key=lambda word: [word in row for row in words].index(True))
+    size = 9.5 if len(rows) <= 30 else 8.5
+    figure, axes = plt.subplots(
+        1,
+        3,
+        figsize=(7.2, 1.1 + (0.3 if len(rows) <= 30 else 0.22) * len(rows)),
+        sharey=True,
+        layout="constrained",
+        width_ratios=[3, 2.4, min(3, 0.5 + 0.22 * len(order))],
+    )
+    names = {"value": ("value", "ci_low", "ci_high"), "rank": ("rank", "rank_low", "rank_high")}
+    for axis, (middle, low, high), place in zip(axes, names.values(), (0, 1), strict=False):
+        axis.hlines(rows.index, rows[low], rows[high], color=COLOURS[place], linewidth=1.8, zorder=2)
+        axis.plot(rows[middle], rows.index, MARKERS[place], color=COLOURS[place], linestyle="", markersize=5)
+        axis.grid(axis="y", color="0.9", linewidth=0.6)
+        axis.tick_params(labelsize=size)
+    percent_axis(axes[0], "x").set_xlabel(label, size=10)
+    axes[0].set_xlim(left=min(0, rows["ci_low"].min()) if rows["ci_low"].notna().any() else 0)
+    axes[1].set_xlabel("rank", size=10)
+    axes[1].set_xlim(0.5, len(rows) + 0.5)
+    step = max(1, round(len(rows) / 6))
+    axes[1].set_xticks(sorted({1, *range(step, len(rows) + 1, step)}))
+    for place, word in enumerate(order):
+        members = [number for number, row in enumerate(words) if word in row]
+        axes[2].plot([place] * len(members), members, "o-", color="0.25", linewidth=1.4, markersize=4)
+    axes[2].set_xticks(range(len(order)), order)
+    axes[2].set_xlim(-0.6, max(len(order), 2) - 0.4)
+    axes[2].tick_params(labelsize=size, labelleft=False)
+    axes[2].grid(axis="x", visible=False)
+    axes[2].set_xlabel("not told apart", size=10)
+    axes[0].set_yticks(range(len(rows)), rows["model"])
+    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    return axes
+
+
+def _words(letters: str) -> list[str]:
+    """Return the single letters of a display, a letter being followed by a number where one alphabet is not enough."""
+    found: list[str] = []
+    for sign in letters:
+        if sign.isdigit():
+            found[-1] += sign
+        else:
+            found.append(sign)
+    return found
+
+
+# The classes of an accuracy on a map: each has its colour, its marker and its size.
+STEPS = (0, 0.1, 0.25, 0.5, 0.75, 1)
+
+
+def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
+    """Draw every language as a grey dot and those of `places` coloured by their value, a fraction, in five steps.
+
+    `world`: latitude, longitude (degrees). `places`: latitude, longitude (NaN: left out), value. Higher steps are
+    drawn larger, each with its own marker, so that the map can be read without colours. Cut as `world_map`.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+    known = world.dropna(subset=["latitude", "longitude"])
+    axis.scatter((known["longitude"] + 170) % 360 - 170, known["latitude"], s=2.5, color="0.8", linewidths=0)
+    shades = plt.get_cmap(SEQUENTIAL)(np.linspace(0.0, 0.95, len(STEPS) - 1))
+    drawn = places.dropna(subset=["latitude", "longitude"])
+    step = np.clip(np.searchsorted(STEPS, drawn["value"], side="right") - 1, 0, len(STEPS) - 2)
+    for place, (low, high) in enumerate(pairwise(STEPS)):
+        rows = drawn[step == place]
+        text = f"{100 * low:.0f} to {100 * high:.0f} % ({len(rows)})"
+        look = {"color": shades[place], "marker": "vsDo^"[place], "edgecolors": "black", "linewidths": 0.5}
+        axis.scatter(
+            (rows["longitude"] + 170) % 360 - 170, rows["latitude"], s=22 + 9 * place, zorder=3, label=text, **look
+        )
+    axis.set_aspect(1.25)
+    axis.set_xlim(-172, 192)
+    axis.set_ylim(-57, 80)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+    handles = axis.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9.5, title=label, title_fontsize=10)
+    return axis
+
+
+def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy", named: int = 14) -> Axes:
+    """Draw one model's score in every language, the best first, with intervals, above the mean of the other models.
+
+    `table`: language, group, value, ci_low, ci_high, others (mean of the other models, NaN where there are none), all
+    fractions. `groups` orders the groups, each with its colour and marker; `named` languages carry their name.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 4.4))
+    rows = table.sort_values(["value", "language"], ascending=[False, True], ignore_index=True)
+    if rows["others"].notna().any():
+        axis.step(
+            rows.index, rows["others"], where="mid", color="0.55", linewidth=1.2, linestyle="-", marker="",
+            label="mean of the others",
+        )  # fmt: skip
+    for place, group in enumerate(groups):
+        part = rows[rows["group"] == group]
+        colour, marker = _look(group, place)
+        axis.vlines(part.index, part["ci_low"], part["ci_high"], color=colour, linewidth=1.2)
+        axis.plot(part.index, part["value"], marker, color=colour, linestyle="", markersize=5, label=group)
+    for rank in np.unique(np.linspace(0, len(rows) - 1, min(named, len(rows))).round().astype(int)):
+        height = np.nanmax(rows.loc[rank, ["value", "ci_high"]].to_numpy(float))
+        axis.annotate(
+            rows.loc[rank, "language"],
+            (rank, height),
+            (2, 5),
+            textcoords="offset points",
+            rotation=35,
+            size=8.5,
+            c="0.3",
+        )
+    axis.set_ylim(0, min(1.25, 1.25 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02))
+    axis.set_xlim(-0.8, len(rows) + 0.8)
+    axis.set_xticks([])
+    axis.grid(axis="x", visible=False)
+    axis.set_xlabel(f"{len(rows)} languages, the best first")
+    axis.set_ylabel(label)
+    axis.legend(loc="upper right", fontsize=9.5)
+    return percent_axis(axis)

@@ -449,3 +449,102 @@ def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
     ends = zip(scores["ci_low"], scores["ci_high"], strict=True)
     texts = ["" if np.isnan(low) else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}" for low, high in ends]
     return pd.Series(texts, index=scores.index)
+
+
+def rank_intervals(
+    names: Sequence[str], values: np.ndarray, resampled: np.ndarray, level: float = 0.95
+) -> pd.DataFrame:
+    """Return the rank of each name by its value, the highest first, with the interval that the resamples give the rank.
+
+    `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
+    draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of the resamples
+    in which none is better); the best is the first row. Equal values share the best rank of theirs; the interval of a
+    rank takes for its lower end the best and for its upper end the worst of the ranks that equal values leave open, and
+    ranks that occurred: it is a little too wide rather than too narrow. One name alone has rank 1. A name without a
+    value in a resample (NaN) stands last there.
+
+    >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
+    >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
+    [['b', 1, 1, 2], ['a', 2, 1, 2]]
+    """
+    values, resampled = np.asarray(values, float), np.asarray(resampled, float)
+    if len(names) != len(values) or resampled.shape[1:] != values.shape or not len(resampled):
+        raise InputError(
+            f"Ranks need a value and a column of resamples for each name, got {len(names)} names, {len(values)} values "
+            f"and resamples of shape {resampled.shape}."
+        )
+    _numbers(pd.DataFrame({"values": values}), ["values"], "A rank")
+    drawn = np.nan_to_num(-resampled, nan=np.inf)
+    best = scipy_stats.rankdata(drawn, method="min", axis=1)
+    worst = scipy_stats.rankdata(drawn, method="max", axis=1)
+    low, high = interval(resampled, level)
+    table = pd.DataFrame(
+        {
+            "name": list(names),
+            "value": values,
+            "ci_low": low,
+            "ci_high": high,
+            "rank": scipy_stats.rankdata(-values, method="min").astype(int),
+            "rank_low": np.quantile(best, (1 - level) / 2, axis=0, method="lower").astype(int),
+            "rank_high": np.quantile(worst, (1 + level) / 2, axis=0, method="higher").astype(int),
+            "first": (best == 1).mean(axis=0),
+        }
+    )
+    return table.sort_values(["rank", "name"], ignore_index=True)
+
+
+def sign_flips(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> np.ndarray:
+    """Return the p value of `sign_flip` for each column of `differences` (units, columns), all with the same signs.
+
+    Where every difference is -1, 0 or 1, as between two models' outcomes on single items, the exact test is McNemar's
+    exact test. A difference of 0 counts for nothing; all patterns of signs are tried where there are at most
+    `n_permutations` of them.
+    """
+    differences = np.asarray(differences, float)
+    n = len(differences)
+    observed = np.abs(differences.sum(axis=0)) * (1 - 1e-6)  # sums in float32 are equal to about 1e-7
+    as_far = np.zeros(differences.shape[1], dtype=np.int64)
+    exact = n < 31 and 2**n <= n_permutations
+    total, rng = (2**n if exact else n_permutations), np.random.default_rng([seed, n])
+    scale = np.abs(differences).max(axis=0, initial=0)
+    scaled = (differences / np.where(scale > 0, scale, 1)).astype(np.float32)
+    for start in range(0, total, 5000):
+        size = min(5000, total - start)
+        if exact:
+            signs = 1 - 2 * (np.arange(start, start + size)[:, None] >> np.arange(n) & 1)
+        else:
+            signs = 1 - 2 * rng.integers(2, size=(size, n), dtype=np.int8)
+        sums = np.abs(signs.astype(np.float32) @ scaled)
+        as_far += (sums >= (observed / np.where(scale > 0, scale, 1)) - 1e-5).sum(axis=0)
+    return as_far / total if exact else (as_far + 1) / (total + 1)
+
+
+def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) -> list[str]:
+    """Return letters for each name, so that two names share a letter just where they are not in `different`.
+
+    `names` in the order of their values, the best first: it gets "a". `different`: pairs that a test tells apart, in
+    any order. By insertion and absorption (Piepho 2004, J. Comput. Graph. Stat. 13, 456-466): begin with one set of all
+    names; for each pair that differs split every set that holds both, and drop sets that lie within another.
+
+    >>> compact_letters(["x", "y", "z"], [("x", "z")])
+    ['a', 'ab', 'b']
+    """
+    place = {name: number for number, name in enumerate(names)}
+    unknown = {name for pair in different for name in pair} - set(place)
+    if unknown or len(place) < len(names):
+        raise InputError(
+            f"Letters need each name once, and pairs of these names: got {len(names)} names, {len(place)} of them "
+            f"different, and unknown ones in the pairs: {sorted(unknown)}."
+        )
+    sets = [frozenset(range(len(names)))] if len(names) else []
+    for pair in sorted(tuple(sorted((place[one], place[other]))) for one, other in different):
+        split = [part - {gone} for part in sets if part.issuperset(pair) for gone in pair]
+        sets = [part for part in sets if not part.issuperset(pair)]
+        for part in split:
+            if not any(part <= other for other in sets):
+                sets = [other for other in sets if not other <= part] + [part]
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    alphabet += alphabet.upper()
+    sets.sort(key=sorted)
+    words = [alphabet[n % 52] + (str(n // 52) if n >= 52 else "") for n in range(len(sets))]
+    return ["".join(word for word, part in zip(words, sets, strict=True) if n in part) for n in range(len(names))]

@@ -1,0 +1,369 @@
+"""Which model is best, and which of its neighbours can be told from it: from the tables of a run to ranks.
+
+Classification and retrieval are read into one form, the outcomes: one row for each model, language and item, an item
+being a class (with its images) or an image (with its captions). A score is right answers divided by all; a model's
+mean over languages gives every language the same weight. What is drawn again in an interval is languages and items, the
+same draws for all models, so that their ranks in a resample are those of one test.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from babelatlas import InputError, languages, stats, tables
+
+# How a result was obtained: the columns of a `zeroshot` or `retrieval` table that say it.
+PROTOCOL = ("labels", "prompts", "captions", "choice", *tables.PROTOCOL)
+KEY = ("task", "dataset", "metric", "model", "lang", *PROTOCOL)
+BOARD = ["task", "dataset", "metric", "variant"]
+# With fewer languages no pattern of signs is rarer than 5 %: the test is then over items.
+FEWEST = 6
+TASKS = ("zeroshot", "retrieval")
+DIRECTIONS = {"t2i": "text to image", "i2t": "image to text"}
+
+
+def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.DataFrame:
+    """Return where a run keeps the outcomes of its models: model, dataset, task ("zeroshot" or "retrieval"), path.
+
+    `results`: the folder of the run. Raises InputError where a model has no table for a data set.
+    """
+    rows = []
+    for dataset in datasets:
+        for model in models:
+            paths = {task: f"{results}/{task}/{model}_{dataset}.parquet" for task in TASKS}
+            there = [(model, dataset, task, path) for task, path in paths.items() if tables.locate(path).is_file()]
+            if not there:
+                raise InputError(
+                    f"There are no results of {model!r} on {dataset!r}, expected {' or '.join(paths.values())}: "
+                    "run notebook 20 or 21 for this pair, or name other models or data sets."
+                )
+            rows += there
+    if not rows:
+        raise InputError("No model or no data set is named: give at least one of each.")
+    return pd.DataFrame(rows, columns=["model", "dataset", "task", "path"])
+
+
+def outcomes(table: pd.DataFrame, k: int = 1) -> pd.DataFrame:
+    """Return right answers by item of a `zeroshot` or `retrieval` table: KEY, item, right, total, one row each.
+
+    For classification an item is a class, `right` the images for which it is among the k best (1 or 5), `total` its
+    images, and the metric "accuracy@k". For retrieval an item is an image, `right` the expected number of its queries
+    that find their match among the k best, `total` their number, and the metric "t2i recall@k" (its captions ask for
+    it) or "i2t recall@k" (it asks for them). Columns of the protocol that a task does not know hold "".
+    """
+    if "wnid" in table:
+        if k not in (1, 5):
+            raise InputError(f"A zeroshot table counts the first and the first five, got k={k}: give 1 or 5.")
+        right = table["n_correct" if k == 1 else "n_correct_top5"]
+        found = table.assign(task="zeroshot", metric=f"accuracy@{k}", item=table["wnid"], right=right)
+        found = found.assign(total=found["n_images"].astype(float), captions="", choice="")
+        return found[[*KEY, "item", "right", "total"]].reset_index(drop=True)
+    from babelatlas import retrieval
+
+    found = table.assign(task="retrieval", right=np.asarray(retrieval.hits(table, k), float), total=1.0)
+    found = found.assign(metric=table["direction"] + f" recall@{k}", item=table["query"], labels="", prompts="")
+    asks = found["direction"] == "t2i"  # the query of a caption is image#number
+    found["item"] = found["item"].where(~asks, found["item"].str.rsplit("#", n=1).str[0])
+    return found.groupby([*KEY, "item"], as_index=False, sort=False)[["right", "total"]].sum()
+
+
+def read(
+    results: str, models: Sequence[str], datasets: Sequence[str], k: int = 1, tasks: Sequence[str] = TASKS
+) -> pd.DataFrame:
+    """Return the outcomes of all models on all data sets of a run, with `variant`, as `variants` gives it.
+
+    `tasks`: those to read, of "zeroshot" and "retrieval". Raises what `files` and `tables.read` raise.
+    """
+    found = files(results, models, datasets)
+    wanted = found[found["task"].isin(tasks)]
+    parts = [outcomes(tables.read(row.path, row.task), k) for row in wanted.itertuples()]
+    if not parts:
+        raise InputError(f"The data sets {', '.join(datasets)} have no results of {' or '.join(tasks)}: name others.")
+    # Millions of rows repeat a few texts: kept as categories.
+    found = {column: pd.concat([part[column] for part in parts], ignore_index=True) for column in ("right", "total")}
+    for column in (*KEY, "item"):
+        values = [part[column].astype("category") for part in parts]
+        found[column] = pd.api.types.union_categoricals(values)
+    found = pd.DataFrame(found)[[*KEY, "item", "right", "total"]]
+    return found.assign(variant=variants(found))
+
+
+def variants(items: pd.DataFrame) -> pd.Series:
+    """Return for each row what tells it from other results of the same model in the same language, else "".
+
+    A run may hold several protocols for a language (captions of three translators, say): then the columns in which
+    they differ are named. Columns that differ only between languages or between models are not: see `protocol`.
+    """
+    unit = ["task", "dataset", "metric", "model", "lang"]
+    keys = items[[*unit, *PROTOCOL]].drop_duplicates().astype(str)
+    counts = keys.groupby(unit)[list(PROTOCOL)].nunique().groupby(["task", "dataset"]).max()
+    if not (counts > 1).any(axis=None):
+        return pd.Series("", index=items.index)
+    told = pd.Series("", index=keys.index)
+    for (task, dataset), row in counts.iterrows():
+        here = (keys["task"] == task) & (keys["dataset"] == dataset)
+        for column in row.index[row > 1]:
+            comma = told[here].map(lambda text: ", " if text else "")
+            told[here] = told[here] + comma + column + " " + keys.loc[here, column]
+    wide = keys.assign(variant=told)
+    return items[list(keys)].astype(str).merge(wide, how="left", on=list(keys))["variant"].set_axis(items.index)
+
+
+def protocol(rows: pd.DataFrame) -> str:
+    """Return the protocol of some rows as text, a column with several values with all of them.
+
+    >>> protocol(pd.DataFrame({"prompts": ["openai-80", "label"], "similarity": "cosine", "captions": ""}))
+    'prompts: label and openai-80; similarity: cosine'
+    """
+    told = {column: sorted(set(rows[column]) - {""}) for column in PROTOCOL if column in rows}
+    return "; ".join(f"{column}: {' and '.join(values)}" for column, values in told.items() if values)
+
+
+def title(dataset: str, metric: str, variant: str = "") -> str:
+    """Return what a board is called: data set, what is counted, and the variant where there are several.
+
+    >>> title("xm3600", "t2i recall@1")
+    'xm3600, text to image, recall@1'
+    """
+    way, _, measure = metric.rpartition(" ")
+    return ", ".join(filter(None, (dataset, DIRECTIONS.get(way, way), measure, variant)))
+
+
+def boards(items: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, str], pd.DataFrame]]:
+    """Yield each task, data set, metric and variant with its outcomes, in order of appearance."""
+    yield from items.groupby(BOARD, sort=False, observed=True)
+
+
+def scores(items: pd.DataFrame, n_resamples: int = 1000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+    """Return one row for each board, model and language: KEY, variant, value, ci_low, ci_high, n (queries or images).
+
+    The interval is over items. Rows come in the order of `items`.
+    """
+    parts = []
+    for _, board in boards(items):
+        by = [*KEY, "variant"]
+        board = board.astype(dict.fromkeys(by, str))
+        found = stats.accuracy_interval(board, by, "item", "right", "total", n_resamples, level, seed)
+        order = board[by].drop_duplicates()
+        parts.append(order.merge(found, on=by))
+    return pd.concat(parts, ignore_index=True)
+
+
+def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
+    """Return the group of each language: its tier where tiers are given, else the paper's resource group.
+
+    An ordered categorical. The paper's groups (Geigle et al. 2024, Table 5) are those of the languages it has, and
+    "English"; languages that it has not are "not in the paper". With tiers, as in `languages.grouped`.
+    """
+    if given:
+        return languages.grouped(codes, given, pd.Series(dtype=int))
+    known = languages.table().set_index("code")["group"].replace("", "not in the paper")
+    found = codes.map(known).where(codes != "en", "English")
+    order = [*languages.GROUPS, "English", "not in the paper"]
+    return found.astype(pd.CategoricalDtype([name for name in order if (found == name).any()], ordered=True))
+
+
+def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[str], list[str]]:
+    """Return right and total as arrays (models, languages, items), and their names; models in order of appearance.
+
+    Only languages that every model has are kept, so that all models are compared on the same: raises InputError where
+    there is none, and where a row occurs twice.
+    """
+    if board.duplicated(["model", "lang", "item"]).any():
+        raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
+    models = list(dict.fromkeys(board["model"]))
+    shared = board.groupby("lang", observed=True)["model"].nunique()
+    langs = sorted(shared.index[shared == len(models)])
+    if not langs:
+        raise InputError(f"The models {', '.join(models)} have no language in common: compare fewer of them.")
+    board = board[board["lang"].isin(langs)]
+    item, items = pd.factorize(board["item"], sort=True)
+    at = (
+        pd.Categorical(board["model"], categories=models).codes,
+        pd.Categorical(board["lang"], categories=langs).codes,
+        item,
+    )
+    right, total = (np.zeros((len(models), len(langs), len(items))) for _ in range(2))
+    right[at], total[at] = board["right"], board["total"]
+    return right, total, models, langs, list(items)
+
+
+def _resampled(right: np.ndarray, total: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return the score in each resample of items: (resamples, models, languages), NaN where no item was drawn."""
+    found = np.empty((len(drawn), *right.shape[:2]), dtype=np.float32)
+    drawn = drawn.astype(np.float32)
+    for model in range(len(right)):
+        if model == 0 or (total[model] != total[model - 1]).any():  # models are shown the same images, as a rule
+            seen = drawn @ total[model].T.astype(np.float32)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found[:, model] = drawn @ right[model].T.astype(np.float32) / seen
+    return found
+
+
+def ranking(
+    board: pd.DataFrame,
+    groups: dict[str, Sequence[str]] | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the models of one board by their mean over languages, in all and in each group of languages.
+
+    `groups`: name -> codes; "all" always comes first. Columns: group, model, value, ci_low, ci_high, rank, rank_low,
+    rank_high, first (share of the resamples in which the model is best), n (languages). An interval draws languages and
+    items anew; in a group of one language only items. With a single item and language there is no interval (NaN).
+    """
+    right, total, models, langs, names = cube(board)
+    with np.errstate(invalid="ignore"):
+        value = right.sum(axis=2) / total.sum(axis=2)
+    drawn = stats.weights(len(names), n_resamples, seed) if len(names) > 1 else np.ones((n_resamples, 1))
+    resampled = _resampled(right, total, drawn)
+    parts = []
+    for group, codes in {"all": langs, **(groups or {})}.items():
+        place = [number for number, lang in enumerate(langs) if lang in set(codes)]
+        if not place:
+            continue
+        times = stats.weights(len(place), n_resamples, seed + 1) if len(place) > 1 else np.ones((n_resamples, 1))
+        chosen = resampled[:, :, place]
+        known = np.isfinite(chosen)
+        sums = np.einsum("rml,rl->rm", np.where(known, chosen, 0), times)
+        counts = np.einsum("rml,rl->rm", known, times)
+        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        found = stats.rank_intervals(models, value[:, place].mean(axis=1), means, level)
+        if len(place) == len(names) == 1:
+            found[["ci_low", "ci_high"]] = np.nan
+        parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place)))
+    table = pd.concat(parts, ignore_index=True)
+    return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]
+
+
+def comparisons(board: pd.DataFrame, n_permutations: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Compare all models of one board in pairs: first (the better), second, value (difference), p, p_holm, unit, n.
+
+    The test is a permutation test that swaps the two models (`stats.sign_flips`): over languages where there are at
+    least FEWEST, else over items, which for single right or wrong answers is McNemar's exact test. p_holm corrects for
+    all pairs of the board; as many patterns of signs are tried as a correction for so many pairs needs. Rows are in
+    the order of the ranks. With one model there are none.
+    """
+    right, total, models, langs, names = cube(board)
+    with np.errstate(invalid="ignore"):
+        value = right.sum(axis=2) / total.sum(axis=2)
+    means = value.mean(axis=1)
+    order = sorted(range(len(models)), key=lambda number: (-means[number], models[number]))
+    pairs = list(combinations(order, 2))
+    columns = ["first", "second", "value", "p", "p_holm", "unit", "n"]
+    if not pairs:
+        return pd.DataFrame(columns=columns).astype({"value": float, "p": float, "p_holm": float, "n": int})
+    over_languages = len(langs) >= FEWEST
+    # By item: what it adds to the mean over languages, so that the differences add up to that of the means.
+    by_unit = value.T if over_languages else (right / total.sum(axis=2, keepdims=True)).mean(axis=1).T
+    gaps = np.stack([by_unit[:, one] - by_unit[:, other] for one, other in pairs], axis=1)
+    p = stats.sign_flips(gaps, max(n_permutations, 40 * len(pairs)), seed)
+    table = pd.DataFrame([(models[one], models[other], means[one] - means[other]) for one, other in pairs])
+    table = table.set_axis(columns[:3], axis=1).assign(p=p, p_holm=stats.holm(p))
+    return table.assign(unit="languages" if over_languages else "items", n=len(langs) if over_languages else len(names))
+
+
+def neighbours(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return of `comparisons` the pairs that stand next to one another in `ranked`, the rows of one group."""
+    names = list(ranked["model"])
+    wanted = pd.DataFrame({"first": names[:-1], "second": names[1:]}, dtype=object)
+    return wanted.merge(pairs, on=["first", "second"])
+
+
+def letters(ranked: pd.DataFrame, pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Series:
+    """Return letters for the rows of `ranked`: models that share one are not told apart (`stats.compact_letters`)."""
+    apart = pairs.loc[pairs["p_holm"] < alpha, ["first", "second"]].itertuples(index=False, name=None)
+    return pd.Series(stats.compact_letters(list(ranked["model"]), list(apart)), index=ranked.index, dtype=str)
+
+
+def table(items: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return a `scores` table of rankings: metrics "mean ..." and "rank ...", group, interval, n (languages).
+
+    `ranked`: the rows of `ranking` of all boards, with the columns of BOARD. `variant` says the protocol of each model.
+    """
+    keys = [*BOARD, "model"]
+    known = items[[*keys, *PROTOCOL]].drop_duplicates().astype(str)
+    said = {key: protocol(rows) for key, rows in known.groupby(keys)}
+    parts = []
+    for name, columns in {"mean": ("value", "ci_low", "ci_high"), "rank": ("rank", "rank_low", "rank_high")}.items():
+        part = ranked.assign(metric=name + " " + ranked["metric"], lang="")
+        part[["value", "ci_low", "ci_high"]] = ranked[list(columns)].to_numpy(float)
+        part["variant"] = [said[key] for key in ranked[keys].itertuples(index=False, name=None)]
+        parts.append(part[list(tables.SCORE)])
+    return tables.check(pd.concat(parts, ignore_index=True), "scores")
+
+
+def best(found: pd.DataFrame) -> pd.DataFrame:
+    """Return of `scores` the best model's row in each board and language; of equal ones the first by name.
+
+    With the column `models`, how many were compared. The best of many is a little better than it would be on new items.
+    """
+    by = [*BOARD, "lang"]
+    ordered = found.sort_values(["value", "model"], ascending=[False, True], kind="stable")
+    sizes = found.groupby(by)["model"].nunique().rename("models").reset_index()
+    kept = ordered.drop_duplicates(by).merge(sizes, on=by)
+    return kept.sort_values(by, ignore_index=True)
+
+
+def described(found: pd.DataFrame) -> pd.DataFrame:
+    """Return `found`, which has a column `lang`, with what is known of each language beside it.
+
+    Columns: language (English name), script (its name), family, macroarea, glottocode, latitude and longitude (NaN for
+    those that Glottolog gives no place, as constructed languages); "none" where there is no family or macroarea.
+    """
+    about = languages.table()[["code", "name", "script_name", "family", "macroarea", "glottocode"]]
+    about = about.rename(columns={"code": "lang", "name": "language", "script_name": "script"})
+    about = about.merge(languages.world()[["glottocode", "latitude", "longitude"]], how="left", on="glottocode")
+    about = about.replace({"family": {"": "none"}, "macroarea": {"": "none"}})
+    return found.merge(about, how="left", on="lang")
+
+
+def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Say in which groups of languages a model is better or worse than elsewhere; one row for each value of `by`.
+
+    `found`: the scores of one board, with the column `by`. Two comparisons, column `against`: "the others", the mean
+    over the group's languages of this model minus the mean of the other models; and "its other languages", its mean in
+    the group minus its mean in the languages outside. Columns: by, against, value, ci_low, ci_high, p, p_holm, n.
+    The first is tested by swapping signs, the second by dealing the languages anew to the groups (permutation tests);
+    Holm's correction is over all tested rows. A group of fewer than three languages has a value and nothing else (NaN).
+    """
+    from scipy import stats as scipy_stats
+
+    wide = found.pivot_table(index="lang", columns="model", values="value", observed=True)
+    if model not in wide:
+        raise InputError(f"There is no model {model!r} in the scores: expected one of {', '.join(wide)}.")
+    wide = wide.dropna(subset=[model])
+    home = found.drop_duplicates("lang").set_index("lang")[by].reindex(wide.index)
+    others = wide.drop(columns=model).mean(axis=1)
+    rows = []
+    for group in sorted(home.unique(), key=lambda name: (-(home == name).sum(), str(name))):
+        inside = home == group
+        own, rest, n = wide.loc[inside, model], wide.loc[~inside, model], int(inside.sum())
+        gap = (own - others[inside]).dropna()
+        if len(gap):
+            row = [group, "the others", gap.mean(), np.nan, np.nan, np.nan, len(gap)]
+            if len(gap) >= 3:
+                mean = stats.bootstrap(gap, gap.index, n_resamples, seed=seed).iloc[0]
+                row[3:6] = mean.ci_low, mean.ci_high, stats.sign_flips(gap.to_numpy()[:, None], seed=seed)[0]
+            rows.append(row)
+        if len(rest):
+            row = [group, "its other languages", own.mean() - rest.mean(), np.nan, np.nan, np.nan, n]
+            if n >= 3 and len(rest) >= 3:
+                inner = stats.weights(n, n_resamples, seed) @ own.to_numpy() / n
+                outer = stats.weights(len(rest), n_resamples, seed + 1) @ rest.to_numpy() / len(rest)
+                test = scipy_stats.permutation_test(
+                    (own.to_numpy(), rest.to_numpy()), _gap, vectorized=True, n_resamples=9999, rng=seed
+                )
+                row[3:6] = *stats.interval(inner - outer), test.pvalue
+            rows.append(row)
+    result = pd.DataFrame(rows, columns=[by, "against", "value", "ci_low", "ci_high", "p", "n"])
+    tested = result["p"].notna()
+    result.loc[tested, "p_holm"] = stats.holm(result.loc[tested, "p"])
+    return result.reindex(columns=[by, "against", "value", "ci_low", "ci_high", "p", "p_holm", "n"])
+
+
+def _gap(one: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
+    return one.mean(axis=axis) - other.mean(axis=axis)
