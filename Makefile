@@ -6,6 +6,10 @@
 
 CONFIG ?= config/demo.yml
 CORES ?= all
+# A cluster's profile, as in: make book CONFIG=config/full.yml PROFILE=config/slurm (see book/cluster.md)
+PROFILE ?=
+# At most so many GPUs at once; empty for what the config says, and where it says nothing for all that are found.
+GPUS ?=
 # Compiled bytecode makes imports, most of a short notebook's time, several times faster.
 unexport PYTHONDONTWRITEBYTECODE
 # A Python of 3.11 or later, with venv: make book PYTHON=python3.12
@@ -23,15 +27,24 @@ RUN_ENV += XDG_CACHE_HOME=$(CURDIR)/_build/cache HF_HUB_OFFLINE=1
 endif
 
 # Without a lock a killed run can simply be called again: what it had not finished was never renamed into place.
-SNAKEMAKE := $(BIN)/snakemake --nolock --rerun-incomplete --rerun-triggers mtime params input code \
+# A job that fails stops only those that need it.
+SNAKEMAKE := $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
 	--quiet rules host reason
+# Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
+ifeq ($(PROFILE),)
+WHERE = --cores $(CORES) $${gpus:+--resources gpu=$$gpus}
+else
+WHERE = --profile "$(PROFILE)"
+endif
 
 .PHONY: book test lint bench clean lock
 .DEFAULT_GOAL := book
 
 book: $(STAMP)
 	@test -f "$(CONFIG)" || { echo "There is no config file $(CONFIG): give one of `ls config/*.yml | tr '\n' ' '`as CONFIG=..."; exit 1; }
-	@$(RUN_ENV) $(SNAKEMAKE) --cores $(CORES) --configfile "$(CONFIG)"
+	@$(if $(PROFILE),test -f "$(PROFILE)/config.yaml" || { echo "There is no profile $(PROFILE)/config.yaml: give one of config/slurm, config/kubernetes as PROFILE=..."; exit 1; })
+	@gpus="$(GPUS)"; gpus="$${gpus:-$$($(BIN)/python -m babelatlas.gpus "$(CONFIG)")}"; \
+		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$(CONFIG)" $(ARGS)
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 
 test: $(STAMP)

@@ -1,13 +1,15 @@
 # The study as a graph: which notebook makes which table from which. `make book` runs it, and so does
 # `snakemake --configfile config/demo.yml --cores all`. Every rule but the last runs one notebook with parameters into
 # an executed copy below results/<run>/notebooks; the last renders these copies and the prose of book/ as HTML.
+# Notebooks 20, 21 and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
 import json
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 
-from babelatlas import InputError, models
+from babelatlas import InputError, datasets, models
 from babelatlas import workflow as study
 
 HERE = Path(os.path.relpath(workflow.basedir))
@@ -18,44 +20,71 @@ try:
     study.check_config(config, HERE / "notebooks")
 except InputError as error:
     sys.exit(str(error))
+try:
+    study.check_paths(config)
+except InputError as error:
+    if not workflow.dryrun:
+        sys.exit(str(error))
+    print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
 
 PYTHON = sys.executable
-FAILURES = Path(os.environ.setdefault("BABELATLAS_FAILURES", os.path.abspath("_build/failures.txt")))
-
-
-def readable(record):
-    """Keep, of Snakemake's messages, how far the run is, and errors that no notebook has told in a sentence."""
-    told = FAILURES.is_file() and record.levelno >= logging.ERROR
-    return (record.levelno >= logging.ERROR and not told) or getattr(record, "event", "") == "progress"
-
-
-onstart:
-    FAILURES.parent.mkdir(parents=True, exist_ok=True)
-    FAILURES.unlink(missing_ok=True)
-    for handler in logging.getLogger("snakemake.logging").handlers:
-        handler.addFilter(readable)
-
-
-onerror:
-    if FAILURES.is_file():
-        print(FAILURES.read_text(encoding="utf-8"), file=sys.stderr, flush=True)
-
-
-
 RUN = f"results/{config['run']}"
 MODELS, DATASETS, CHAPTERS = config["models"], config["datasets"], config["chapters"]
+PROTOCOLS = config.get("protocols", [])
 CLASSES = ["imagenet-1k", "pictograms"]
-EVALUATIONS = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS]
-TRAINED = [model for model in MODELS if models.entry(model).embedded]  # the embedded world's own models
-DRAWN = [dataset for dataset in DATASETS if dataset in ("pictograms", "compositions")]  # and its images
+ENTRIES = {model: models.find(model, config.get("modules", {}).get(model, "")) for model in MODELS}
+TRAINED = [model for model in MODELS if ENTRIES[model].embedded]  # the embedded world's own models
+DRAWN = [dataset for dataset in DATASETS if dataset in study.DRAWN]  # and its images
+ZEROSHOT = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if datasets.entry(dataset).task == "zero-shot"]
+RETRIEVAL = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if datasets.entry(dataset).task == "retrieval"]
 STAGES = [
     "09_senses",
     *(f"10_labels_{classes}" for classes in CLASSES),
     *(["11_pictograms"] if DRAWN else []),
     *(f"12_train_{model}" for model in TRAINED),
-    *(f"20_zeroshot_{evaluation}" for evaluation in EVALUATIONS),
-    *(f"29_subsets_{evaluation}" for evaluation in EVALUATIONS),
+    *(f"20_zeroshot_{evaluation}" for evaluation in ZEROSHOT),
+    *(f"21_retrieval_{evaluation}" for evaluation in RETRIEVAL),
+    *(f"28_protocols_{model}" for model in MODELS if PROTOCOLS),
+    *(f"29_subsets_{evaluation}" for evaluation in ZEROSHOT),
 ]
+# The tables of the stages, kind by kind: a chapter that names `{results}/zeroshot/...` needs all of that kind.
+TABLES = {
+    "zeroshot": [f"{RUN}/zeroshot/{evaluation}.parquet" for evaluation in ZEROSHOT],
+    "retrieval": [f"{RUN}/retrieval/{evaluation}.parquet" for evaluation in RETRIEVAL],
+    "protocols": [f"{RUN}/protocols/{model}.parquet" for model in MODELS if PROTOCOLS],
+    "subsets": [f"{RUN}/subsets/{evaluation}.parquet" for evaluation in ZEROSHOT],
+    "models": [f"{RUN}/models/{model}/training_texts.parquet" for model in TRAINED],
+    "labels": [f"{RUN}/labels/{classes}.parquet" for classes in [*CLASSES, *(["compositions"] if DRAWN else [])]],
+}
+
+FAILED = {}  # log of a job that failed -> what Snakemake knows of it
+
+
+def noticed(record):
+    """Remember the jobs that fail, for the list at the end; keep every record."""
+    if getattr(record, "event", None) == "job_error":
+        path = next(iter(record.log), f"{RUN}/logs/{record.rule_name}.txt")
+        FAILED[path] = getattr(record, "rule_msg", None) or ""
+    return True
+
+
+def readable(record):
+    """Keep, of Snakemake's messages, how far the run is, and errors that the list at the end does not tell."""
+    return (record.levelno >= logging.ERROR and not FAILED) or getattr(record, "event", "") == "progress"
+
+
+onstart:
+    for note in Path(RUN, "logs").glob("*.failed"):
+        note.unlink()
+    logger = logging.getLogger("snakemake.logging")
+    logger.addFilter(noticed)
+    for handler in logger.handlers:
+        handler.addFilter(readable)
+
+
+onerror:
+    if FAILED:
+        print(study.failures(FAILED), file=sys.stderr, flush=True)
 
 
 def source(notebook):
@@ -66,6 +95,16 @@ def source(notebook):
 def page(name):
     """Where the executed copy of a notebook goes."""
     return f"{RUN}/notebooks/{name}.ipynb"
+
+
+def logged(name):
+    """Where a notebook writes what it prints as it goes, and why it failed."""
+    return f"{RUN}/logs/{name}.txt"
+
+
+def one_of(names):
+    """A pattern that matches these names and no other."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
 def tiers():
@@ -86,21 +125,19 @@ def given(notebook, **parameters):
     shared = {name: study.placed(default, config["run"]) for name, default in declared.items()}
     shared = {name: value for name, value in shared.items() if value != declared[name]}
     shared |= {name: config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
+    shared |= {"datasets": PROTOCOLS} if notebook in ("28_protocols", "33_protocol") else {}
     shared |= {"tiers": tiers()} if "tiers" in declared else {}
     values = shared | config["parameters"].get(notebook, {}) | parameters
     return json.dumps(dict(sorted(values.items())), ensure_ascii=False)  # the order of a config's lines says nothing
 
 
-def written(notebook):
-    """The tables that a notebook writes: the parameters whose names begin with output."""
-    parameters = study.declared(HERE / "notebooks" / f"{notebook}.ipynb") | json.loads(given(notebook))
-    return [path for name, path in parameters.items() if name.startswith("output")]
-
-
-def run(notebook, suffix=""):
+def run(notebook, suffix="", gpu=""):
     """The command that runs a notebook."""
     notebook = HERE / "notebooks" / f"{notebook}.ipynb"
-    return f"{{PYTHON}} -m babelatlas.execute {notebook} {{output.page}} --parameters {{params.given:q}} --title-suffix '{suffix}'"
+    return (
+        f"{{PYTHON}} -m babelatlas.execute {notebook} {{output.page}} --parameters {{params.given:q}}"
+        f" --title-suffix '{suffix}' --log {{log}} {gpu}"
+    )
 
 
 rule all:
@@ -116,6 +153,8 @@ rule senses:
     output:
         table=RUN + "/senses/senses.parquet",
         page=page("09_senses"),
+    log:
+        logged("09_senses"),
     priority: 20
     params:
         given=given("09_senses", classes=CLASSES, output=RUN + "/senses/senses.parquet"),
@@ -131,8 +170,10 @@ rule labels:
     output:
         table=RUN + "/labels/{classes}.parquet",
         page=page("10_labels_{classes}"),
+    log:
+        logged("10_labels_{classes}"),
     wildcard_constraints:
-        classes="|".join(CLASSES),
+        classes=one_of(CLASSES),
     priority: 20
     params:
         given=lambda wildcards: given(
@@ -146,16 +187,25 @@ rule labels:
 
 
 rule pictograms:
-    "Draw the images of the embedded data set, and of the compositions of a colour and a thing."
+    "Draw the images of the embedded data set, and of the compositions of a colour and a thing; write their captions."
     input:
         source("11_pictograms"),
         labels=RUN + "/labels/pictograms.parquet",
+        senses=RUN + "/senses/senses.parquet",
     output:
         images=[RUN + "/images/pictograms.parquet", RUN + "/images/compositions.parquet"],
         labels=RUN + "/labels/compositions.parquet",
+        captions=RUN + "/captions/pictogram-captions.parquet",
         page=page("11_pictograms"),
+    log:
+        logged("11_pictograms"),
     params:
-        given=given("11_pictograms", labels=RUN + "/labels/pictograms.parquet", output=RUN),
+        given=given(
+            "11_pictograms",
+            labels=RUN + "/labels/pictograms.parquet",
+            senses=RUN + "/senses/senses.parquet",
+            output=RUN,
+        ),
     shell:
         run("11_pictograms")
 
@@ -172,6 +222,8 @@ rule train:
         weights=RUN + "/models/{model}/open_clip_model.safetensors",
         texts=RUN + "/models/{model}/training_texts.parquet",
         page=page("12_train_{model}"),
+    log:
+        logged("12_train_{model}"),
     wildcard_constraints:
         model="picto-[a-z]+",
     priority: 10  # the longest steps: start them as soon as they can
@@ -183,62 +235,163 @@ rule train:
         run("12_train", "{wildcards.model}")
 
 
+def pictures(dataset):
+    """The images of a data set: drawn in this run, or where the config says; None where only the notebook's parameters do."""
+    drawn = {"pictogram-captions": "pictograms"}.get(dataset, dataset)
+    return f"{RUN}/images/{drawn}.parquet" if dataset in DRAWN else config.get("images", {}).get(dataset)
+
+
+def words(dataset):
+    """What a data set's images are compared with: name of the parameter -> the label set, or the captions."""
+    if datasets.entry(dataset).task == "zero-shot":
+        return {"labels": f"{RUN}/labels/{datasets.entry(dataset).labels}.parquet"}
+    made = f"{RUN}/captions/{dataset}.parquet"
+    return {"annotations": made if dataset in DRAWN else config.get("annotations", {}).get(dataset, "")}
+
+
+def material(dataset):
+    """The parameters that say where a data set is: images, and labels or annotations."""
+    given = {"images": pictures(dataset), **words(dataset)}
+    return {name: path for name, path in given.items() if path is not None}
+
+
+def made(dataset):
+    """What this run itself makes of a data set: files that an evaluation has to wait for."""
+    return [path for path in material(dataset).values() if str(path).startswith(f"{RUN}/")]
+
+
+def checkpoint(model):
+    """Where a model is: trained in this run, a user's own file, or a folder of the config; "" takes the published one."""
+    if model in TRAINED:
+        return f"{RUN}/models/{model}"
+    return config.get("modules", {}).get(model) or config.get("checkpoints", {}).get(model, "")
+
+
+def weights(model):
+    """The file of a model that an evaluation has to wait for, or that makes it run again when it changes."""
+    if model in TRAINED:
+        return [f"{RUN}/models/{model}/open_clip_model.safetensors"]
+    return [config["modules"][model]] if model in config.get("modules", {}) else []
+
+
+def allowed(model):
+    """The repository of a model's code, if the config lets it run here."""
+    source = ENTRIES[model].source
+    return next((one for one in config.get("remote_code", []) if source and one.partition("@")[0] == source.repository), "")
+
+
+def loaded(model):
+    """The parameters that say which model a notebook loads."""
+    return {
+        "model": model,
+        "checkpoint": checkpoint(model),
+        "remote_code": allowed(model),
+        "cache": f"{RUN}/cache/{model}",
+    }
+
+
+def graphics(wildcards):
+    """How many GPUs a job needs: one; the tiny models of the embedded world none."""
+    return 0 if wildcards.model in TRAINED else 1
+
+
 def prompts():
     """The prompt templates of this run's evaluations."""
     declared = study.declared(HERE / "notebooks" / "20_zeroshot.ipynb")
     return config["parameters"].get("20_zeroshot", {}).get("prompts", declared["prompts"])
 
 
-def evaluated(wildcards):
-    """What an evaluation needs: labels, and of the embedded world the images and the model made in this run."""
-    needs = {"labels": f"{RUN}/labels/{wildcards.dataset}.parquet"}
-    if prompts().endswith((".parquet", ".csv")):
-        needs["prompts"] = prompts()
-    if wildcards.dataset in DRAWN:
-        needs["images"] = f"{RUN}/images/{wildcards.dataset}.parquet"
-    if wildcards.model in TRAINED:
-        needs["weights"] = f"{RUN}/models/{wildcards.model}/open_clip_model.safetensors"
-    return needs
-
-
-def checkpoint(model):
-    """The folder of a model's checkpoint: trained in this run, or given in the config; "" takes the published one."""
-    return f"{RUN}/models/{model}" if model in TRAINED else config.get("checkpoints", {}).get(model, "")
-
-
-def allowed(model):
-    """The repository of a model's code, if the config lets it run here."""
-    source = models.entry(model).source
-    return next((one for one in config.get("remote_code", []) if source and one.partition("@")[0] == source.repository), "")
-
-
 rule zeroshot:
     "Classify the images of a data set by one model, in every language of the labels."
     input:
         source("20_zeroshot"),
-        unpack(evaluated),
+        weights=lambda wildcards: weights(wildcards.model),
+        material=lambda wildcards: made(wildcards.dataset),
+        prompts=[prompts()] if prompts().endswith((".parquet", ".csv")) else [],
     output:
         table=RUN + "/zeroshot/{model}_{dataset}.parquet",
         vectors=RUN + "/embeddings/{model}/{dataset}.npz",
         page=page("20_zeroshot_{model}_{dataset}"),
+    log:
+        logged("20_zeroshot_{model}_{dataset}"),
     wildcard_constraints:
-        model="|".join(MODELS),
-        dataset="|".join(DATASETS),
+        model=one_of(MODELS),
+        dataset=one_of(DATASETS),
+    resources:
+        gpu=graphics,
     priority: 5
     params:
         given=lambda wildcards: given(
             "20_zeroshot",
-            model=wildcards.model,
-            checkpoint=checkpoint(wildcards.model),
-            remote_code=allowed(wildcards.model),
             dataset=wildcards.dataset,
-            cache=f"{RUN}/cache/{wildcards.model}",
             vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
             output=f"{RUN}/zeroshot/{wildcards.model}_{wildcards.dataset}.parquet",
-            **{name: path for name, path in evaluated(wildcards).items() if name in ("labels", "images")},
+            **loaded(wildcards.model),
+            **material(wildcards.dataset),
         ),
     shell:
-        run("20_zeroshot", "{wildcards.model}, {wildcards.dataset}")
+        run("20_zeroshot", "{wildcards.model}, {wildcards.dataset}", "--gpu {resources.gpu}")
+
+
+rule retrieval:
+    "Find captions for images and images for captions by one model, in every language of the captions."
+    input:
+        source("21_retrieval"),
+        weights=lambda wildcards: weights(wildcards.model),
+        material=lambda wildcards: made(wildcards.dataset),
+    output:
+        table=RUN + "/retrieval/{model}_{dataset}.parquet",
+        page=page("21_retrieval_{model}_{dataset}"),
+    log:
+        logged("21_retrieval_{model}_{dataset}"),
+    wildcard_constraints:
+        model=one_of(MODELS),
+        dataset=one_of(DATASETS),
+    resources:
+        gpu=graphics,
+    priority: 5
+    params:
+        given=lambda wildcards: given(
+            "21_retrieval",
+            dataset=wildcards.dataset,
+            output=f"{RUN}/retrieval/{wildcards.model}_{wildcards.dataset}.parquet",
+            **loaded(wildcards.model),
+            **material(wildcards.dataset),
+        ),
+    shell:
+        run("21_retrieval", "{wildcards.model}, {wildcards.dataset}", "--gpu {resources.gpu}")
+
+
+def described(name):
+    """Data set -> its images, labels or annotations, of those whose protocols are compared."""
+    return {dataset: material(dataset)[name] for dataset in PROTOCOLS if name in material(dataset)}
+
+
+rule protocols:
+    "Score one model by every setting of the protocol."
+    input:
+        source("28_protocols"),
+        weights=lambda wildcards: weights(wildcards.model),
+        material=[path for dataset in PROTOCOLS for path in made(dataset)],
+    output:
+        table=RUN + "/protocols/{model}.parquet",
+        page=page("28_protocols_{model}"),
+    log:
+        logged("28_protocols_{model}"),
+    wildcard_constraints:
+        model=one_of(MODELS),
+    resources:
+        gpu=graphics,
+    priority: 5
+    params:
+        given=lambda wildcards: given(
+            "28_protocols",
+            output=f"{RUN}/protocols/{wildcards.model}.parquet",
+            **{name: described(name) for name in ("images", "labels", "annotations")},
+            **loaded(wildcards.model),
+        ),
+    shell:
+        run("28_protocols", "{wildcards.model}", "--gpu {resources.gpu}")
 
 
 rule subsets:
@@ -249,15 +402,17 @@ rule subsets:
     output:
         table=RUN + "/subsets/{model}_{dataset}.parquet",
         page=page("29_subsets_{model}_{dataset}"),
+    log:
+        logged("29_subsets_{model}_{dataset}"),
     wildcard_constraints:
-        model="|".join(MODELS),
-        dataset="|".join(DATASETS),
+        model=one_of(MODELS),
+        dataset=one_of(DATASETS),
     params:
         given=lambda wildcards: given(
             "29_subsets",
             model=wildcards.model,
             dataset=wildcards.dataset,
-            labels=wildcards.dataset,
+            labels=datasets.entry(wildcards.dataset).labels,
             prompts=prompts(),
             vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
             output=f"{RUN}/subsets/{wildcards.model}_{wildcards.dataset}.parquet",
@@ -266,43 +421,95 @@ rule subsets:
         run("29_subsets", "{wildcards.model}, {wildcards.dataset}")
 
 
+def read(notebook):
+    """The tables of this run that a notebook reads, as its own text says: whole kinds, or single files."""
+    path = HERE / "notebooks" / f"{notebook}.ipynb"
+    defaults = study.declared(path) | json.loads(given(notebook))
+    inputs = [value for name, value in defaults.items() if not name.startswith("output") and study.is_table(value, RUN)]
+    return inputs + [table for name in study.reads(path) for table in TABLES.get(name, [f"{RUN}/{name}"] if "." in name else [])]
+
+
+def written(notebook, **parameters):
+    """The tables that a notebook writes: the parameters whose names begin with output."""
+    values = study.declared(HERE / "notebooks" / f"{notebook}.ipynb") | json.loads(given(notebook, **parameters))
+    return [path for name, path in values.items() if name.startswith("output")]
+
+
+rule model_page:
+    "Write the page of one model: what it scores in each language, where it is strong and weak, how it was run."
+    input:
+        source("70_model"),
+        read("70_model"),
+    output:
+        tables=[path.replace("MODEL", "{model}") for path in written("70_model", output=f"{RUN}/exports/MODEL.yaml")],
+        page=page("70_model_{model}"),
+    log:
+        logged("70_model_{model}"),
+    wildcard_constraints:
+        model=one_of(MODELS),
+    params:
+        given=lambda wildcards: given("70_model", model=wildcards.model, output=f"{RUN}/exports/{wildcards.model}.yaml"),
+    shell:
+        run("70_model", "{wildcards.model}")
+
+
+rule language_pages:
+    "Write the pages of the languages, one Markdown file each."
+    input:
+        source("71_languages"),
+        read("71_languages"),
+    output:
+        pages=directory(RUN + "/pages"),
+        page=page("71_languages"),
+    log:
+        logged("71_languages"),
+    params:
+        given=given("71_languages", output=RUN + "/pages"),
+    shell:
+        run("71_languages")
+
+
+def pages(chapter):
+    """The pages of a chapter: one; of 70_model one for each model."""
+    return [f"{chapter}_{model}" for model in MODELS] if chapter == "70_model" else [chapter]
+
+
 def needed(chapter):
-    """What a chapter reads: of this run's tables none (4? published, 6? models), words (5?) or all; pages it sums up."""
-    tables = [f"{RUN}/{kind}/{evaluation}.parquet" for kind in ("zeroshot", "subsets") for evaluation in EVALUATIONS]
-    others = [name for name in CHAPTERS if "30" <= name < "90"]
-    summed = {"00": others, "90": [*STAGES, *others, *(name for name in CHAPTERS if name < "10")]}.get(chapter[:2], [])
-    return (
-        source(chapter)
-        + {"4": [], "6": [], "5": [f"{RUN}/senses/senses.parquet", f"{RUN}/labels/imagenet-1k.parquet"]}.get(chapter[0], tables)
-        + [page(name) for name in summed]
-        + [table for name in summed if name in CHAPTERS for table in written(name)]
-    )
+    """What a chapter reads: tables of this run, and, of the last, which lists what was run, the pages of all others."""
+    before = [*STAGES, *(name for other in CHAPTERS if other[:2] != "90" for name in pages(other))]
+    return source(chapter) + read(chapter) + [page(name) for name in before if chapter[:2] == "90"]
 
 
 for chapter in CHAPTERS:
+    if chapter not in ("70_model", "71_languages"):
 
-    rule:
-        name:
-            f"chapter_{chapter}"
-        input:
-            needed(chapter),
-        output:
-            page=page(chapter),
-            tables=written(chapter),
-        params:
-            chapter=chapter,
-            given=given(chapter),
-        shell:
-            run("{params.chapter}")  # not chapter itself: Snakemake reads this line after the loop
+        rule:
+            name:
+                f"chapter_{chapter}"
+            input:
+                needed(chapter),
+            output:
+                page=page(chapter),
+                tables=written(chapter),
+            log:
+                logged(chapter),
+            params:
+                chapter=chapter,
+                given=given(chapter),
+            shell:
+                run("{params.chapter}")  # not chapter itself: Snakemake reads this line after the loop
 
 
 rule book:
     "Lay the executed notebooks and the prose side by side, and render them."
     input:
-        pages=[page(name) for name in [*STAGES, *CHAPTERS]],
+        pages=[page(name) for name in [*STAGES, *(name for chapter in CHAPTERS for name in pages(chapter))]],
+        folders=[RUN + "/pages"] if "71_languages" in CHAPTERS else [],
         prose=[os.path.relpath(path) for path in sorted((HERE / "book").rglob("*")) if path.is_file()],
         contents=[HERE / "_config.yml", HERE / "_toc.yml"],
     output:
         "_build/html/index.html",
+    log:
+        logged("book"),
     shell:
-        f"{{PYTHON}} -m babelatlas.book {HERE} _build {{input.pages}}"
+        f"{{PYTHON}} -m babelatlas.book {HERE} _build {{input.pages}} {{input.folders}} --log {{log}}"

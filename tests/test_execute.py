@@ -55,13 +55,16 @@ def test_a_misspelt_parameter_stops_before_anything_runs(notebook, tmp_path):
     assert not (tmp_path / "page.ipynb").exists()
 
 
-def test_an_input_error_is_told_in_its_own_sentence_and_the_old_page_stays(notebook, tmp_path, capsys, monkeypatch):
+def test_an_input_error_is_told_in_its_own_sentence_and_the_old_page_stays(notebook, tmp_path, capsys):
     output = tmp_path / "page.ipynb"
     output.write_text("the page before")
-    monkeypatch.setenv(execute.FAILURES, str(tmp_path / "failures.txt"))
-    assert execute.main([str(notebook), str(output), "--parameters", json.dumps({"divisor": 13})]) == 1
+    log = tmp_path / "logs" / "page.txt"
+    words = [str(notebook), str(output), "--parameters", json.dumps({"divisor": 13}), "--log", str(log)]
+    assert execute.main(words) == 1
     assert capsys.readouterr().err == "  failed   05_division: 13 is unlucky: give 12.\n"
-    assert (tmp_path / "failures.txt").read_text() == "\n05_division: 13 is unlucky: give 12.\n"
+    assert log.read_text().endswith("failed: 05_division: 13 is unlucky: give 12.\n")
+    assert '"divisor": 13' in log.read_text()
+    assert log.with_suffix(".failed").read_text() == "05_division: 13 is unlucky: give 12.\n"
     assert output.read_text() == "the page before"
 
 

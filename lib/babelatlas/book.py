@@ -1,15 +1,17 @@
 """Render the book: `python -m babelatlas.book PROJECT BUILD PAGE...` lays out BUILD/stage and renders BUILD/html.
 
-The staged tree is flat, so that a page links to any other by its bare name: the prose of book/, the executed notebooks
-and the project's _config.yml and _toc.yml. Nothing is executed here.
+The staged tree is flat, so that a page links to any other by its bare name: the prose of book/, the executed notebooks,
+the Markdown pages of folders that notebooks wrote, and the project's _config.yml and _toc.yml. Nothing is executed.
 """
 
+import argparse
 import fnmatch
 import os
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import yaml
@@ -56,12 +58,19 @@ def _has_page(item: dict, staged: set[str]) -> bool:
 
 
 def stage(project: Path, build: Path, pages: list[Path]) -> Path:
-    """Lay out the staged tree afresh and return its folder. Raises InputError where the title page is missing."""
+    """Lay out the staged tree afresh and return its folder. A folder among `pages` stands for the files in it.
+
+    Raises InputError where the title page is missing, and where two pages have one name.
+    """
     folder = build / "stage"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(project / "book", folder)
-    for page in pages:
-        shutil.copyfile(page, folder / ("index.ipynb" if page.stem == TITLE_PAGE else page.name))
+    files = [file for page in pages for file in (sorted(page.iterdir()) if page.is_dir() else [page])]
+    for file in files:
+        place = folder / ("index.ipynb" if file.stem == TITLE_PAGE else file.name)
+        if any(place.with_suffix(suffix).exists() for suffix in (".md", ".ipynb")):
+            raise InputError(f"The book would have two pages {place.stem!r}, one of them {file}: rename one.")
+        shutil.copyfile(file, place)
     shutil.copyfile(project / "_config.yml", folder / "_config.yml")
     toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
     staged = {file.stem for file in [*folder.glob("*.md"), *folder.glob("*.ipynb")]}
@@ -99,18 +108,24 @@ def render(folder: Path, build: Path) -> Path:
     return build / "html" / "index.html"
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
-    project, build, *pages = map(Path, arguments)
-    print(f"  running  the book ({len(pages)} notebooks)", flush=True)
-    try:
-        render(stage(project, build, pages), build)
-    except (InputError, RuntimeError) as error:
-        from babelatlas.execute import fail
+    from babelatlas.execute import fail, opened
 
-        return fail(str(error))
+    parser = argparse.ArgumentParser(prog="python -m babelatlas.book", description="Render the book.")
+    parser.add_argument("project", type=Path, help="the folder with book/, _config.yml and _toc.yml")
+    parser.add_argument("build", type=Path, help="where the staged tree and the book go")
+    parser.add_argument("pages", type=Path, nargs="*", help="executed notebooks, and folders of Markdown pages")
+    parser.add_argument("--log", default="", help="a file for why it failed")
+    given = parser.parse_args(arguments)
+    print(f"  running  the book ({len(given.pages)} notebooks)", flush=True)
+    with opened(given.log) or nullcontext() as log:
+        try:
+            render(stage(given.project, given.build, given.pages), given.build)
+        except (InputError, RuntimeError) as error:
+            return fail(str(error), log)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,24 +1,25 @@
 """Run one notebook with parameters: `python -m babelatlas.execute NOTEBOOK OUTPUT --parameters '{"seed": 1}'`.
 
 Papermill does the work. Added to it: a parameter that the notebook does not declare stops the run, the output appears
-whole or not at all, an error of the user's is told in one sentence, and the page says how long it took and with what
-parameters. `papermill notebooks/NN_name.ipynb out.ipynb -p name value` works as well.
+whole or not at all, an error of the user's is told in one sentence, the page says how long it took and with what
+parameters, what the notebook prints goes to a log as it goes (`--log`), and a job for a GPU takes one that is free
+(`--gpu 1`). `papermill notebooks/NN_name.ipynb out.ipynb -p name value` works as well.
 """
 
 import argparse
 import json
 import os
+import platform
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TextIO
 
 import nbformat
 
-from babelatlas import InputError
+from babelatlas import InputError, gpus
 from babelatlas.workflow import check_parameters
-
-# A file that collects why notebooks failed; the Makefile shows it after everything else has been printed.
-FAILURES = "BABELATLAS_FAILURES"
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -59,9 +60,12 @@ def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds
     return notebook
 
 
-def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "") -> float:
+def execute(
+    source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "", log: TextIO | None = None
+) -> float:
     """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
 
+    What the cells print is written to `log` as they print it.
     Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
     RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
     beside the output as `<name>.failed.ipynb`.
@@ -83,7 +87,8 @@ def execute(source: str | os.PathLike, output: str | os.PathLike, parameters: di
     try:
         nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
         quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
-        papermill.execute_notebook(begin, part, parameters, kernel_name="python3", **quiet)
+        streams = {"stdout_file": log, "stderr_file": log}
+        papermill.execute_notebook(begin, part, parameters, kernel_name="python3", **quiet, **streams)
         seconds = time.monotonic() - started
         nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
         part.replace(output)
@@ -120,13 +125,28 @@ def _explain(error, source: Path, failed: Path) -> str:
     )
 
 
-def fail(sentence: str) -> int:
-    """Tell why something failed, now and for the end of the run; return the exit status 1."""
+def fail(sentence: str, log: TextIO | None = None) -> int:
+    """Tell why something failed: now, in its log, and in a file beside the log for the end of the run; return 1.
+
+    The file has the log's name with the ending .failed. It lies with the results, where jobs on other machines write.
+    """
     print(f"  failed   {sentence}", file=sys.stderr, flush=True)
-    if os.environ.get(FAILURES):
-        with open(os.environ[FAILURES], "a", encoding="utf-8") as file:
-            file.write(f"\n{sentence}\n")
+    if log:
+        print(f"failed: {sentence}", file=log, flush=True)
+        Path(log.name).with_suffix(".failed").write_text(f"{sentence}\n", encoding="utf-8")
     return 1
+
+
+def opened(path: str | os.PathLike) -> TextIO | None:
+    """Return a log, begun afresh, that says where and when the job runs; None for an empty path."""
+    if not str(path):
+        return None
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".failed").unlink(missing_ok=True)
+    log = path.open("w", encoding="utf-8", buffering=1)
+    print(f"on {platform.node()}, process {os.getpid()}, {time.strftime('%Y-%m-%d %H:%M:%S %z')}", file=log)
+    return log
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -138,17 +158,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("output", help="where the executed copy goes")
     parser.add_argument("--parameters", type=json.loads, default={}, help="a JSON object: name -> value")
     parser.add_argument("--title-suffix", default="", help="added to the title of the page")
+    parser.add_argument("--log", default="", help="a file for what the notebook prints and why it failed")
+    parser.add_argument("--gpu", type=int, help="1: take a free GPU for the notebook, if there is any; 0: hide all")
     given = parser.parse_args(arguments)
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
-    print(f"  running  {name}", flush=True)
-    try:
-        seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix)
-    except (InputError, RuntimeError) as error:
-        return fail(f"{name}: {error}")
-    except KeyboardInterrupt:
-        print(f"  stopped  {name}", flush=True)
-        return 130
-    print(f"  done     {name} ({seconds:.0f} s)", flush=True)
+    device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
+    with opened(given.log) or nullcontext() as log, device() as gpu:
+        print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
+        if log:
+            print(f"running: {name}, {gpu or 'no GPU taken'}, parameters {json.dumps(given.parameters)}", file=log)
+        try:
+            seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix, log)
+        except (InputError, RuntimeError) as error:
+            if log and error.__cause__:
+                print(error.__cause__, file=log)
+            return fail(f"{name}: {error}", log)
+        except KeyboardInterrupt:
+            print(f"  stopped  {name}", flush=True)
+            return 130
+        print(f"  done     {name} ({seconds:.0f} s)", flush=True)
+        if log:
+            print(f"done: {seconds:.0f} s", file=log)
     return 0
 
 
