@@ -29,18 +29,48 @@ def ask(address, wait=0.01, timeout=5.0, **more):
         return fetch.ask(opened, address, {"key": "secret", "ids": "Q1|Q2"}, wait, timeout, **more)
 
 
-def test_every_known_file_is_pinned_to_a_commit():
-    commit = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{40}/.+\.json"
+def test_every_known_file_is_pinned_to_a_commit_or_known_by_its_hash():
+    commit = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{40}/.+\.(json|txt|gz)"
     known = fetch.files()
-    assert len(known) == 15
-    assert all(re.fullmatch(commit, entry["url"]) for entry in known.values())
-    assert len({entry["sha256"] for entry in known.values()}) == len(known)
+    assert len(known) == 59
+    for name, entry in known.items():
+        assert re.fullmatch(commit, entry["url"]) or entry["sha256"] or name == "imagenet-sketch-images"
+    hashes = [entry["sha256"] for entry in known.values() if entry["sha256"]]
+    assert all(re.fullmatch(r"[0-9a-f]{64}", one) for one in hashes)
+    assert len(set(hashes)) == len(hashes) == len(known) - 4
 
 
-def test_every_known_file_is_the_mirrors(mirror, monkeypatch):
+def test_every_known_file_that_the_mirror_has_is_the_mirrors(mirror, monkeypatch):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    for name, entry in fetch.files().items():
-        assert fetch.file(name) == mirror / entry["mirror"]
+    found = [name for name, entry in fetch.files().items() if (mirror / entry["mirror"]).is_file()]
+    assert len(found) >= 47
+    for name in found:
+        assert fetch.file(name) == mirror / fetch.files()[name]["mirror"]
+
+
+def test_of_a_file_that_nobody_published_a_hash_of_the_hash_is_printed(known, tmp_path, monkeypatch, capsys):
+    with service({"body": CONTENT}) as (address, _):
+        known(f"{address}/map.json")
+        unknown = {"map": fetch.files()["map"] | {"sha256": ""}}
+        monkeypatch.setattr(fetch, "files", lambda: unknown)
+        path = fetch.file("map")
+    assert path.read_bytes() == CONTENT
+    hashed = hashlib.sha256(CONTENT).hexdigest()
+    assert f"cannot be checked, as no SHA-256 of it is known: got {hashed}" in capsys.readouterr().out
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "map.json").write_bytes(CONTENT)
+    assert fetch.file("map") == tmp_path / "links" / "map.json"
+    assert hashed in capsys.readouterr().out
+
+
+def test_a_file_that_needs_an_agreement_is_not_fetched(known, monkeypatch, tmp_path):
+    known("")
+    with pytest.raises(InputError, match=r"map has to be got by hand.*\$BABELATLAS_MIRROR/links/map\.json"):
+        fetch.file("map")
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
+    with pytest.raises(InputError, match=rf"put it at {tmp_path}/links/map\.json"):
+        fetch.file("map")
 
 
 def test_a_file_of_the_mirror_with_another_content_is_refused(known, tmp_path, monkeypatch):

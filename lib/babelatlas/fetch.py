@@ -24,6 +24,8 @@ LONGEST = 300.0  # seconds; a service that asks for a longer wait is left alone 
 def files() -> dict[str, dict[str, str]]:
     """Return the known public files: name -> `mirror` (path below BABELATLAS_MIRROR), `url` and `sha256`.
 
+    `url` is "" for a file that has to be got by hand, `sha256` where nobody has published one.
+
     >>> files()["imagenet-to-wikidata"]["mirror"]
     'imagenet-to-wikidata/mapping.json'
     """
@@ -35,7 +37,7 @@ def file(name: str) -> Path:
     """Return the path of a known public file: in the mirror if that has it, else fetched into the cache once.
 
     Raises InputError for a name that is not in `files`, for a file with another content than it should have, and where
-    it can neither be found nor fetched.
+    it can neither be found nor fetched. Of a file that cannot be checked, as no SHA-256 is known, it prints that.
     """
     known = files()
     if name not in known:
@@ -43,7 +45,14 @@ def file(name: str) -> Path:
     entry, mirror = known[name], os.environ.get("BABELATLAS_MIRROR")
     mirrored = Path(mirror) / entry["mirror"] if mirror else None
     if mirrored is None or not mirrored.is_file():
+        if not entry["url"]:
+            raise InputError(
+                f"The file {name} has to be got by hand, after an agreement: put it at "
+                f"{mirrored or '$BABELATLAS_MIRROR/' + entry['mirror']}."
+            )
         return _fetched(name, entry["url"], entry["sha256"], mirrored)
+    if not entry["sha256"]:
+        return _unchecked(name, mirrored)
     if _pooch().file_hash(str(mirrored)) != entry["sha256"]:
         raise InputError(
             f"The file {mirrored} is not the {name} that the study knows (expected the SHA-256 {entry['sha256']}): "
@@ -52,16 +61,23 @@ def file(name: str) -> Path:
     return mirrored
 
 
+def _unchecked(name: str, path: Path) -> Path:
+    print(f"The file {name} cannot be checked, as no SHA-256 of it is known: got {_pooch().file_hash(str(path))}.")
+    return path
+
+
 def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
     import requests
 
     pooch = _pooch()
     # The hash is part of the name, so that a later version of the file takes another place.
-    end = f"{sha256[:12]}-{url.rsplit('/', 1)[1]}"
-    keeper = pooch.create(cache("files"), base_url="", registry={end: f"sha256:{sha256}"}, urls={end: url})
+    end = f"{sha256[:12] or f'unchecked-{name}'}-{url.rsplit('/', 1)[1]}"
+    known = f"sha256:{sha256}" if sha256 else None
+    keeper = pooch.create(cache("files"), base_url="", registry={end: known}, urls={end: url})
     place = mirrored or Path(keeper.abspath) / end
     try:
-        return Path(keeper.fetch(end))
+        path = Path(keeper.fetch(end))
+        return path if sha256 else _unchecked(name, path)
     except requests.RequestException as error:
         raise InputError(
             f"The file {name} cannot be fetched from {url} ({type(error).__name__}): "
