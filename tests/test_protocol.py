@@ -1,6 +1,7 @@
 import doctest
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -88,6 +89,35 @@ def test_the_paper_compares_the_bare_label_by_another_rule_than_templates():
     assert set(protocol.rules("paper", CLIP, used).values()) == {"cosine"}
     assert set(protocol.rules("cosine", M_CLIP, used).values()) == {"cosine"}
     assert set(protocol.rules("paper", M_CLIP, used, "cosine").values()) == {"cosine"}
+
+
+def test_the_precision_of_a_users_own_model_is_its_own():
+    own = models.own("my-clip")
+    assert protocol.settings("paper", "zero-shot", own)["precision"] == "auto"
+    assert protocol.settings("paper", "zero-shot", own, precision="float32")["precision"] == "float32"
+
+
+def results(**columns):
+    row = {"model": "m", "dataset": "d", "labels": "l", "prompts": "label", "similarity": "cosine"}
+    return pd.DataFrame(
+        [row | {"precision": "float32", "preprocessing": "model", "lang": "de", "wnid": "n1"} | columns]
+    )
+
+
+def test_two_protocols_for_one_language_are_never_taken_for_one():
+    table = pd.concat(
+        [
+            results(),
+            results(wnid="n2"),
+            results(lang="cy", prompts="openai-80"),
+            results(model="o", similarity="dot product"),
+        ]
+    )
+    assert protocol.single(table) is table
+    with pytest.raises(
+        InputError, match=r"m on d in de .*\(l, label, cosine, float32, model and l, label, cosine, bfloat16"
+    ):
+        protocol.single(pd.concat([table, results(precision="bfloat16")]))
 
 
 def whole(picture):

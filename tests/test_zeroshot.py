@@ -250,3 +250,29 @@ def test_a_size_that_was_not_drawn_is_refused_with_those_that_were():
     table = pd.DataFrame([("de", 2, 0), ("de", 5, 0)], columns=["lang", "n_classes", "draw"])
     with pytest.raises(InputError, match=r"No subsets of 4 classes .* de among them: take one of 2, or add 4"):
         zeroshot.at_size(table, 4)
+
+
+def test_vectors_say_by_which_protocol_each_language_was_compared(tmp_path):
+    images, image_wnids, classes, wnids = world(2)
+    languages = {"sw": (wnids, classes), "zh-Hant": (wnids, classes)}
+    same = {"precision": "float32", "preprocessing": "crop"}
+    protocol = {"sw": {"similarity": "plain mean"} | same, "zh-Hant": {"similarity": "dot product"} | same}
+    path = zeroshot.write_vectors(tmp_path / "a.npz", images, image_wnids, languages, {"sw": "label"}, protocol)
+    assert zeroshot.read_protocol(path) == protocol
+    assert zeroshot.read_prompts(path) == {"sw": "label"}
+    assert list(zeroshot.read_vectors(path)[2]) == ["sw", "zh-Hant"]
+    zeroshot.write_vectors(path, images, image_wnids, languages, None, {"sw": protocol["sw"]})
+    with pytest.raises(InputError, match=r"do not say by which protocol .*zh-Hant similarity is missing.*notebook 20"):
+        zeroshot.read_protocol(path)
+
+
+def test_two_rules_side_by_side_give_what_each_gives_alone():
+    vectors = 3 * np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
+    both = zeroshot.by_rules(vectors, ["plain mean", "dot product", "plain mean", "dot product"])
+    np.testing.assert_array_equal(both[[0, 2]], zeroshot.normalise(vectors[[0, 2]]))
+    np.testing.assert_array_equal(both[[1, 3]], vectors[[1, 3]])
+    np.testing.assert_array_equal(zeroshot.by_rules(vectors, ["cosine"] * 4), vectors)
+    with pytest.raises(InputError, match="give one similarity for all"):
+        zeroshot.by_rules(vectors, ["cosine", "cosine", "plain mean", "cosine"])
+    with pytest.raises(InputError, match="There is no similarity 'euclid'"):
+        zeroshot.by_rules(vectors, ["euclid"] * 4)

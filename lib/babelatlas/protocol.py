@@ -34,9 +34,11 @@ says "English" for languages without an NLLB code; here that is the parameter `s
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 
 from babelatlas import InputError, near, zeroshot
+from babelatlas.tables import PROTOCOL
 
 TASKS = ("zero-shot", "retrieval")
 # Switch -> its settings. `prompts` and `fallback` (sets for languages that the first lacks, in order) may also be paths
@@ -76,7 +78,8 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     `task`: one of `TASKS`; `entry`: the model's (`models.Model`). A switch that the task does not have is "" (prompts,
     choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
     (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
-    label and with captions; "cosine" compares by dot products where the entry says so (`entry.normalise` false).
+    label and with captions; "cosine" compares by dot products where the entry says so (`entry.normalise` false). The
+    precision of a model of the user's own file is its own business, "auto".
     Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
 
     >>> from babelatlas import models
@@ -92,6 +95,8 @@ def settings(preset: str, task: str, entry, **given) -> dict:
         _check(switch, setting, task)
         if setting != "":
             chosen[switch] = tuple(setting) if switch == "fallback" else setting
+    if entry.family == "own" and not given.get("precision"):  # a user's file computes as it likes
+        chosen["precision"] = "auto"
     for switch, only in ONLY.items():
         if only != task:
             chosen[switch] = () if switch == "fallback" else ""
@@ -133,6 +138,38 @@ def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dic
     settings(preset, "zero-shot", entry, similarity=similarity)
     same = similarity or PRESETS[preset]["similarity"]
     return {lang: same or _similarity(preset, "zero-shot", entry, name) for lang, name in used.items()}
+
+
+def single(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of results if each model has one protocol in each language, else raise InputError.
+
+    `table`: schema `zeroshot` or `subsets`. Rows of two protocols for one language are two results, not one.
+    """
+    made = table[["model", "dataset", "lang", "labels", "prompts", *PROTOCOL]].drop_duplicates()
+    double = made[made.duplicated(["model", "dataset", "lang"])]
+    if len(double):
+        first = double.iloc[0]
+        ways = made[(made[["model", "dataset", "lang"]] == first[["model", "dataset", "lang"]]).all(axis=1)]
+        told = " and ".join(", ".join(row) for row in ways[["labels", "prompts", *PROTOCOL]].itertuples(index=False))
+        raise InputError(
+            f"The results of {first['model']} on {first['dataset']} in {first['lang']} were made by several protocols "
+            f"({told}): keep the rows of one."
+        )
+    return table
+
+
+def named(table: pd.DataFrame) -> str:
+    """Return in a line how the rows of a table of results were made, for a caption or the variant of a score.
+
+    >>> row = {"labels": "pictograms", "prompts": "label", "similarity": "cosine"}
+    >>> named(pd.DataFrame([row | {"precision": "float32", "preprocessing": "model"}]))
+    'pictograms labels, label prompts, cosine, float32, model preprocessing'
+    """
+    words = {column: " and ".join(sorted(table[column].unique())) for column in ("labels", "prompts", *PROTOCOL)}
+    return (
+        f"{words['labels']} labels, {words['prompts']} prompts, {words['similarity']}, {words['precision']}, "
+        f"{words['preprocessing']} preprocessing"
+    )
 
 
 def prepare(transform: Callable[[Image.Image], np.ndarray], preprocessing: str) -> Callable[[Image.Image], np.ndarray]:

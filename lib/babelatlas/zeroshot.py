@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas import InputError
-from babelatlas.tables import locate
+from babelatlas.tables import PROTOCOL, locate
 
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
 TIE = 1e-6
@@ -68,6 +68,30 @@ def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray, cosine: bool
     if not cosine:
         return np.asarray(prompt_embeddings, np.float32)[index].mean(axis=1)
     return normalise(normalise(prompt_embeddings)[index].mean(axis=1))
+
+
+def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
+    """Return class vectors (classes, d) as each one's rule compares them: those of "plain mean" with length 1.
+
+    `rules`: one of `RULES` for each class. For "cosine" the vectors must have been made of embeddings of length 1, for
+    the other two of embeddings as they are (`class_vectors`, `cosine`); so "cosine" stands alone.
+    Raises InputError for an unknown rule and where "cosine" stands beside another.
+
+    >>> by_rules(np.array([[0.0, 2.0], [0.0, 2.0]]), ["plain mean", "dot product"]).tolist()
+    [[0.0, 1.0], [0.0, 2.0]]
+    """
+    rules = np.array(list(rules))
+    for name in set(rules.tolist()):
+        rule(name or "none", True)
+    if "cosine" in rules and (rules != "cosine").any():
+        raise InputError(
+            "Classes are compared by 'cosine' in one language and by another rule in the next, which needs prompts "
+            "embedded in two ways: give one similarity for all."
+        )
+    plain, classes = rules == "plain mean", np.array(classes, np.float32)
+    if plain.any():
+        classes[plain] = normalise(classes[plain])
+    return classes
 
 
 def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -205,17 +229,21 @@ def write_vectors(
     image_wnids: Iterable[str],
     classes: dict,
     prompts: dict[str, str] | None = None,
+    protocol: dict[str, dict[str, str]] | None = None,
 ) -> Path:
     """Save image embeddings and class vectors, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
-    made with. The file (.npz) appears whole or not at all.
+    made with, `protocol` to what else decides a result: similarity, precision and preprocessing. The file (.npz)
+    appears whole or not at all.
     """
     path = locate(path)
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
     for lang, (wnids, vectors) in classes.items():
         arrays |= {f"{lang} wnids": np.array(wnids, dtype=str), f"{lang} classes": np.asarray(vectors, np.float32)}
     arrays |= {f"{lang} prompts": np.array(name) for lang, name in (prompts or {}).items()}
+    for lang, switches in (protocol or {}).items():
+        arrays |= {f"{lang} {switch}": np.array(setting) for switch, setting in switches.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.stem}.{os.getpid()}.part.npz")
     try:
@@ -236,16 +264,32 @@ def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]
 
 def read_prompts(path: str | os.PathLike) -> dict[str, str]:
     """Return the set of prompts that each language's class vectors were made with, as far as `write_vectors` got it."""
-    arrays = _stored(path, " prompts")
+    arrays = _stored(path, (" prompts",))
     return {name.removesuffix(" prompts"): str(value) for name, value in arrays.items()}
 
 
-def _stored(path: str | os.PathLike, ending: str = "") -> dict[str, np.ndarray]:
+def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
+    """Return how each language's vectors were made and are compared: {language: {column of a result: setting}}.
+
+    Raises InputError where the file does not say it, as those that were written before it had to.
+    """
+    arrays = _stored(path, tuple(f" {switch}" for switch in ("wnids", *PROTOCOL)))
+    languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
+    try:
+        return {lang: {switch: str(arrays[f"{lang} {switch}"]) for switch in PROTOCOL} for lang in languages}
+    except KeyError as error:
+        raise InputError(
+            f"The embeddings {path} do not say by which protocol they were made ({error.args[0]} is missing): run "
+            "notebook 20 for this model."
+        ) from error
+
+
+def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
     """Return the arrays of a file whose names end so; InputError where the file is absent or damaged."""
     path = locate(path)
     try:
         with path.open("rb") as file, np.load(file) as stored:
-            return {name: stored[name] for name in stored.files if name.endswith(ending)}
+            return {name: stored[name] for name in stored.files if name.endswith(endings)}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
 
