@@ -268,12 +268,13 @@ def test_wrong_input_is_named_in_a_sentence(change, message):
         retrieval.evaluate(**{"parallel": "all"} | given_ | change)
 
 
-def test_a_chunk_of_any_size_gives_the_same(monkeypatch):
+def test_chunks_of_any_size_and_english_scores_kept_or_not_give_the_same(monkeypatch):
     pairs = [(f"i{number}", 0) for number in range(30)]
     parts = [(captions(pairs, lang), unit(seed, 30)) for seed, lang in enumerate(("en", "de"))]
     gallery = [image for image, _ in pairs]
     whole = retrieval.evaluate(unit(5, 30), gallery, parts, parallel="all")
     monkeypatch.setattr(retrieval, "ROWS", 7)
+    monkeypatch.setattr(retrieval, "KEPT", 0)
     cut = retrieval.evaluate(unit(5, 30), gallery, parts, parallel="all")
 
     pd.testing.assert_frame_equal(whole, cut, rtol=1e-5)

@@ -13,10 +13,11 @@ of the query, the discount of place p (from 1) is 1 / log2(p + 1), and the sum o
 is divided by that over English's. The normaliser of the softmax cancels. Candidates that tie share the mean of their
 gains. English itself has 1.
 
-Nothing but a chunk of scores is ever in memory beside the embeddings of one language and of English.
+Beside the embeddings of one language and of English, no more than a chunk of scores is in memory, and up to half a
+gigabyte of English ones, which all languages are compared with.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,9 @@ ENGLISH = "en"
 PLACES, SHARPNESS = 20, 100
 # Queries whose scores are computed at once, on a CPU and on anything else: on a CPU they should fit its caches.
 ROWS, ROWS_GPU = 128, 2048
+# English scores that are kept for the other languages, half a gigabyte. Where there are more, those that are asked for
+# are computed again for every language.
+KEPT = 2**27
 FOUND = ["captions", "lang", "direction", "query", "rank", "tied", "own", "n_candidates", "ndcg20"]
 
 
@@ -162,13 +166,14 @@ def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | No
     ndcg, compare = np.full(len(texts), np.nan), None
     if pairs:
         ours, theirs = np.array(pairs).T
-        if "t2i" not in english["ideals"]:
-            english["ideals"]["t2i"] = _ideal(english["texts"], images)
-        ideal, top = english["ideals"]["t2i"]
         partner = np.zeros(len(texts), np.int64)
         partner[ours] = theirs
         partner = torch.from_numpy(partner).to(images.device)
-        compare = (english["texts"][partner], None, images, top[partner])
+        every = torch.arange(len(english["texts"]), device=images.device)
+        if "t2i" not in english["ideals"]:
+            english["ideals"]["t2i"] = _ideal(english["texts"], images, _english_scores(english, images, every, None))
+        ideal, top = english["ideals"]["t2i"]
+        compare = (None, _english_scores(english, images, partner, None), top[partner])
     counts, gained = _scan(texts, images, owner[:, None], np.ones((len(owner), 1), bool), compare)
     if pairs:
         ndcg[ours] = (gained / ideal[partner]).cpu().numpy()[ours]
@@ -182,13 +187,13 @@ def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | 
     ndcg, compare = np.full(len(images), np.nan), None
     if pairs:
         ours, theirs = np.array(sorted(pairs, key=lambda pair: pair[1])).T
-        candidates = english["texts"][torch.from_numpy(theirs).to(images.device)]
-        mark = theirs.tobytes()
+        mark, every = theirs.tobytes(), np.array_equal(ours, np.arange(len(texts)))
+        ours, theirs = (torch.from_numpy(rows.copy()).to(images.device) for rows in (ours, theirs))
+        look_up = _english_scores(english, images, None, theirs)
         if mark not in english["ideals"]:
-            english["ideals"][mark] = _ideal(images, candidates)
+            english["ideals"][mark] = _ideal(images, english["texts"][theirs], look_up)
         ideal, top = english["ideals"][mark]
-        every = np.array_equal(ours, np.arange(len(texts)))
-        compare = (images, None if every else texts[torch.from_numpy(ours).to(images.device)], candidates, top)
+        compare = (None if every else texts[ours], look_up, top)
     # The texts of each image side by side, short rows filled up with the first of the row.
     order = np.argsort(owner, kind="stable")
     sizes = np.bincount(owner, minlength=len(images))
@@ -200,6 +205,31 @@ def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | 
     if pairs:
         ndcg = (gained / ideal).cpu().numpy().astype(float)
     return _table(counts, len(texts), ndcg)
+
+
+def _english_scores(english: dict, images, text_rows, text_columns) -> Callable:
+    """Return what gives the English scores of queries (their numbers) with candidates (queries, k), by number.
+
+    Queries are the English texts `text_rows`, one for each, and candidates the images; or queries are the images and
+    candidates the English texts `text_columns`. The scores of all English texts with all images are kept where they are
+    not too many: every language asks for some of them.
+    """
+    texts = english["texts"]
+    if "scores" not in english and len(texts) * len(images) <= KEPT:
+        english["scores"] = texts @ images.T
+    if "scores" in english:
+        scores = english["scores"].view(-1)
+        if text_columns is None:
+            return lambda rows, index: scores.take(text_rows[rows][:, None] * len(images) + index)
+        return lambda rows, index: scores.take(text_columns[index] * len(images) + rows[:, None])
+    queries, candidates = (texts[text_rows], images) if text_columns is None else (images, texts[text_columns])
+
+    def compute(rows, index):
+        if index.shape[1] == len(candidates):
+            return (queries[rows] @ candidates.T).gather(1, index)
+        return (candidates[index] @ queries[rows][:, :, None])[:, :, 0]
+
+    return compute
 
 
 def _table(counts: np.ndarray, n_candidates: int, ndcg: np.ndarray) -> pd.DataFrame:
@@ -215,8 +245,8 @@ def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tu
     """Return rank, tied and own (3, queries), and what each query's ranking gains (queries,), None without `compare`.
 
     `right` (queries, most) are the right candidates, of which those that are not `valid` only fill up. `compare`: the
-    English queries (queries, d); the candidates (m, d) to rank, None for all; the English ones (m, d); the best English
-    score of each query (queries,).
+    candidates (m, d) to rank for NDCG, None for all; what looks up their English scores (`_english_scores`); the best
+    of these for each query (queries,).
     """
     import torch
 
@@ -226,15 +256,14 @@ def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tu
     scores = torch.empty(shape, device=device)
     mask = torch.empty(shape, dtype=torch.bool, device=device)
     counts, gained = np.zeros((3, len(queries)), np.int64), []
-    for start in range(0, len(queries), step):
-        part = slice(start, start + step)
-        asked, own = queries[part], right[part]
-        found, flags = scores[: len(asked)], mask[: len(asked)]
-        torch.mm(asked, candidates.T, out=found)
+    for rows in torch.arange(len(queries), device=device).split(step):
+        part = slice(int(rows[0]), int(rows[-1]) + 1)
+        own, found, flags = right[part], scores[: len(rows)], mask[: len(rows)]
+        torch.mm(queries[part], candidates.T, out=found)
         if compare is not None:
-            english, ranked, theirs, top = compare
-            here = found if ranked is None else asked @ ranked.T
-            gained.append(_gain(here, english[part], theirs, top[part])[0])
+            ranked, look_up, top = compare
+            here = found if ranked is None else queries[part] @ ranked.T
+            gained.append(_gain(here, rows, look_up, top[part])[0])
         mine = found.gather(1, own).masked_fill(~valid[part], -torch.inf)
         best = mine.amax(dim=1, keepdim=True)
         found.scatter_(1, own, -torch.inf)  # of what is left, all is wrong
@@ -252,36 +281,40 @@ def _count(flags) -> np.ndarray:
     return flags.sum(dim=1).cpu().numpy()
 
 
-def _ideal(queries, candidates) -> tuple:
+def _ideal(queries, candidates, look_up: Callable) -> tuple:
     """Return what the English ranking gains of each query (queries,), and its best score (queries,)."""
     import torch
 
-    step, found = _rows(queries.device), []
-    for start in range(0, len(queries), step):
-        asked = queries[start : start + step]
-        found.append(_gain(asked @ candidates.T, asked, candidates))
+    found = [
+        _gain(queries[rows] @ candidates.T, rows, look_up)
+        for rows in torch.arange(len(queries), device=queries.device).split(_rows(queries.device))
+    ]
     gained, top = zip(*found, strict=True)
     return torch.cat(gained), torch.cat(top)
 
 
-def _gain(scores, english_queries, english_candidates, top=None) -> tuple:
+def _gain(scores, rows, look_up: Callable, top=None) -> tuple:
     """Return the discounted gains of the first `PLACES` candidates by `scores` (queries, n), and the best score.
 
-    The gain is exp(100 x (English score - top)); `top` None takes the best of `scores`, which then are English.
+    `rows` (queries,) are the numbers of the queries. The gain is exp(100 x (English score - top)); `top` None takes the
+    best of `scores`, which then are English.
     """
     width = scores.shape[1]
     best, index = scores.topk(min(PLACES + 1, width), dim=1)
     top = best[:, 0].clone() if top is None else top
-    english = (english_candidates[index] @ english_queries[:, :, None])[:, :, 0]
-    gained = _discounted(best, (SHARPNESS * (english - top[:, None])).exp())
+    gained = _discounted(best, _gains(look_up(rows, index), top))
     if width > PLACES:
         # Candidates that tie across the last place: all of them are looked at, in the few queries where that is so.
-        rows = (best[:, PLACES - 1] - best[:, PLACES] <= zeroshot.TIE).nonzero()[:, 0]
-        if len(rows):
-            best, index = scores[rows].sort(dim=1, descending=True)
-            english = (english_queries[rows] @ english_candidates.T).gather(1, index)
-            gained[rows] = _discounted(best, (SHARPNESS * (english - top[rows, None])).exp())
+        across = (best[:, PLACES - 1] - best[:, PLACES] <= zeroshot.TIE).nonzero()[:, 0]
+        if len(across):
+            best, index = scores[across].sort(dim=1, descending=True)
+            gained[across] = _discounted(best, _gains(look_up(rows[across], index), top[across]))
     return gained, top
+
+
+def _gains(english, top):
+    """Return exp(100 x (English score - top)); what is too small to count is kept above the slow numbers near 0."""
+    return (SHARPNESS * (english - top[:, None])).clamp_(min=-80).exp_()
 
 
 def _discounted(scores, gains):
