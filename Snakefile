@@ -69,8 +69,10 @@ def noticed(record):
 
 
 def readable(record):
-    """Keep, of Snakemake's messages, how far the run is, and errors that the list at the end does not tell."""
-    return (record.levelno >= logging.ERROR and not FAILED) or getattr(record, "event", "") == "progress"
+    """Keep, of Snakemake's messages, how far the run is, and errors that neither a job nor the list at the end tells."""
+    told = "-m babelatlas." in record.getMessage() or getattr(record, "event", "") == "job_error"
+    told = told or (FAILED and record.getMessage().startswith(("Exiting because", "WorkflowError:\nAt least one job")))
+    return (record.levelno >= logging.ERROR and not told) or getattr(record, "event", "") == "progress"
 
 
 onstart:
