@@ -235,7 +235,7 @@ def load(
     """Return the `images` table of a data set for zero-shot tasks, with absolute paths, after checking the files.
 
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
-    its variants the published archive too, which is unpacked once. `wnids`: the classes to keep; None keeps all. Classes
+    its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all. Classes
     that ImageNet-1k has and a variant has not are passed over: the label set is to be cut to those of the table.
     `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`.
     Raises InputError where table, folder or more files are missing, or are others, and where a class of `wnids` is none
