@@ -137,7 +137,7 @@ def model_index(found: pd.DataFrame, model: str) -> str:
 
     `found`: rows of `leaderboard.scores` of this model. Each row is one result: the language is the configuration of
     the data set, interval, n and protocol are the metric's arguments. It goes between the two lines "---" at the top of
-    a README.md; `model_index_to_eval_results` of huggingface_hub reads it back.
+    a README.md; huggingface_hub's `model_index_to_eval_results` reads it back.
     """
     from huggingface_hub import EvalResult, ModelCardData
 
@@ -170,7 +170,7 @@ def benchmark_entries(found: pd.DataFrame, model: str, benchmarks: dict[str, tup
     """Return the scores of one model as entries of a file in .eval_results on the hub.
 
     `benchmarks`: our name of a data set -> (id of the data set on the hub, id of its task), for data sets that are
-    registered there as benchmarks, with one score each; `found` has one row for each, whose language and protocol become
+    registered there as benchmarks, with one score each; `found` has one row for each, whose language and protocol are
     the entry's notes. Raises InputError where a data set has no score or several.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml

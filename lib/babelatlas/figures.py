@@ -668,7 +668,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     words = [_words(letters) for letters in rows["letters"]]
     order = sorted({word for row in words for word in row}, key=lambda word: [word in row for row in words].index(True))
     size = 9.5 if len(rows) <= 30 else 8.5
-    figure, axes = plt.subplots(
+    _, axes = plt.subplots(
         1,
         3,
         figsize=(7.2, 1.1 + (0.3 if len(rows) <= 30 else 0.22) * len(rows)),
@@ -691,7 +691,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     for place, word in enumerate(order):
         members = [number for number, row in enumerate(words) if word in row]
         axes[2].plot([place] * len(members), members, "o-", color="0.25", linewidth=1.4, markersize=4)
-    axes[2].set_xticks(range(len(order)), order)
+    axes[2].set_xticks(range(len(order)), order if len(order) <= 16 else [""] * len(order))
     axes[2].set_xlim(-0.6, max(len(order), 2) - 0.4)
     axes[2].tick_params(labelsize=size, labelleft=False)
     axes[2].grid(axis="x", visible=False)
@@ -777,6 +777,7 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
             c="0.3",
         )
     axis.set_ylim(0, min(1.25, 1.25 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02))
+    axis.set_yticks([tick for tick in axis.get_yticks() if 0 <= tick <= 1])
     axis.set_xlim(-0.8, len(rows) + 0.8)
     axis.set_xticks([])
     axis.grid(axis="x", visible=False)

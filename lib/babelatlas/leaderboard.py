@@ -151,6 +151,29 @@ def scores(items: pd.DataFrame, n_resamples: int = 1000, level: float = 0.95, se
     return pd.concat(parts, ignore_index=True)
 
 
+def means(items: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `scores` without intervals, quickly: KEY, variant, value, n."""
+    by = [*KEY, "variant"]
+    sums = items.groupby(by, as_index=False, sort=False, observed=True)[["right", "total"]].sum()
+    sums = sums.astype(dict.fromkeys(by, str))
+    return sums.assign(value=sums["right"] / sums["total"], n=sums["total"].astype(int))[[*by, "value", "n"]]
+
+
+def compared(items: pd.DataFrame, model: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Return the `scores` of one model, with `others`: the mean of the other models in the language (NaN: no others).
+
+    With `title`, and what `described` adds. Raises InputError where the model has no outcomes.
+    """
+    own = items[items["model"] == model]
+    if own.empty:
+        raise InputError(f"There are no results of {model!r}: expected one of {', '.join(items['model'].unique())}.")
+    by = [*BOARD, "lang"]
+    rest = means(items[items["model"] != model]).groupby(by)["value"].mean().rename("others").reset_index()
+    found = described(scores(own, n_resamples, seed=seed).merge(rest, how="left", on=by))
+    titles = found[["dataset", "metric", "variant"]].itertuples(index=False, name=None)
+    return found.assign(title=[title(*key) for key in titles])
+
+
 def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
     """Return the group of each language: its tier where tiers are given, else the paper's resource group.
 
@@ -279,19 +302,47 @@ def letters(ranked: pd.DataFrame, pairs: pd.DataFrame, alpha: float = 0.05) -> p
     return pd.Series(stats.compact_letters(list(ranked["model"]), list(apart)), index=ranked.index, dtype=str)
 
 
-def table(items: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
-    """Return a `scores` table of rankings: metrics "mean ..." and "rank ...", group, interval, n (languages).
+def summary(
+    results: str,
+    models: Sequence[str],
+    datasets: Sequence[str],
+    given: dict[str, list[str]] | None = None,
+    n_resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rankings and the comparisons of all boards of a run, which are read one data set at a time.
 
-    `ranked`: the rows of `ranking` of all boards, with the columns of BOARD. `variant` says the protocol of each model.
+    The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), protocol (text), left_out (the
+    number of languages that not all models have, and that are not compared), title. The second: BOARD, the columns of
+    `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
     """
-    keys = [*BOARD, "model"]
-    known = items[[*keys, *PROTOCOL]].drop_duplicates().astype(str)
-    said = {key: protocol(rows) for key, rows in known.groupby(keys)}
+    ranked, pairs = [], []
+    for dataset in datasets:
+        for key, board in boards(read(results, models, [dataset])):
+            named = dict(zip(BOARD, key, strict=True)) | {"title": title(*key[1:])}
+            codes = pd.Series(sorted(board["lang"].unique()), dtype=str)
+            home = tiers(codes, given)
+            groups = {name: list(codes[home == name]) for name in home.cat.categories}
+            found, tested = ranking(board, groups, n_resamples, seed=seed), comparisons(board, seed=seed)
+            whole = found["group"] == "all"
+            found["letters"] = letters(found[whole], tested).reindex(found.index).fillna("")
+            keys = board[["model", *PROTOCOL]].drop_duplicates().astype(str)
+            said = {model: protocol(rows) for model, rows in keys.groupby("model")}
+            left_out = len(codes) - int(found.loc[whole, "n"].iloc[0])
+            ranked.append(found.assign(**named, protocol=found["model"].map(said), left_out=left_out))
+            pairs.append(tested.assign(**named))
+    return pd.concat(ranked, ignore_index=True), pd.concat(pairs, ignore_index=True)
+
+
+def table(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return the rankings of `summary` as a `scores` table: metrics "mean ..." and "rank ..." with their intervals.
+
+    `group` is "all" or a group of languages, `variant` the protocol, n the number of languages.
+    """
     parts = []
     for name, columns in {"mean": ("value", "ci_low", "ci_high"), "rank": ("rank", "rank_low", "rank_high")}.items():
-        part = ranked.assign(metric=name + " " + ranked["metric"], lang="")
+        part = ranked.assign(metric=name + " " + ranked["metric"], lang="", variant=ranked["protocol"])
         part[["value", "ci_low", "ci_high"]] = ranked[list(columns)].to_numpy(float)
-        part["variant"] = [said[key] for key in ranked[keys].itertuples(index=False, name=None)]
         parts.append(part[list(tables.SCORE)])
     return tables.check(pd.concat(parts, ignore_index=True), "scores")
 
@@ -305,7 +356,7 @@ def best(found: pd.DataFrame) -> pd.DataFrame:
     ordered = found.sort_values(["value", "model"], ascending=[False, True], kind="stable")
     sizes = found.groupby(by)["model"].nunique().rename("models").reset_index()
     kept = ordered.drop_duplicates(by).merge(sizes, on=by)
-    return kept.sort_values(by, ignore_index=True)
+    return found[by].drop_duplicates().merge(kept, on=by)[[*found.columns, "models"]]
 
 
 def described(found: pd.DataFrame) -> pd.DataFrame:

@@ -457,8 +457,8 @@ def rank_intervals(
     """Return the rank of each name by its value, the highest first, with the interval that the resamples give the rank.
 
     `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
-    draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of the resamples
-    in which none is better); the best is the first row. Equal values share the best rank of theirs; the interval of a
+    draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of resamples in
+    which none is better); the best is the first row. Equal values share the best rank of theirs; the interval of a
     rank takes for its lower end the best and for its upper end the worst of the ranks that equal values leave open, and
     ranks that occurred: it is a little too wide rather than too narrow. One name alone has rank 1. A name without a
     value in a resample (NaN) stands last there.
@@ -548,3 +548,18 @@ def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) 
     sets.sort(key=sorted)
     words = [alphabet[n % 52] + (str(n // 52) if n >= 52 else "") for n in range(len(sets))]
     return ["".join(word for word, part in zip(words, sets, strict=True) if n in part) for n in range(len(names))]
+
+
+def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's interval (1927) of shares `value` of `n` independent cases, lower and upper ends.
+
+    >>> [float(end[0].round(3)) for end in wilson([0.5], [10])]
+    [0.237, 0.763]
+    """
+    value, n = np.asarray(value, float), np.asarray(n, float)
+    if (n <= 0).any() or not 0 < level < 1:
+        raise InputError("Wilson's interval needs at least one case, and a level between 0 and 1.")
+    z2 = scipy_stats.norm.ppf((1 + level) / 2) ** 2
+    middle = (value + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+    return middle - half, middle + half
