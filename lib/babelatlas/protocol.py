@@ -36,8 +36,9 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from PIL import Image
+from scipy import stats as scipy_stats
 
-from babelatlas import InputError, near, zeroshot
+from babelatlas import InputError, near, stats, zeroshot
 from babelatlas.tables import PROTOCOL
 
 TASKS = ("zero-shot", "retrieval")
@@ -68,6 +69,8 @@ PRESETS = {
         "precision": "float16", "preprocessing": "model", "choice": "first",
     },
 }  # fmt: skip
+# The metrics that stand for a task where one number must do, with the words for them.
+FIRST = {"accuracy@1": "top-1 accuracy", "t2i recall@1": "text-to-image R@1", "i2t recall@1": "image-to-text R@1"}
 # The grey around a picture that is padded to a square, the middle of the 256 shades.
 GREY = (128, 128, 128)
 
@@ -205,3 +208,97 @@ def _pad(picture: Image.Image) -> Image.Image:
     square = Image.new("RGB", (side, side), GREY)
     square.paste(picture, tuple((side - length) // 2 for length in picture.size))
     return square
+
+
+def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+    """Return by how much each turned switch changes the scores of each model, over languages.
+
+    `table`: columns model, dataset, metric, switch, setting, lang, value (schema `protocols`, say); the rows whose
+    switch is "" are the base. One row for each model, dataset, metric, switch and setting: value (mean of turned minus
+    base over the languages of both, a fraction), ci_low, ci_high (bootstrap over languages), p (paired sign-flip test),
+    p_holm (Holm's correction over all rows returned), n (languages). With one language there is neither interval nor p
+    (NaN). Raises InputError where there is no base, and for a language that occurs twice.
+    """
+    key, rows = ["model", "dataset", "metric"], []
+    _once(table)
+    for names, part in table.groupby(key, sort=False):
+        one = part[part["switch"] == ""].set_index("lang")["value"]
+        if one.empty:
+            raise InputError(
+                f"The scores of {names[0]} on {names[1]} have no base to compare with: run notebook 28 for this model."
+            )
+        turned = part[part["switch"] != ""]
+        for switch, own in turned.groupby(["switch", "setting"], sort=False):
+            own = own[own["lang"].isin(one.index)].sort_values("lang")
+            gap = own["value"].to_numpy() - own["lang"].map(one).to_numpy(float)
+            found = [gap.mean(), np.nan, np.nan, np.nan]
+            if len(gap) > 1:
+                mean = stats.bootstrap(pd.Series(gap), own["lang"].to_numpy(), n_resamples, level, seed).iloc[0]
+                found = [mean["value"], mean["ci_low"], mean["ci_high"], stats.sign_flip(gap, seed=seed)]
+            rows.append([*names, *switch, *found, len(gap)])
+    result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n"])
+    known = result["p"].notna()
+    result.loc[known, "p_holm"] = stats.holm(result.loc[known, "p"])
+    return result.astype({"p_holm": float}) if len(result) else result.assign(p_holm=[])
+
+
+def _once(table: pd.DataFrame) -> None:
+    """Raise InputError where a language has two values under one protocol."""
+    double = table[table.duplicated(["model", "dataset", "metric", "switch", "setting", "lang"])]
+    if len(double):
+        first = double.iloc[0]
+        raise InputError(
+            f"The scores of {first['model']} on {first['dataset']} have {first['lang']} twice under one protocol "
+            f"({first['switch']} {first['setting']}): keep one value for each language."
+        )
+
+
+def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+    """Return the rank of each model under each protocol by its mean over languages, with intervals over languages.
+
+    `table` as for `changes`. Means are over the languages that every model has under every protocol of a data set and
+    metric. Columns: dataset, metric, switch, setting, those of `stats.rank_intervals` with `model` for name,
+    `base_rank` (the rank under the base), n (languages). Data sets and metrics with one model are left out, and so are
+    protocols that a model lacks.
+    """
+    parts = []
+    _once(table)
+    for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
+        wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value").dropna()
+        models = part["model"].unique()
+        if len(models) < 2 or wide.empty:
+            continue
+        drawn = stats.weights(len(wide), n_resamples, seed) / len(wide)
+        for switch, setting in part[["switch", "setting"]].drop_duplicates().itertuples(index=False):
+            own = wide[(switch, setting)]
+            if set(own) != set(models):
+                continue
+            means = own[list(models)].to_numpy()
+            found = stats.rank_intervals(list(models), means.mean(axis=0), drawn @ means, level)
+            parts.append(found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(wide)))
+    if not parts:
+        raise InputError("A ranking needs two models with results in the same languages on the same data set.")
+    result = pd.concat(parts, ignore_index=True).rename(columns={"name": "model"})
+    key = ["dataset", "metric", "model"]
+    base = result[result["switch"] == ""].set_index(key)["rank"].rename("base_rank")
+    first = ["dataset", "metric", "switch", "setting"]
+    return result.join(base, on=key)[[*first, *(column for column in [*result, "base_rank"] if column not in first)]]
+
+
+def agreement(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how far each protocol ranks the models as the base does, from a table that `ranks` made.
+
+    One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores, 1 where all pairs
+    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), swapped (their names).
+    """
+    rows, key = [], ["dataset", "metric"]
+    for names, part in table.groupby(key, sort=False):
+        base = part[part["switch"] == ""].set_index("model")["value"]
+        for turn, own in part[part["switch"] != ""].groupby(["switch", "setting"], sort=False):
+            values = own.set_index("model")["value"].reindex(base.index)
+            pairs = [(a, b) for place, a in enumerate(base.index) for b in base.index[place + 1 :]]
+            swapped = [(a, b) for a, b in pairs if (base[a] - base[b]) * (values[a] - values[b]) < 0]
+            tau = scipy_stats.kendalltau(base, values).statistic
+            told = ", ".join(f"{a} and {b}" for a, b in swapped)
+            rows.append([*names, *turn, tau, len(base), len(pairs), len(swapped), told])
+    return pd.DataFrame(rows, columns=[*key, "switch", "setting", "tau", "n_models", "n_pairs", "n_swapped", "swapped"])
