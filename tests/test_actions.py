@@ -1,0 +1,173 @@
+"""GitHub's workflows: they parse, may do little, call what there is, and the study's folder keeps what it has."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+from conftest import ROOT
+
+FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+NAMES = ["check", "pages", "study"]
+
+
+def read(name) -> dict:
+    """A workflow; YAML 1.1 takes its key `on` for True."""
+    content = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+    return {"on" if key is True else key: value for key, value in content.items()}
+
+
+def steps(name) -> list[dict]:
+    return [step for job in read(name)["jobs"].values() for step in job["steps"]]
+
+
+def script(name, title) -> str:
+    return next(step["run"] for step in steps(name) if step.get("name") == title)
+
+
+def git(folder, *words):
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def bash(text, folder, **settings):
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", text],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)} | {key: str(value) for key, value in settings.items()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_three_workflows_are_there():
+    assert [file.stem for file in FILES] == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
+    content = read(name)
+    assert content["permissions"] == {"contents": "read"}
+    granted = {job: part["permissions"] for job, part in content["jobs"].items() if "permissions" in part}
+    assert granted == ({"publish": {"pages": "write", "id-token": "write"}} if name == "pages" else {})
+    assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    assert "pull_request_target" not in content["on"]
+    checkouts = [step for step in steps(name) if step.get("uses", "").startswith("actions/checkout@")]
+    assert [step["with"]["persist-credentials"] for step in checkouts] == [False]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_workflow_runs_once_at_a_time_and_ends(name):
+    content = read(name)
+    assert content["concurrency"]["cancel-in-progress"] is (name == "check")
+    assert all(job["timeout-minutes"] for job in content["jobs"].values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_actions_are_the_hosts_own_at_a_major_version(name):
+    used = [step["uses"] for step in steps(name) if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in used)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_are_of_this_repository(name):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE).group(1).split())
+    called = 0
+    for run in (step["run"] for step in steps(name) if "run" in step):
+        for words in re.findall(r"^\s*make (.+)$", run, re.MULTILINE):
+            words = re.sub(r'--directory "[^"]+" ', "", words).split()
+            assert words[0] in targets
+            variables = [word.partition("=")[0] for word in words[1:]]
+            assert all(re.search(rf"^{variable} \?= ", makefile, re.MULTILINE) for variable in variables)
+            called += 1
+        for file in re.findall(r"^\.\S+$", run, re.MULTILINE):
+            assert os.access(ROOT / file, os.X_OK)
+            called += 1
+    assert called == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_that_a_person_types_becomes_part_of_a_command(name):
+    runs = [step["run"] for step in steps(name) if "run" in step]
+    assert runs
+    assert not [run for run in runs if "${{" in run]
+
+
+def test_the_study_is_started_by_hand_on_a_machine_with_a_gpu():
+    content = read("study")
+    assert list(content["on"]) == ["workflow_dispatch"]
+    assert content["jobs"]["study"]["runs-on"] == ["self-hosted", "gpu"]
+    config = content["on"]["workflow_dispatch"]["inputs"]["config"]["default"]
+    assert (ROOT / config).is_file()
+
+
+def test_what_the_pages_publish_is_the_book_of_make_book():
+    uploaded = next(step for step in steps("pages") if "upload-pages-artifact" in step.get("uses", ""))
+    assert f"{uploaded['with']['path']}/index.html" in (ROOT / "Snakefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not (shutil.which("git") and shutil.which("bash")), reason="needs git and bash")
+def test_the_studys_folder_follows_the_commit_and_keeps_results_and_what_did_not_change(tmp_path):
+    source, folder = tmp_path / "source", tmp_path / "a folder" / "study"
+    source.mkdir()
+    git(source, "init", "--quiet")
+    for name in ("same", "other"):
+        (source / name).write_text("first", encoding="utf-8")
+    git(source, "add", ".")
+    git(source, "commit", "--quiet", "-m", "one")
+    update = script("study", "Bring the study's folder to this commit")
+    settings = {"GITHUB_WORKSPACE": source, "STUDY_FOLDER": folder}
+    done = bash(update, source, **settings)
+    assert done.returncode == 0, done.stderr
+    (folder / "results").mkdir()
+    (folder / "results" / "table").write_text("kept", encoding="utf-8")
+    before = (folder / "same").stat().st_mtime_ns
+    (source / "other").write_text("second", encoding="utf-8")
+    git(source, "commit", "--quiet", "-am", "two")
+    done = bash(update, source, **settings)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "other").read_text(encoding="utf-8") == "second"
+    assert (folder / "same").stat().st_mtime_ns == before
+    assert (folder / "results" / "table").read_text(encoding="utf-8") == "kept"
+    assert git(folder, "rev-parse", "HEAD") == git(source, "rev-parse", "HEAD")
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_a_folder_that_is_not_the_studys_is_left_alone_and_a_missing_variable_is_named(tmp_path):
+    update = script("study", "Bring the study's folder to this commit")
+    done = bash(update, tmp_path, GITHUB_WORKSPACE=tmp_path, STUDY_FOLDER="")
+    assert done.returncode != 0
+    assert "STUDY_FOLDER" in done.stderr
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letter").write_text("dear", encoding="utf-8")
+    assert bash(update, tmp_path, GITHUB_WORKSPACE=ROOT, STUDY_FOLDER=tmp_path / "home").returncode != 0
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter"]
+
+
+@pytest.mark.skipif(not (shutil.which("tar") and shutil.which("bash")), reason="needs tar and bash")
+def test_tables_pages_and_failures_are_collected_without_what_is_large(tmp_path):
+    folder, kept = tmp_path / "study", tmp_path / "temp" / "study"
+    for name in (
+        "results/full/zeroshot/a",
+        "results/full/cache/b",
+        "results/full/embeddings/c",
+        "_build/html/index.html",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x", encoding="utf-8")
+    collect = script("study", "Collect tables and book")
+    done = bash(collect, tmp_path, STUDY_FOLDER=folder, RUNNER_TEMP=tmp_path / "temp")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in kept.iterdir()) == ["book.tar.gz", "results.tar.gz"]
+    listed = subprocess.run(["tar", "-tzf", kept / "results.tar.gz"], capture_output=True, text=True, check=True).stdout
+    assert [name for name in listed.split() if not name.endswith("/")] == ["results/full/zeroshot/a"]
+    (folder / "_build" / "failures.txt").write_text("x", encoding="utf-8")
+    shutil.rmtree(folder / "results")
+    assert bash(collect, tmp_path, STUDY_FOLDER=folder, RUNNER_TEMP=tmp_path / "temp").returncode == 0
+    assert (kept / "failures.txt").is_file()
