@@ -342,7 +342,8 @@ def open_image(path: str | os.PathLike) -> Image.Image:
     """Return an image as RGB, read whole, transparency and metadata ignored.
 
     Raises InputError that names the file where it cannot be read, is so large that Pillow takes it for an attack, or
-    has more than 8 bits a channel: of these Pillow would cut off all but the darkest shades. May be called in threads.
+    has one channel of more than 8 bits: of these Pillow would cut off all but the darkest shades. Of a moving picture
+    the first frame is taken. May be called in threads.
     """
     try:
         content = io.BytesIO(Path(path).read_bytes())
@@ -416,13 +417,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m babelatlas.datasets", description=main.__doc__)
     parser.add_argument("name", nargs="?", default="", help="name of a data set: print all that is known of it")
     parser.add_argument("--fetch", action="store_true", help="download its files, where no agreement is needed")
-    given = parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
     try:
+        if asked.fetch and not asked.name:
+            raise InputError("Give the name of a data set to fetch: `python -m babelatlas.datasets NAME --fetch`.")
         print(
-            details(given.name, shutil.get_terminal_size((120, 40)).columns) if given.name else overview(), flush=True
+            details(asked.name, shutil.get_terminal_size((120, 40)).columns) if asked.name else overview(), flush=True
         )
-        if given.fetch:
-            for file in entry(given.name).files:
+        if asked.fetch:
+            for file in entry(asked.name).files:
                 print(f"{file}: {fetch.file(file)}", flush=True)
     except InputError as error:
         print(error, file=sys.stderr)
