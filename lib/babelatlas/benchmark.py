@@ -3,6 +3,7 @@
     python -m babelatlas.benchmark            a quarter of an hour on two cores; writes what the book reads
     python -m babelatlas.benchmark --quick    some minutes, to see that it runs; writes nothing unless told
     python -m babelatlas.benchmark --gpu      the share of a GPU's peak that the two towers reach
+    python -m babelatlas.benchmark --retrieval    the ranks of retrieval only, against a loop over queries: two minutes
 
 The model has the architecture of OpenCLIP XLMR-B B-32 and random weights, made on the spot: speed does not depend on
 what weights say. All three are given the same folder, pictures, labels, prompts, number of threads and precision
@@ -12,6 +13,9 @@ what weights say. All three are given the same folder, pictures, labels, prompts
 functions in the order in which its command line calls them: for each language the model is loaded and the pictures of
 its classes are encoded anew. `paper`: Geigle et al. (2024, section 4.1) as written there, in the plainest way: pictures
 once, then language by language, each of the 80 prompts of a label on its own, all padded to the model's context length.
+
+`retrieval`: ranks and NDCG of made-up embeddings, as many as COCO-SM has, against a plain loop that sorts the same
+scores query by query (`run_retrieval`).
 
 A run measures small workloads. What 93 languages and 50,000 pictures take is computed from the costs of one prompt, one
 picture and one loading (`project`), and said to be fitted.
@@ -23,6 +27,7 @@ import functools
 import gc
 import io
 import json
+import multiprocessing
 import os
 import platform
 import shutil
@@ -30,6 +35,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -38,7 +44,19 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from babelatlas import InputError, embedding, encoders, labels, languages, models, prompts, tables, timings
+from babelatlas import (
+    InputError,
+    embedding,
+    encoders,
+    labels,
+    languages,
+    models,
+    prompts,
+    retrieval,
+    tables,
+    timings,
+    zeroshot,
+)
 from babelatlas.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
 
 COVERAGE = Path(__file__).parent / "data" / "coverage_babel_imagenet.csv"
@@ -62,6 +80,8 @@ PER_CLASS, PICTURES = 50, 50_000
 BATCH = 64
 # Class vectors of two programs may differ by rounding alone, and so may a choice between two classes as close as that.
 CLOSE = 1e-5
+# Retrieval: images, captions of each, languages and, for the loop, queries each way; COCO-SM's numbers, and a trial's.
+COCO_SM, TRIAL = (5000, 5, 21, 512), (500, 5, 3, 128)
 
 
 def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, seed: int = 0) -> None:
@@ -764,6 +784,123 @@ def projections(rows: pd.DataFrame, folder: Path, pictures: int, sizes: dict = R
     return found
 
 
+def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int, say: Callable, d: int = 512) -> list:
+    """Return the rows of ranking `images` images with `each` captions in `codes` languages, both ways, on the CPU.
+
+    Embeddings are random: a caption's is its image's with noise, other noise in each language, made when the language's
+    turn comes. Times are for all languages. `ours`, "whole": from embeddings to a table of ranks, ties and NDCG@20;
+    "products": the products of matrices among it, timed alone. `plain loop`: given the scores, it takes one query after
+    the other, sorts its scores and the English ones by a stable sort, and counts; "without English": the English order
+    is given too. It is timed on the first `sample` queries of English and of one other language, each way, and scaled
+    to all queries. Memory is the peak of this process, Python and torch included.
+    Raises RuntimeError where rank, ties or NDCG of one of these queries are not ours.
+    """
+    import resource
+
+    import torch
+
+    torch.set_num_threads(threads)
+    gallery = [f"{number:06}" for number in range(images)]
+    owner = np.repeat(np.arange(images), each)
+    table = pd.DataFrame({"captions": "made", "lang": "", "image": np.repeat(gallery, each), "caption": "-"})
+    table["number"] = np.tile(np.arange(each), images)
+    pictures = zeroshot.normalise(np.random.default_rng(0).normal(size=(images, d)))
+    names, making = ["en", *(f"x{number}" for number in range(1, codes))], 0.0
+
+    def texts(lang: str) -> np.ndarray:
+        noise = np.random.default_rng(names.index(lang) + 1).standard_normal((len(owner), d), np.float32)
+        return zeroshot.normalise(pictures[owner] + 0.2 * noise)
+
+    def parts():
+        nonlocal making
+        for lang in names:
+            began = time.perf_counter()
+            part = table.assign(lang=lang), texts(lang)
+            making += time.perf_counter() - began
+            yield part
+
+    began = time.perf_counter()
+    found = retrieval.evaluate(pictures, gallery, parts(), "all")
+    whole = time.perf_counter() - began - making
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
+    say(f"Retrieval, {images:,} images, {len(owner):,} captions, {codes} languages: {whole:.1f} s, {peak:.2f} GiB")
+    right = {
+        "t2i": [{image} for image in owner.tolist()],
+        "i2t": [set(range(n, n + each)) for n in range(0, images * each, each)],
+    }
+    products, loop, bare, compared = 0.0, 0.0, 0.0, 0
+    for lang in (names[0], names[-1]):
+        pair = {code: torch.from_numpy(texts(code)) for code in (lang, "en")}
+        for direction in retrieval.DIRECTIONS:
+            seconds, scores = _scores(pair, torch.from_numpy(pictures), direction, sample)
+            # English's own products with the images are made twice more: to be kept, and for the order of captions.
+            products += seconds * (1 if lang == "en" else codes - 1)
+            began = time.perf_counter()
+            orders = [np.argsort(-row, kind="stable") for row in scores["en"]]
+            english = time.perf_counter() - began
+            began = time.perf_counter()
+            asked = zip(scores[lang], scores["en"], orders, right[direction], strict=False)
+            results = [_loop(*query) for query in asked]
+            spent = time.perf_counter() - began
+            queries = len(owner) if direction == "t2i" else images
+            share = queries / len(results) * (1 if lang == "en" else codes - 1)
+            loop, bare, compared = loop + (spent + english) * share, bare + spent * share, compared + len(results)
+            ours = found[(found["lang"] == lang) & (found["direction"] == direction)].head(len(results))
+            same = (ours[["rank", "tied", "own"]].to_numpy() == [row[:3] for row in results]).all()
+            if not same or not np.allclose(ours["ndcg20"], [row[3] for row in results], atol=1e-4):
+                raise RuntimeError(f"The ranks or NDCG of {direction} in {lang} are not those of a loop over queries.")
+    note = f"{images} images x {len(owner)} captions; {threads} threads"
+    kinds = [("ours", "whole", whole), ("ours", "products", products)]
+    kinds += [("plain loop", "whole", loop), ("plain loop", "without English", bare)]
+    rows = [("retrieval", who, part, codes, 0, value, "s", "measured" if who == "ours" else "fitted", note)
+            for who, part, value in kinds]  # fmt: skip
+    rows.append(("retrieval", "ours", "memory", codes, 0, peak, "GiB", "measured", note))
+    rows.append(("retrieval", "", "equal", codes, 0, compared, "queries", "counted", "rank, ties and NDCG@20"))
+    say(f"A plain loop over queries, the same scores given: {loop:.0f} s (English order given too: {bare:.0f} s)")
+    return rows
+
+
+def _scores(texts: dict, images, direction: str, sample: int) -> tuple[float, dict[str, np.ndarray]]:
+    """Return the seconds of the products of all queries of one language, and scores of the first ones of each.
+
+    In the chunks of `retrieval`, so that scores are the same to the last bit.
+    """
+    import torch
+
+    step, seconds, kept = retrieval.ROWS, 0.0, {}
+    for lang, vectors in texts.items():
+        queries, candidates = (vectors, images) if direction == "t2i" else (images, vectors)
+        room, parts = torch.empty(min(step, len(queries)), len(candidates)), []
+        began = time.perf_counter()
+        for start in range(0, len(queries), step):
+            asked = queries[start : start + step]
+            torch.mm(asked, candidates.T, out=room[: len(asked)])
+            if start < sample:
+                parts.append(room[: len(asked)].numpy().copy())
+        if not kept:
+            seconds = time.perf_counter() - began
+        kept[lang] = np.concatenate(parts)[:sample]
+    return seconds, kept
+
+
+def _loop(scores: np.ndarray, english: np.ndarray, order: np.ndarray, right: set[int]) -> tuple:
+    """Return rank, tied, own and NDCG@20 of one query as their definitions say: its scores, sorted, and counted.
+
+    `order`: the candidates by their English scores, the best first.
+    """
+    own = np.zeros(len(scores), bool)
+    own[list(right)] = True
+    ranking = np.argsort(-scores, kind="stable")
+    best = scores[ranking[own[ranking].argmax()]]
+    level = np.abs(scores - best) <= zeroshot.TIE
+    rank = 1 + int(((scores > best + zeroshot.TIE) & ~own).sum())
+    gains = np.exp(100 * (english - english.max()).astype(float))
+    gains /= gains.sum()
+    discount = 1 / np.log2(np.arange(2, 22))
+    gained, most = (gains[places[:20]] @ discount[: len(places)] for places in (ranking, order))
+    return rank, int((level & ~own).sum()), int((level & own).sum()), gained / most
+
+
 def about(threads: int, repeats: int, sizes: dict, note: str) -> list:
     """Return the rows that describe machine, versions and settings; `note` says what was left out."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30 if hasattr(os, "sysconf") else 0
@@ -851,6 +988,12 @@ def warm_up(folder: Path, pictures: Path, workers: int) -> None:
             contestant(folder, Path(place), own, forms.groupby("lang").head(2), workers)
 
 
+def in_a_process_of_its_own(function: Callable, *given) -> list:
+    """Return what a function returns, called in a new process, whose memory then is that of the call."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *given).result()
+
+
 def find_gpu(device: str) -> str:
     """Return the GPU asked for; raises InputError for a device that is none, is unknown, or is not there."""
     if device.partition(":")[0] == "cuda":
@@ -869,6 +1012,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m babelatlas.benchmark", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="small, to see that it runs; kept only with --output")
     parser.add_argument("--gpu", action="store_true", help="only the share of a GPU's peak; other rows are kept")
+    parser.add_argument("--retrieval", action="store_true", help="only the ranks of retrieval; other rows are kept")
     parser.add_argument("--device", default="cuda", help="with --gpu: the GPU, as cuda or cuda:1")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of each contestant; all cores")
     parser.add_argument("--output", default="", help="the table to write; left out, the one that ships")
@@ -896,13 +1040,21 @@ def main(arguments: list[str] | None = None) -> int:
             for row in rows:
                 print(f"{row[2]}: {row[5] / 1e12:.1f} TFLOP/s, {row[5] / peak:.0%} of the peak ({row[8]})")
             return 0
+        sizes = TRIAL if given.quick else COCO_SM
+        if given.retrieval:
+            rows = run_retrieval(*sizes, given.threads, say)
+            if given.output or not given.quick:
+                kept = before[before["measure"] != "retrieval"]
+                timings.write([*kept.itertuples(index=False, name=None), *rows], path)
+            return 0
+        ranks = in_a_process_of_its_own(run_retrieval, *sizes, given.threads, print)
         if given.quick:
             rows = run({1: 2, 2: 1}, 2, 6, REAL, given.threads, say, 1)
         else:
             rows = run({1: 3, 2: 3, 4: 1}, 2, PER_CLASS, REAL, given.threads, say, 3)
         print(timings.report(pd.DataFrame(rows, columns=COLUMNS)))
         if given.output or not given.quick:
-            timings.write([*rows, *gpu.itertuples(index=False, name=None)], path)
+            timings.write([*rows, *ranks, *gpu.itertuples(index=False, name=None)], path)
             say(f"Written to {path}.")
     except (InputError, RuntimeError) as error:
         print(error, file=sys.stderr)
