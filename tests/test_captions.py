@@ -379,6 +379,7 @@ def test_coco_sm_has_a_set_of_captions_for_each_translator(coco_sm):
 
     assert table["captions"].unique().tolist() == ["google", "bing", "nllb"]
     assert len(table) == 30
+    assert captions.load("coco-sm", coco_sm, coco_sm)[1].equals(table)
     german = table[(table["captions"] == "bing") & (table["lang"] == "de")]
     assert german["caption"].tolist() == [f"bing de {number}" for number in range(5)]
     assert german["number"].tolist() == [0, 1, 0, 1, 2]

@@ -374,7 +374,7 @@ def _multi30k(name: str, annotations: str | os.PathLike, sets: list[str]) -> Ann
     elif path.suffix == ".txt":
         split, home = path.stem, path.parent.parent
     else:
-        split, home = SPLIT, path
+        split, home = SPLIT, path / "data" / "task1" if (path / "data" / "task1").is_dir() else path
     if split not in SPLITS:
         raise InputError(f"Multi30K has no split {split!r}: {near(split, SPLITS)}")
     n_images, codes = SPLITS[split]
@@ -414,6 +414,7 @@ def _coco_sm(name: str, annotations: str | os.PathLike, sets: list[str]) -> Anno
     if unknown := [one for one in [*sets, *known] if one not in dataset.sets]:
         raise InputError(f"COCO-SM has no translator {unknown[0]!r}: {near(unknown[0], dataset.sets)}")
     home = path.parent if path is not None and path.suffix == ".json" else path
+    home = home / "meta" if home and (home / "meta").is_dir() else home
     mapping = (
         home / "id_mapping.json" if home and (home / "id_mapping.json").is_file() else fetch.file("coco-sm-mapping")
     )

@@ -201,7 +201,7 @@ DATASETS = [
         "photographs of COCO (Karpathy's test split)",
         "translations: none stated; images: their owners'",
         "https://github.com/unum-cloud/coco-sm",
-        "unum2023cocosm",
+        "cocosm2023",
         parallel="all",
         n_images=4993,
         n_languages=21,
