@@ -3,6 +3,7 @@
 import doctest
 import statistics
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -219,3 +220,49 @@ def test_the_readme_prints_the_reduced_reports():
     reduced = table[table["table"].str.endswith("_reduced.csv")]["value"]
     assert len(readme) == 230
     assert (readme - reduced.loc[readme.index]).abs().max() < 1e-9
+
+
+def test_a_report_of_embeddings_has_what_coco_sms_own_evaluation_would_say():
+    """A slow transcription of its definitions: best caption of an image, gains from the English softmax, no ties."""
+    retrieval = pytest.importorskip("babelatlas.retrieval")
+    rng = np.random.default_rng(0)
+    n, per, width = 30, 3, 8
+    images = rng.normal(size=(n, width)).astype(np.float32)
+    gallery = [f"{row}.jpg" for row in range(n)]
+    truth = np.repeat(np.arange(n), per)
+    vectors, parts = {}, []
+    for captions in ("google", "nllb"):
+        for lang, noise in (("en", 0.9), ("de", 1.2), ("sw", 2.0)):
+            if (captions, lang) == ("nllb", "en"):
+                vectors[captions, lang] = vectors["google", "en"]
+            else:
+                near = images[truth] + noise * rng.normal(size=(n * per, width))
+                vectors[captions, lang] = near.astype(np.float32)
+            names = {"captions": captions, "lang": lang, "image": [gallery[row] for row in truth]}
+            table = pd.DataFrame(names | {"number": np.tile(np.arange(per), n), "caption": "a caption"})
+            parts.append((table, vectors[captions, lang]))
+    found = retrieval.evaluate(images, gallery, parts, parallel="all")
+    setting = {"model": "mine", "dataset": "coco-sm", "choice": "all", "similarity": "cosine", "precision": "float32"}
+    report = cocosm.report(tables.check(found.assign(**setting, preprocessing="model"), "retrieval"))
+
+    unit = {key: array / np.linalg.norm(array, axis=1, keepdims=True) for key, array in vectors.items()}
+    pictures = images / np.linalg.norm(images, axis=1, keepdims=True)
+    discounts = 1 / np.log2(np.arange(2, 22))
+    for row in report.to_dict("records"):
+        for direction in ("t2i", "i2t"):
+            ours, english = (unit[row["meta"], lang] @ pictures.T for lang in (row["language"], "en"))
+            ours, english = (ours, english) if direction == "t2i" else (ours.T, english.T)
+            places, ratios = [], []
+            for query, scores in enumerate(ours):
+                order = list(np.argsort(-scores))
+                right = [truth[query]] if direction == "t2i" else np.flatnonzero(truth == query)
+                places.append(min(order.index(one) for one in right))
+                gains = np.exp(100 * english[query] - 100 * english[query].max())
+                ideal = np.sort(gains)[::-1][:20] @ discounts
+                ratios.append(gains[order[:20]] @ discounts / ideal)
+            for k in (1, 5, 10):
+                assert row[f"{direction}.recall@{k}"] == pytest.approx(np.mean(np.array(places) < k), abs=1e-9)
+            assert row[f"{direction}.ndcg@20"] == pytest.approx(np.mean(ratios), abs=1e-4)
+    assert report["t2i.ndcg@20"][report["language"] == "en"].tolist() == [1, 1]
+    assert report["t2i.recall@1"].nunique() > 3
+    assert cocosm.reduced(report)["language"].tolist() == ["de", "en", "sw", "all", "google", "nllb"]
