@@ -35,6 +35,8 @@ def notebook(tmp_path, monkeypatch):
 
 def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
     output = tmp_path / "pages" / "page.ipynb"
+    output.parent.mkdir()
+    (output.parent / ".page.123.part.ipynb").write_text("what a killed run left")
     execute.execute(notebook, output, {"divisor": 5}, suffix="by five")
     page = nbformat.read(output, as_version=4)
     assert page.cells[0].source == "# Division: by five\n\nHow often does it fit?"
@@ -75,6 +77,17 @@ def test_any_other_error_shows_the_cell_and_where_the_partial_copy_is(notebook, 
     assert "whole / divisor\nZeroDivisionError: division by zero" in str(caught.value)
     assert str(kept) in str(caught.value)
     assert kept.is_file()
+    assert not (tmp_path / "page.ipynb").exists()
+
+
+def test_a_notebook_that_does_not_write_its_table_fails(notebook, tmp_path):
+    page = nbformat.read(notebook, as_version=4)
+    page.cells[1].source += '\noutput = "results/demo/scores/division.parquet"'
+    nbformat.write(page, notebook)
+    with pytest.raises(
+        RuntimeError, match=r"05_division ended without writing its output, results/x/division\.parquet"
+    ):
+        execute.execute(notebook, tmp_path / "page.ipynb", {"output": "results/x/division.parquet"})
     assert not (tmp_path / "page.ipynb").exists()
 
 

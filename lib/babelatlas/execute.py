@@ -18,7 +18,7 @@ from typing import TextIO
 
 import nbformat
 
-from babelatlas import InputError, gpus
+from babelatlas import InputError, gpus, tables
 from babelatlas.workflow import check_parameters
 
 
@@ -83,6 +83,8 @@ def execute(
     begin = output.with_name(f".{output.stem}.{os.getpid()}.source.ipynb")
     part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
     failed = output.with_name(f"{output.stem}.failed.ipynb")
+    for left in output.parent.glob(f".{output.stem}.*.ipynb"):  # of a run that was killed
+        left.unlink(missing_ok=True)
     started = time.monotonic()
     try:
         nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
@@ -90,6 +92,7 @@ def execute(
         streams = {"stdout_file": log, "stderr_file": log}
         papermill.execute_notebook(begin, part, parameters, kernel_name="python3", **quiet, **streams)
         seconds = time.monotonic() - started
+        _check_written(source, parameters)
         nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
         part.replace(output)
         failed.unlink(missing_ok=True)
@@ -115,6 +118,13 @@ def history(folder: str | os.PathLike) -> list[dict]:
     pages = [path for path in sorted(Path(folder).glob("*.ipynb")) if not path.name.endswith(".failed.ipynb")]
     notes = {path.stem: nbformat.read(path, as_version=4).metadata.get("babelatlas") for path in pages}
     return [{"page": name, **note} for name, note in notes.items() if note]
+
+
+def _check_written(source: Path, parameters: dict) -> None:
+    """Raise RuntimeError where a file that the parameters name as an output is not there."""
+    for name, path in parameters.items():
+        if name.startswith("output") and isinstance(path, str) and path and not tables.locate(path).exists():
+            raise RuntimeError(f"The notebook {source.stem} ended without writing its {name}, {path}: let it do so.")
 
 
 def _explain(error, source: Path, failed: Path) -> str:

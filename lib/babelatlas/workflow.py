@@ -217,13 +217,16 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
 
 
 def check_paths(config: dict) -> None:
-    """Raise InputError where a file or folder that a checked config names does not exist on this machine."""
+    """Raise InputError where a file or folder that a checked config names does not exist on this machine.
+
+    A word without a slash or a point is a name and no path: annotations may be a split's.
+    """
     from babelatlas import tables
 
     for key in ("images", "annotations", "checkpoints", "modules"):
         for name, paths in config.get(key, {}).items():
             for path in [paths] if isinstance(paths, str) else paths:
-                if not tables.locate(path).exists():
+                if re.search(r"[/.]", path) and not tables.locate(path).exists():
                     raise InputError(
                         f"The config's {key} of {name!r} should be at {path}, where nothing is: correct the path, or "
                         f"leave {name!r} out of the config."
