@@ -345,20 +345,18 @@ def _xm3600(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annot
         raise InputError(
             f"The captions {path} cannot be read ({reason}): expected captions.jsonl, or captions.zip with it."
         ) from error
-    images, captions = [], {}
+    images, rows = [], []
     for number, line in enumerate(filter(str.strip, text.split("\n")), start=1):
         try:
             row = json.loads(line)
             images.append(f"{row['image/key']}.jpg")
-            found = {lang: value["caption"] for lang, value in row.items() if isinstance(value, dict)}
+            rows.append({lang: value["caption"] for lang, value in row.items() if isinstance(value, dict)})
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"Line {number} of {path} has another layout than expected, {expected}, or is cut off: fetch it again."
             ) from error
-        for lang, several in found.items():
-            captions.setdefault((dataset.sets[0], lang), [[] for _ in images[1:]]).append(several)
-        for several in captions.values():
-            several += [[] for _ in range(len(images) - len(several))]
+    found = dict.fromkeys(lang for row in rows for lang in row)
+    captions = {(dataset.sets[0], lang): [row.get(lang, []) for row in rows] for lang in found}
     return Annotations(path, images, captions, dataset.n_images, dataset.n_languages, dataset.n_captions)
 
 
