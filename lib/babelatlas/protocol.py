@@ -71,6 +71,8 @@ PRESETS = {
 }  # fmt: skip
 # The metrics that stand for a task where one number must do, with the words for them.
 FIRST = {"accuracy@1": "top-1 accuracy", "t2i recall@1": "text-to-image R@1", "i2t recall@1": "image-to-text R@1"}
+# In which order tables and figures show the switches; "captions" is who wrote or translated them, "preset" all at once.
+ORDER = ("", *SWITCHES, "captions", "preset")
 # The grey around a picture that is padded to a square, the middle of the 256 shades.
 GREY = (128, 128, 128)
 
@@ -217,7 +219,8 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, s
     switch is "" are the base. One row for each model, dataset, metric, switch and setting: value (mean of turned minus
     base over the languages of both, a fraction), ci_low, ci_high (bootstrap over languages), p (paired sign-flip test),
     p_holm (Holm's correction over all rows returned), n (languages). With one language there is neither interval nor p
-    (NaN). Raises InputError where there is no base, and for a language that occurs twice.
+    (NaN). Rows are in the order of the switches (`ORDER`). Raises InputError where there is no base, and for a language
+    that occurs twice.
     """
     key, rows = ["model", "dataset", "metric"], []
     _once(table)
@@ -237,6 +240,7 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, s
                 found = [mean["value"], mean["ci_low"], mean["ci_high"], stats.sign_flip(gap, seed=seed)]
             rows.append([*names, *switch, *found, len(gap)])
     result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n"])
+    result = result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
     known = result["p"].notna()
     result.loc[known, "p_holm"] = stats.holm(result.loc[known, "p"])
     return result.astype({"p_holm": float}) if len(result) else result.assign(p_holm=[])
@@ -264,7 +268,8 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
     parts = []
     _once(table)
     for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
-        wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value").dropna()
+        wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value")
+        wide = wide.dropna().sort_index(axis=1)
         models = part["model"].unique()
         if len(models) < 2 or wide.empty:
             continue
@@ -289,7 +294,7 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return how far each protocol ranks the models as the base does, from a table that `ranks` made.
 
     One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores, 1 where all pairs
-    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), swapped (their names).
+    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), pairs (these, by name).
     """
     rows, key = [], ["dataset", "metric"]
     for names, part in table.groupby(key, sort=False):
@@ -299,6 +304,37 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
             pairs = [(a, b) for place, a in enumerate(base.index) for b in base.index[place + 1 :]]
             swapped = [(a, b) for a, b in pairs if (base[a] - base[b]) * (values[a] - values[b]) < 0]
             tau = scipy_stats.kendalltau(base, values).statistic
-            told = ", ".join(f"{a} and {b}" for a, b in swapped)
-            rows.append([*names, *turn, tau, len(base), len(pairs), len(swapped), told])
-    return pd.DataFrame(rows, columns=[*key, "switch", "setting", "tau", "n_models", "n_pairs", "n_swapped", "swapped"])
+            rows.append([*names, *turn, tau, len(base), len(pairs), len(swapped), swapped])
+    return pd.DataFrame(rows, columns=[*key, "switch", "setting", "tau", "n_models", "n_pairs", "n_swapped", "pairs"])
+
+
+def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+    """Return the pairs of models whose order a protocol turns round, and whether the difference holds on either side.
+
+    `table` as for `changes`; means and languages as in `ranks`. One row for each swapped pair of a dataset, metric,
+    switch and setting, the better one under the base first: base, base_low, base_high (mean difference first minus
+    second under the base, a fraction, with its bootstrap interval over languages), turned, turned_low, turned_high (the
+    same under the protocol), p_base, p_turned (paired sign-flip tests, corrected by Holm's method over all of this
+    table), n (languages). A swap is more than chance where both hold.
+    """
+    rows = []
+    for row in agreement(ranks(table, 1, level, seed)).itertuples():
+        part = table[(table["dataset"] == row.dataset) & (table["metric"] == row.metric)]
+        wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value")
+        wide = wide.dropna().sort_index(axis=1)
+        for pair in row.pairs:
+            first, second = sorted(pair, key=lambda name: -wide[("", "", name)].mean())
+            found, tests = [], []
+            for turn in (("", ""), (row.switch, row.setting)):
+                gap = (wide[(*turn, first)] - wide[(*turn, second)]).to_numpy()
+                found += [gap.mean(), np.nan, np.nan]
+                if len(gap) > 1:
+                    mean = stats.bootstrap(gap, None, n_resamples, level, seed).iloc[0]
+                    found[-2:] = [mean["ci_low"], mean["ci_high"]]
+                tests.append(stats.sign_flip(gap, seed=seed))
+            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *tests, len(wide)])
+    sides = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
+    columns = ["dataset", "metric", "switch", "setting", "first", "second", *sides, "n"]
+    result = pd.DataFrame(rows, columns=columns)
+    both = stats.holm(result[["p_base", "p_turned"]].to_numpy(float).ravel()).reshape(-1, 2)
+    return result.assign(p_base=both[:, 0], p_turned=both[:, 1])
