@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -143,3 +144,53 @@ def test_what_cannot_be_drawn_is_named():
         pictograms.draw(CAT, colour="purpel")
     with pytest.raises(InputError, match="at least 1"):
         pictograms.write_images("x.parquet", per_class=0)
+
+
+def own_words():
+    """Return images, labels and words of two concepts, in English, German and a language without labels."""
+    images = pd.DataFrame(
+        {"path": ["a/1.png", "a/0.png", "b/0.png"], "wnid": [UMBRELLA, UMBRELLA, CAT], "draw": [1, 0, 0]}
+    )
+    labels = [
+        ("en", UMBRELLA, "umbrella", []),
+        ("en", CAT, "cat", ["true cat"]),
+        ("de", CAT, "Katze", ["Mieze", "Kater", "katze"]),
+    ]
+    labels = pd.DataFrame(labels, columns=["lang", "wnid", "label", "alternatives"])
+    words = [
+        ("de", CAT, "Katze", "wikt"),
+        ("de", CAT, "katze", "wikt"),
+        ("de", CAT, "Büsi", "omw-x"),
+        ("en", CAT, "moggy", "wikt"),
+        ("xx", CAT, "miau", "wikt"),
+        ("de", UMBRELLA, "Schirm", "omw-y"),
+    ]
+    return images, labels, pd.DataFrame(words, columns=["lang", "wnid", "lemma", "source"])
+
+
+def test_captions_are_the_words_of_three_kinds_of_sources_for_the_first_drawing():
+    table = tables.check(pictograms.captions(*own_words()), "captions")
+
+    told = table.groupby(["captions", "lang", "image"])["caption"].agg(list).to_dict()
+    english = {("a/0.png",): ["umbrella"], ("b/0.png",): ["cat", "true cat"]}
+    assert told == {
+        (name, "en", *image): words for name in ("chosen", "wiktionary", "wordnets") for image, words in english.items()
+    } | {
+        ("chosen", "de", "b/0.png"): ["Katze", "Mieze", "Kater"],
+        ("wiktionary", "de", "b/0.png"): ["Katze"],
+        ("wordnets", "de", "b/0.png"): ["Büsi"],
+        ("wordnets", "de", "a/0.png"): ["Schirm"],
+    }
+    assert table.groupby(["captions", "lang", "image"])["number"].min().eq(0).all()
+
+
+def test_a_drawing_has_no_more_captions_than_asked_for():
+    assert pictograms.captions(*own_words(), most=1)["number"].unique().tolist() == [0]
+    with pytest.raises(InputError, match="captions of a drawing is 0"):
+        pictograms.captions(*own_words(), most=0)
+
+
+def test_labels_of_other_classes_have_no_captions():
+    images, labels, words = own_words()
+    with pytest.raises(InputError, match="No class of the label set has a drawing"):
+        pictograms.captions(images.assign(wnid="n1"), labels, words)

@@ -135,9 +135,9 @@ DATASETS = [
     Dataset(
         "pictogram-captions",
         "retrieval",
-        "things in a colour",
+        "a drawing of each noun",
         "MIT; as pictograms; words: as the label sets",
-        parallel="all",
+        parallel="first",
     ),
     Dataset(
         "xm3600",

@@ -279,6 +279,43 @@ def write_images(
     return images
 
 
+def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, most: int = 3) -> pd.DataFrame:
+    """Return captions of one drawing of each concept, schema `captions`: the first that `images` has of it.
+
+    Three sets, as if three people had named the things in a language: "chosen", the label of the label set and its
+    alternatives; "wiktionary" and "wordnets", the words of Wiktionary and of all wordnets together. Each has at most
+    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `labels` has the schema
+    `labels`, `words` the schema `senses`, cleaned (`labels.candidates`); languages without a label are left out.
+    English is the label set's in all three sets, as in a set of translations, and only its number 0 can be said to be
+    translated.
+    Raises InputError where no concept of the labels has a drawing, and for `most` below 1.
+    """
+    if most < 1:
+        raise InputError(f"The number of captions of a drawing is {most}: expected at least 1.")
+    first = images.sort_values("draw", kind="stable").drop_duplicates("wnid").set_index("wnid")["path"]
+    labels = labels[labels["wnid"].isin(first.index)]
+    if labels.empty:
+        raise InputError("No class of the label set has a drawing: give the labels and the images of the pictograms.")
+    chosen = labels.assign(caption=[[row.label, *row.alternatives] for row in labels.itertuples()]).explode("caption")
+    words = words[words["wnid"].isin(first.index) & words["lang"].isin(labels["lang"])].rename(
+        columns={"lemma": "caption"}
+    )
+    words = words[words["lang"] != "en"]
+    english, wiktionary = chosen[chosen["lang"] == "en"], words["source"] == "wikt"
+    sets = {
+        "chosen": chosen,
+        "wiktionary": pd.concat([english, words[wiktionary]]),
+        "wordnets": pd.concat([english, words[~wiktionary]]),
+    }
+    columns = ["captions", "lang", "image", "number", "caption"]
+    table = pd.concat([rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True)
+    key = ["captions", "lang", "wnid"]
+    table = table[~table.assign(caption=table["caption"].str.casefold()).duplicated([*key, "caption"])]
+    table = table.assign(number=table.groupby(key).cumcount(), image=table["wnid"].map(first))
+    table = table[table["number"] < most].sort_values(["captions", "lang", "image", "number"], ignore_index=True)
+    return table[columns]
+
+
 def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int = 12, scale: int = 2) -> Image.Image:
     """Return one image with all pictures in rows of `columns`, each with a caption below it."""
     if len(pictures) != len(captions):
