@@ -168,6 +168,11 @@ def test_a_module_of_torch_is_moved_and_set_to_evaluate_and_gives_float32_withou
     assert vectors[0] == pytest.approx(bag.detach().numpy(), abs=1e-7)
 
 
+def test_the_functions_are_called_without_gradients(write):
+    text = changed("    return np.array([[len(text)", "    import torch\n    return np.array([[torch.is_grad_enabled()")
+    assert usermodel.load(write(text), device="cpu").encode_texts(["cat"]).tolist() == [[0, 3, 1]]
+
+
 def test_vectors_that_require_a_gradient_are_taken_without_it(write):
     text = changed("return model.dropout(", "torch.set_grad_enabled(True)\n    return (", TORCH)
     try:
@@ -250,6 +255,7 @@ def test_a_file_may_hold_dataclasses_and_postponed_annotations(write):
          r"image_forward_fn .* returned an array of float64 of shape \(2, 3\) for 2 pictures: .*shape \(2, 4\), "),
         (changed("len(text.encode()), 1] for text in texts]", "len(text.encode()), 1] for text in texts][0]"),
          r"text_forward_fn .* of shape \(3,\) for 2 texts: expected .* \(2, 3\)"),
+        (changed("for text in texts]", "for text in texts[:1]]"), r"of shape \(1, 3\) for 2 texts: expected .* \(2, 3\)"),
         (changed("return np.array([[len(text)", "return ([[len(text)"), "returned a list for 2 texts: expected"),
         (changed("return np.array([[len(text)", "_ = ([[len(text)"), "returned a NoneType for 2 texts: exp"),
         (changed("[len(text), ", "['a', "), r"returned an array of <U.* for 2 texts: expected a tensor"),
