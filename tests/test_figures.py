@@ -260,3 +260,43 @@ def test_stacked_shares_fill_each_bar_and_write_what_is_wide_enough():
     assert [bar.get_x() + bar.get_width() for bar in lost] == pytest.approx([1, 1])
     assert texts(axis.texts) == ["70", "98", "30"]
     assert texts(axis.get_yticklabels()) == ["low", "high"]
+
+
+def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
+    table = pd.DataFrame({"model": ["x", "y", "z"], "value": [0.6, 0.5, 0.2], "ci_low": 0.1, "ci_high": 0.7})
+    table = table.assign(rank=[1, 2, 3], rank_low=[1, 1, 3], rank_high=[2, 2, 3], letters=["a", "ab", "b"])
+    axes = figures.ranks(table)
+    assert texts(axes[0].get_yticklabels()) == ["x", "y", "z"]
+    assert axes[0].lines[0].get_xdata().tolist() == [0.6, 0.5, 0.2]
+    assert [segment[:, 0].tolist() for segment in axes[1].collections[0].get_segments()] == [[1, 2], [1, 2], [3, 3]]
+    assert [list(line.get_ydata()) for line in axes[2].lines] == [[0, 1], [1, 2]]
+    assert texts(axes[2].get_xticklabels()) == ["a", "b"]
+
+
+def test_a_letter_may_be_followed_by_a_number():
+    assert figures._words("aZb1c12") == ["a", "Z", "b1", "c12"]
+
+
+def test_a_map_of_accuracy_draws_each_language_in_its_step_with_its_own_marker():
+    world = pd.DataFrame({"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, 175.0, 1.0]})
+    places = pd.DataFrame({"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, -175.0, 1.0], "value": [0.0, 1.0, 0.5]})
+    axis = figures.accuracy_map(world, places, "accuracy")
+    grey, *steps = axis.collections
+    assert len(grey.get_offsets()) == 2
+    assert [len(step.get_offsets()) for step in steps] == [1, 0, 0, 0, 1]
+    assert steps[-1].get_offsets().tolist() == [[185.0, 10.0]]  # cut at 170 degrees west
+    legend = texts(axis.figure.legends[0].get_texts())
+    assert legend == ["0 to 10 % (1)", "10 to 25 % (0)", "25 to 50 % (0)", "50 to 75 % (0)", "75 to 100 % (1)"]
+
+
+def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
+    table = pd.DataFrame({"language": ["A", "B"], "group": ["low", "high"], "value": [0.2, 0.4], "others": [0.1, 0.5]})
+    table = table.assign(ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1)
+    axis = figures.profile(table, ["low", "high"])
+    others, low, high = axis.lines
+    assert others.get_ydata().tolist() == [0.5, 0.1]
+    assert (low.get_xdata().tolist(), low.get_ydata().tolist()) == ([1], [0.2])
+    assert (high.get_xdata().tolist(), high.get_ydata().tolist()) == ([0], [0.4])
+    assert texts(axis.texts) == ["B", "A"]
+    alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
+    assert len(alone.lines) == 2

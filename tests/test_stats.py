@@ -355,3 +355,107 @@ def test_languages_above_needs_the_number_of_images():
     scores = pd.DataFrame({"model": "a", "lang": ["x"], "value": [0.1], "n": [0]})
     with pytest.raises(InputError, match="number of images"):
         stats.languages_above(scores, [0.5])
+
+
+# --- ranks and letters -----------------------------------------------------------------------------
+
+
+def test_the_interval_of_a_rank_in_a_case_done_by_hand():
+    # Ranks of a, b, c in five resamples: 1 2 3, 2 1 3, 1 2 3, 1 3 2, 1 2 3.
+    drawn = [[0.9, 0.5, 0.1], [0.5, 0.9, 0.1], [0.8, 0.4, 0.2], [0.8, 0.2, 0.4], [0.9, 0.5, 0.1]]
+    table = stats.rank_intervals(["a", "b", "c"], [0.8, 0.5, 0.2], drawn, level=0.95).set_index("name")
+    assert table[["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1, 2], [2, 1, 3], [3, 2, 3]]
+    assert table["first"].tolist() == [0.8, 0.2, 0.0]
+    narrow = stats.rank_intervals(["a", "b", "c"], [0.8, 0.5, 0.2], drawn, level=0.5).set_index("name")
+    assert narrow[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_equal_values_leave_their_ranks_open():
+    table = stats.rank_intervals(["a", "b", "c"], [0.5, 0.5, 0.1], [[0.5, 0.5, 0.1]] * 3)
+    assert table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist() == [
+        ["a", 1, 1, 2],
+        ["b", 1, 1, 2],
+        ["c", 3, 3, 3],
+    ]
+
+
+def test_a_name_without_a_value_in_a_resample_stands_last_there():
+    table = stats.rank_intervals(["a", "b"], [0.5, 0.4], [[np.nan, 0.1], [0.5, 0.1]]).set_index("name")
+    assert table.loc["a", ["rank_low", "rank_high"]].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("values", [[0.1], [0.1, np.nan]])
+def test_ranks_need_a_number_for_each_name(values):
+    with pytest.raises(InputError, match=r"rank|Ranks"):
+        stats.rank_intervals(["a", "b"], values, [[0.1, 0.2]])
+
+
+@given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_ranks_are_the_same_for_any_order_of_the_names(n, resamples, seed):
+    rng = np.random.default_rng(seed)
+    values, drawn = rng.integers(5, size=n) / 5, rng.integers(5, size=(resamples, n)) / 5
+    names, order = [f"m{i}" for i in range(n)], rng.permutation(n)
+    one = stats.rank_intervals(names, values, drawn)
+    other = stats.rank_intervals([names[i] for i in order], values[order], drawn[:, order])
+    pd.testing.assert_frame_equal(one, other)
+    assert (one["rank_low"] <= one["rank_high"]).all()
+
+
+def test_many_sign_flip_tests_at_once_are_the_single_ones():
+    gaps = np.random.default_rng(4).normal(0.3, 1, size=(11, 5))
+    assert stats.sign_flips(gaps).tolist() == pytest.approx([stats.sign_flip(column) for column in gaps.T])
+    theirs = scipy_stats.permutation_test(
+        (gaps,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
+    )
+    assert stats.sign_flips(gaps).tolist() == pytest.approx(theirs.pvalue.tolist())
+
+
+def test_random_signs_come_near_the_exact_test():
+    gaps = np.random.default_rng(5).normal(0.5, 1, size=(14, 3))
+    assert stats.sign_flips(gaps, 9_000).tolist() == pytest.approx(stats.sign_flips(gaps, 20_000).tolist(), abs=0.02)
+    assert (stats.sign_flips(np.ones((40, 1)), 100) == 1 / 101).all()  # never 0
+
+
+@pytest.mark.parametrize(
+    ("different", "letters"),
+    [
+        ([], ["a", "a", "a", "a"]),
+        ([("w", "z")], ["a", "ab", "ab", "b"]),
+        ([("w", "y"), ("w", "z"), ("x", "z")], ["a", "ab", "bc", "c"]),
+        ([(a, b) for a in "wxyz" for b in "wxyz" if a < b], ["a", "b", "c", "d"]),
+        ([("z", "w"), ("y", "w"), ("x", "w")], ["a", "b", "b", "b"]),
+        ([("w", "x"), ("y", "z")], ["ab", "cd", "ac", "bd"]),
+    ],
+)
+def test_letters_of_cases_done_by_hand(different, letters):
+    assert stats.compact_letters("wxyz", different) == letters
+
+
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_names_share_a_letter_just_where_they_do_not_differ(n, seed):
+    names = [f"m{i}" for i in range(n)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    different = [pair for place, pair in enumerate(pairs) if seed >> (place % 32) & 1]
+    letters = dict(zip(names, stats.compact_letters(names, different), strict=True))
+    assert all(letters.values())
+    for one, other in pairs:
+        assert bool(set(letters[one]) & set(letters[other])) == ((one, other) not in different)
+
+
+def test_letters_need_each_name_once_and_pairs_of_them():
+    with pytest.raises(InputError, match="unknown ones in the pairs"):
+        stats.compact_letters(["a"], [("a", "b")])
+    with pytest.raises(InputError, match="each name once"):
+        stats.compact_letters(["a", "a"], [])
+    assert stats.compact_letters([], []) == []
+
+
+def test_wilsons_interval_agrees_with_scipy():
+    for right, n in [(0, 5), (3, 7), (50, 50), (123, 400)]:
+        theirs = scipy_stats.binomtest(right, n).proportion_ci(method="wilson")
+        low, high = stats.wilson([right / n], [n])
+        assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    with pytest.raises(InputError, match="at least one case"):
+        stats.wilson([0.5], [0])

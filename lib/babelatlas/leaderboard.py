@@ -204,8 +204,8 @@ def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[s
     board = board[board["lang"].isin(langs)]
     item, items = pd.factorize(board["item"], sort=True)
     at = (
-        pd.Categorical(board["model"], categories=models).codes,
-        pd.Categorical(board["lang"], categories=langs).codes,
+        board["model"].map({name: place for place, name in enumerate(models)}).to_numpy(int),
+        board["lang"].map({lang: place for place, lang in enumerate(langs)}).to_numpy(int),
         item,
     )
     right, total = (np.zeros((len(models), len(langs), len(items))) for _ in range(2))

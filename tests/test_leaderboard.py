@@ -1,0 +1,353 @@
+"""The leaderboard: ranks and tests against slow transcriptions, other packages and cases done by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from babelatlas import InputError, languages, leaderboard, stats, tables
+
+HOW = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
+
+
+def counts(model, rates, n_classes=12, n_images=4, seed=0, **said):
+    """A `zeroshot` table of one model: language -> the probability that an image is named rightly."""
+    rng, rows = np.random.default_rng([seed, len(model), *map(ord, model)]), []
+    for lang, rate in rates.items():
+        right = rng.binomial(n_images, rate, size=n_classes).astype(float)
+        rows.append(pd.DataFrame({"lang": lang, "wnid": [f"n{i:08d}" for i in range(n_classes)], "n_correct": right}))
+    table = pd.concat(rows, ignore_index=True).assign(n_images=n_images, n_ties=0, n_correct_top5=float(n_images))
+    told = {"model": model, "dataset": "toy", "labels": "toy", "prompts": "label", **HOW}
+    return tables.check(table.assign(**(told | said)), "zeroshot")
+
+
+def queries(model, ranks, lang="de", **said):
+    """A `retrieval` table: captions 0 and 1 of each image with their ranks, and the image's own rank last."""
+    rows = []
+    for image, (one, two, back) in enumerate(ranks):
+        rows += [("t2i", f"{image}.png#0", one), ("t2i", f"{image}.png#1", two), ("i2t", f"{image}.png", back)]
+    table = pd.DataFrame(rows, columns=["direction", "query", "rank"]).assign(tied=0, own=1, n_candidates=9)
+    told = {"model": model, "dataset": "toy-captions", "captions": "people", "choice": "all", "lang": lang, **HOW}
+    return tables.check(table.assign(ndcg20=np.nan, **(told | said)), "retrieval")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of three models in eight languages, the third much worse; retrieval in one language."""
+    langs = ["de", "en", "fr", "hy", "ja", "ka", "sw", "zh-Hant"]
+    for model, rate in {"good": 0.75, "near": 0.74, "bad": 0.1}.items():
+        tables.write(counts(model, dict.fromkeys(langs, rate)), tmp_path / f"zeroshot/{model}_toy.parquet", "zeroshot")
+        ranks = [(1, 1, 1)] * 12 if model != "bad" else [(3, 9, 9)] * 12
+        tables.write(queries(model, ranks), tmp_path / f"retrieval/{model}_toy-captions.parquet", "retrieval")
+    return tmp_path
+
+
+def board_of(*parts):
+    return pd.concat([leaderboard.outcomes(part) for part in parts], ignore_index=True).assign(variant="")
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def test_outcomes_of_a_classification_are_its_classes():
+    table = counts("m", {"de": 0.5})
+    found = leaderboard.outcomes(table)
+    assert found["right"].tolist() == table["n_correct"].tolist()
+    assert found["total"].tolist() == [4.0] * 12
+    assert found["metric"].unique().tolist() == ["accuracy@1"]
+    assert leaderboard.outcomes(table, 5)["right"].tolist() == [4.0] * 12
+    assert found["captions"].unique().tolist() == [""]
+
+
+def test_outcomes_of_retrieval_are_its_images_with_all_their_captions():
+    found = leaderboard.outcomes(queries("m", [(1, 2, 1), (3, 4, 5)]))
+    t2i = found[found["metric"] == "t2i recall@1"].set_index("item")
+    assert t2i[["right", "total"]].to_numpy().tolist() == [[1, 2], [0, 2]]
+    i2t = found[found["metric"] == "i2t recall@1"].set_index("item")
+    assert i2t[["right", "total"]].to_numpy().tolist() == [[1, 1], [0, 1]]
+    assert leaderboard.outcomes(queries("m", [(1, 2, 1), (3, 4, 5)]), 3)["right"].tolist() == [2, 1, 1, 0]
+
+
+def test_a_classification_counts_the_first_and_the_first_five_only():
+    with pytest.raises(InputError, match="give 1 or 5"):
+        leaderboard.outcomes(counts("m", {"de": 0.5}), 10)
+
+
+def test_a_missing_result_is_named_with_where_it_should_be(run):
+    with pytest.raises(InputError, match=r"no results of 'absent' on 'toy'.*zeroshot/absent_toy.parquet"):
+        leaderboard.files(str(run), ["good", "absent"], ["toy"])
+    with pytest.raises(InputError, match="No model or no data set"):
+        leaderboard.files(str(run), [], ["toy"])
+
+
+def test_a_run_is_read_with_the_tables_it_has(run):
+    found = leaderboard.read(str(run), ["good", "bad"], ["toy", "toy-captions"])
+    assert [key for key, _ in leaderboard.boards(found)] == [
+        ("zeroshot", "toy", "accuracy@1", ""),
+        ("retrieval", "toy-captions", "t2i recall@1", ""),
+        ("retrieval", "toy-captions", "i2t recall@1", ""),
+    ]
+    assert set(leaderboard.read(str(run), ["good"], ["toy-captions"], tasks=["retrieval"])["task"]) == {"retrieval"}
+    with pytest.raises(InputError, match="no results of retrieval"):
+        leaderboard.read(str(run), ["good"], ["toy"], tasks=["retrieval"])
+
+
+def test_several_protocols_of_one_language_make_several_boards():
+    one, other = (queries("m", [(1, 1, 1)] * 3, captions=name) for name in ("google", "deepl"))
+    items = pd.concat([leaderboard.outcomes(one), leaderboard.outcomes(other)], ignore_index=True)
+    assert sorted(leaderboard.variants(items).unique()) == ["captions deepl", "captions google"]
+    both = pd.concat(
+        [
+            leaderboard.outcomes(queries("m", [(1, 1, 1)] * 3, captions=c, choice=h))
+            for c in "ab"
+            for h in ("all", "first")
+        ]
+    )
+    assert "captions a, choice first" in set(leaderboard.variants(both.reset_index(drop=True)))
+
+
+def test_prompts_that_differ_between_languages_or_models_are_one_board():
+    parts = [
+        counts("m", {"de": 0.5}, prompts="nllb-80"),
+        counts("m", {"en": 0.5}),
+        counts("n", {"de": 0.5}, similarity="dot product"),
+    ]
+    items = pd.concat([leaderboard.outcomes(part) for part in parts], ignore_index=True)
+    assert set(leaderboard.variants(items)) == {""}
+    assert leaderboard.protocol(items).startswith(
+        "labels: toy; prompts: label and nllb-80; similarity: cosine and dot product"
+    )
+
+
+# --- ranks -----------------------------------------------------------------------------------------
+
+
+def test_a_ranking_is_what_the_definition_says_step_by_step():
+    rates = {"de": 0.6, "en": 0.4, "fr": 0.2}
+    board = board_of(counts("a", rates), counts("b", rates, seed=1), counts("c", rates, seed=2))
+    found = leaderboard.ranking(board, {"Latin": ["de", "fr"]}, n_resamples=40, seed=5)
+    wide = board.pivot(index=["lang", "item"], columns="model", values="right")
+    for group, codes in {"all": ["de", "en", "fr"], "Latin": ["de", "fr"]}.items():
+        items, times = stats.weights(12, 40, 5), stats.weights(len(codes), 40, 6)
+        means = np.zeros((40, 3))
+        for draw in range(40):
+            for column, model in enumerate("abc"):
+                scores = [(items[draw] * wide.loc[lang, model]).sum() / (items[draw] * 4).sum() for lang in codes]
+                means[draw, column] = (times[draw] * scores).sum() / len(codes)
+        rows = found[found["group"] == group].set_index("model")
+        for column, model in enumerate("abc"):
+            places = [1 + sum(other > row[column] + 1e-6 for other in row) for row in means]
+            worst = [sum(other >= row[column] - 1e-6 for other in row) for row in means]
+            assert rows.loc[model, "value"] == pytest.approx(wide.loc[codes, model].sum() / (48 * len(codes)))
+            assert rows.loc[model, "rank_low"] == np.quantile(places, 0.025, method="lower")
+            assert rows.loc[model, "rank_high"] == np.quantile(worst, 0.975, method="higher")
+            assert rows.loc[model, ["ci_low", "ci_high"]].tolist() == pytest.approx(
+                np.quantile(means[:, column], [0.025, 0.975]).tolist(), abs=1e-6
+            )
+            assert rows.loc[model, "n"] == len(codes)
+
+
+def test_a_model_that_is_better_everywhere_is_first_for_certain():
+    board = board_of(*(counts(name, dict.fromkeys("abc", rate)) for name, rate in {"x": 1, "y": 0.5, "z": 0}.items()))
+    found = leaderboard.ranking(board, n_resamples=200)
+    assert found[["model", "rank", "rank_low", "rank_high"]].to_numpy().tolist() == [
+        ["x", 1, 1, 1],
+        ["y", 2, 2, 2],
+        ["z", 3, 3, 3],
+    ]
+    assert found["first"].tolist() == [1, 0, 0]
+
+
+def test_models_that_answer_alike_share_a_rank_and_none_is_told_from_the_other():
+    one = counts("x", {"de": 0.5, "en": 0.5})
+    board = board_of(one, one.assign(model="y"))
+    found, pairs = leaderboard.ranking(board, n_resamples=100), leaderboard.comparisons(board)
+    assert found["rank"].tolist() == [1, 1]
+    assert found[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2]]
+    assert pairs["p_holm"].tolist() == [1]
+    assert leaderboard.letters(found, pairs).tolist() == ["a", "a"]
+
+
+def test_one_model_has_a_rank_and_nobody_to_compare_with():
+    board = board_of(counts("x", {"de": 0.5, "en": 0.5}))
+    found, pairs = leaderboard.ranking(board, n_resamples=50), leaderboard.comparisons(board)
+    assert found[["rank", "rank_low", "rank_high", "first"]].to_numpy().tolist() == [[1, 1, 1, 1]]
+    assert pairs.empty
+    assert leaderboard.letters(found, pairs).tolist() == ["a"]
+    assert leaderboard.neighbours(found, pairs).empty
+
+
+def test_sixty_models_are_ranked_and_told_apart():
+    rates = np.linspace(0.9, 0.1, 60)
+    board = board_of(*(counts(f"m{i:02d}", {"de": rate}, n_classes=150, n_images=9) for i, rate in enumerate(rates)))
+    found, pairs = leaderboard.ranking(board, n_resamples=100), leaderboard.comparisons(board)
+    assert len(pairs) == 60 * 59 / 2
+    assert pairs["p_holm"].min() < 0.05  # enough patterns of signs for a correction for so many
+    assert (found["rank_low"] <= found["rank"]).all()
+    assert (found["rank"] <= found["rank_high"]).all()
+    letters = dict(zip(found["model"], leaderboard.letters(found, pairs), strict=True))
+    assert not set(letters["m00"]) & set(letters["m59"])
+
+
+def test_only_languages_that_all_models_have_are_compared_and_the_others_are_counted(tmp_path):
+    for model, langs in {"x": ["de", "en", "fr"], "y": ["de", "en"]}.items():
+        path = tmp_path / f"zeroshot/{model}_toy.parquet"
+        tables.write(counts(model, dict.fromkeys(langs, 0.5)), path, "zeroshot")
+    ranked, _ = leaderboard.summary(str(tmp_path), ["x", "y"], ["toy"], n_resamples=20)
+    whole = ranked[ranked["group"] == "all"]
+    assert whole["n"].tolist() == [2, 2]
+    assert whole["left_out"].tolist() == [1, 1]
+    with pytest.raises(InputError, match="no language in common"):
+        leaderboard.cube(board_of(counts("x", {"de": 0.5}), counts("y", {"en": 0.5})))
+
+
+def test_a_class_without_a_label_in_one_language_changes_nothing_there():
+    part = counts("x", {"de": 0.5, "en": 0.5})
+    short = part[~((part["lang"] == "de") & (part["wnid"] == "n00000003"))]
+    found = leaderboard.ranking(board_of(short), n_resamples=50)
+    by_lang = short.groupby("lang")[["n_correct", "n_images"]].sum()
+    assert found["value"].tolist() == pytest.approx([(by_lang["n_correct"] / by_lang["n_images"]).mean()])
+
+
+# --- tests between models --------------------------------------------------------------------------
+
+
+def test_the_test_over_items_is_mcnemars_for_single_answers():
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    rng = np.random.default_rng(3)
+    one, other = rng.integers(2, size=(2, 13))
+    ranks = {"x": [(9, 9, 2 - hit) for hit in one], "y": [(9, 9, 2 - hit) for hit in other]}
+    board = board_of(*(queries(name, found) for name, found in ranks.items()))
+    found = leaderboard.comparisons(board[board["metric"] == "i2t recall@1"])
+    table = [[(one & other).sum(), (one & ~other & 1).sum()], [(~one & other & 1).sum(), (~one & ~other & 1).sum()]]
+    assert found["unit"].tolist() == ["items"]
+    assert found["p"].tolist() == pytest.approx([mcnemar(table, exact=True).pvalue])
+
+
+def test_the_test_over_languages_agrees_with_scipys_permutation_test():
+    from scipy import stats as scipy_stats
+
+    langs = list("abcdefg")
+    board = board_of(counts("x", dict.fromkeys(langs, 0.6)), counts("y", dict.fromkeys(langs, 0.5)))
+    found = leaderboard.comparisons(board)
+    wide = leaderboard.means(board).pivot(index="lang", columns="model", values="value")
+    theirs = scipy_stats.permutation_test(
+        (wide["x"].to_numpy(), wide["y"].to_numpy()),
+        lambda a, b: (a - b).mean(),
+        permutation_type="samples",
+        n_resamples=np.inf,
+    )
+    assert found["unit"].tolist() == ["languages"]
+    assert found["n"].tolist() == [7]
+    assert found["p"].tolist() == pytest.approx([theirs.pvalue])
+
+
+def test_the_comparison_finds_the_bad_model_and_not_the_near_one(run):
+    ranked, pairs = leaderboard.summary(str(run), ["bad", "good", "near"], ["toy"], n_resamples=50)
+    whole = ranked[ranked["group"] == "all"]
+    assert whole["model"].tolist()[2] == "bad"
+    assert whole["letters"].tolist() == ["a", "a", "b"]
+    near = leaderboard.neighbours(whole, pairs)
+    assert near[["first", "second"]].to_numpy().tolist() == [whole["model"].tolist()[:2], whole["model"].tolist()[1:]]
+    assert (near["p_holm"] < 0.05).tolist() == [False, True]
+
+
+@given(st.integers(2, 6), st.integers(0, 999))
+@settings(max_examples=25, deadline=None)
+def test_differences_add_up_to_those_of_the_means_whatever_is_tested(n_models, seed):
+    board = board_of(*(counts(f"m{i}", {"de": 0.5, "fr": 0.3}, seed=seed) for i in range(n_models)))
+    found, pairs = leaderboard.ranking(board, n_resamples=2), leaderboard.comparisons(board, n_permutations=50)
+    value = found.set_index("model")["value"]
+    assert pairs["value"].tolist() == pytest.approx(
+        [value[a] - value[b] for a, b in pairs[["first", "second"]].to_numpy()]
+    )
+    assert pairs["p_holm"].between(0, 1).all()
+    assert (pairs["value"] >= -1e-12).all()
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+def test_the_ranking_becomes_a_table_of_scores(run, tmp_path):
+    ranked, _ = leaderboard.summary(str(run), ["bad", "good"], ["toy", "toy-captions"], n_resamples=20)
+    table = leaderboard.table(ranked)
+    tables.write(table, tmp_path / "scores.parquet", "scores")
+    row = table[(table["model"] == "bad") & (table["group"] == "all") & (table["metric"] == "rank accuracy@1")]
+    assert row[["value", "ci_low", "ci_high", "n"]].to_numpy().tolist() == [[2, 2, 2, 8]]
+    assert row["variant"].tolist() == [
+        "labels: toy; prompts: label; similarity: cosine; precision: float32; preprocessing: model"
+    ]
+
+
+def test_scores_have_the_protocol_and_an_interval_around_the_value(run):
+    found = leaderboard.scores(leaderboard.read(str(run), ["good", "bad"], ["toy", "toy-captions"]), 50)
+    assert (found["ci_low"] <= found["value"]).all()
+    assert (found["value"] <= found["ci_high"]).all()
+    quick = leaderboard.means(leaderboard.read(str(run), ["good", "bad"], ["toy", "toy-captions"]))
+    keys = [*leaderboard.KEY, "variant"]
+    merged = found.merge(quick, on=keys)
+    assert len(merged) == len(found)
+    assert merged["value_x"].tolist() == pytest.approx(merged["value_y"].tolist())
+
+
+def test_the_best_of_each_language_is_the_highest_and_the_first_by_name():
+    found = pd.DataFrame(
+        {"task": "zeroshot", "dataset": "toy", "metric": "accuracy@1", "variant": "", "model": ["b", "a", "c"]}
+    )
+    found = found.assign(lang="de", value=[0.5, 0.5, 0.1])
+    best = leaderboard.best(found)
+    assert best[["model", "value", "models"]].to_numpy().tolist() == [["a", 0.5, 3]]
+
+
+def test_languages_are_described_and_those_without_a_place_say_so():
+    found = leaderboard.described(pd.DataFrame({"lang": ["de", "eo", "zh-Hant"]}))
+    assert found["language"].tolist()[:2] == ["German", "Esperanto"]
+    assert np.isnan(found["latitude"][1])
+    assert found["macroarea"].tolist()[::2] == ["Eurasia", "Eurasia"]
+
+
+def test_groups_are_tiers_where_there_are_some_and_else_the_papers():
+    codes = pd.Series(["de", "en", "aa"])
+    assert leaderboard.tiers(codes, {"big": ["de"]}).tolist() == ["big", "other", "other"]
+    paper = languages.table().set_index("code")["group"]
+    assert leaderboard.tiers(codes).tolist() == [paper["de"], "English", "not in the paper"]
+
+
+def test_strengths_compare_with_the_others_and_with_the_other_languages():
+    langs = [f"l{i}" for i in range(12)]
+    rows = [("x", lang, 0.9 if i < 6 else 0.1) for i, lang in enumerate(langs)] + [
+        ("y", lang, 0.5 + i / 1000) for i, lang in enumerate(langs)
+    ]
+    found = pd.DataFrame(rows, columns=["model", "lang", "value"])
+    found = found.assign(script=found["lang"].map(lambda lang: "A" if int(lang[1:]) < 6 else "B"))
+    table = leaderboard.strengths(found, "x", "script", n_resamples=100).set_index(["script", "against"])
+    assert table.loc[("A", "the others"), "value"] == pytest.approx(0.9 - 0.5025)
+    assert table.loc[("B", "its other languages"), "value"] == pytest.approx(-0.8)
+    assert table.loc[("A", "the others"), "p"] == pytest.approx(2 / 2**6)
+    assert table.loc[("A", "its other languages"), "p"] < 0.01
+    assert (table["p_holm"] >= table["p"]).all()
+
+
+def test_a_group_of_two_languages_has_a_difference_and_no_test():
+    rows = [(model, lang, 0.5) for model in "xy" for lang in "abcd"]
+    found = pd.DataFrame(rows, columns=["model", "lang", "value"]).assign(
+        family=lambda t: t["lang"].isin(["a", "b"]).map(str)
+    )
+    table = leaderboard.strengths(found, "x", "family", n_resamples=20)
+    assert table["value"].tolist() == [0, 0, 0, 0]
+    assert table[["p", "p_holm", "ci_low"]].isna().all(axis=None)
+    with pytest.raises(InputError, match="no model 'z'"):
+        leaderboard.strengths(found, "z", "family")
+
+
+def test_a_model_alone_has_no_others(run):
+    found = leaderboard.compared(leaderboard.read(str(run), ["good"], ["toy"]), "good", 20)
+    assert found["others"].isna().all()
+    table = leaderboard.strengths(found, "good", "family", n_resamples=20)
+    assert set(table["against"]) == {"its other languages"}
+    both = leaderboard.compared(leaderboard.read(str(run), ["good", "bad"], ["toy"]), "bad", 20)
+    assert (both["others"] > both["value"]).all()
+    with pytest.raises(InputError, match="no results of 'absent'"):
+        leaderboard.compared(leaderboard.read(str(run), ["good"], ["toy"]), "absent")
