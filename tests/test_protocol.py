@@ -3,9 +3,11 @@ import doctest
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
-from babelatlas import InputError, embedding, models, prompts, protocol, zeroshot
+from babelatlas import InputError, embedding, models, prompts, protocol, published, stats, zeroshot
 
 CLIP, M_CLIP = models.entry("openclip-xlmr-b32"), models.entry("mclip-xlmr-l14")
 
@@ -181,3 +183,114 @@ def test_the_cache_keeps_the_ways_apart(tmp_path):
 
 def test_the_rules_are_those_of_zero_shot():
     assert protocol.SWITCHES["similarity"] == zeroshot.RULES
+
+
+def measured(model, switch, setting, values, dataset="d", metric="accuracy@1"):
+    """Scores of one model under one protocol: language -> value."""
+    key = {"model": model, "dataset": dataset, "metric": metric, "switch": switch, "setting": setting}
+    return pd.DataFrame([key | {"lang": lang, "value": value} for lang, value in values.items()])
+
+
+def world():
+    """Two models that trade places when prompts turn: the base has a above b, the label b above a."""
+    langs = [f"l{number}" for number in range(12)]
+    flat = dict.fromkeys(langs, 0.5)
+    worse, better = ({lang: 0.5 + sign * (0.1 + 0.01 * place) for place, lang in enumerate(langs)} for sign in (-1, 1))
+    return pd.concat(
+        [
+            measured("a", "", "", better), measured("b", "", "", flat),
+            measured("a", "prompts", "label", worse), measured("b", "prompts", "label", flat),
+            measured("a", "precision", "float16", better), measured("b", "precision", "float16", flat),
+        ],
+        ignore_index=True,
+    )  # fmt: skip
+
+
+def test_a_change_is_the_mean_difference_to_the_base_over_the_languages_of_both():
+    table = pd.concat(
+        [
+            measured("a", "", "", {"de": 0.5, "en": 0.6, "fr": 0.1}),
+            measured("a", "precision", "float16", {"de": 0.4, "en": 0.6, "cy": 0.9}),
+            measured("a", "prompts", "label", {"en": 0.7}),
+        ]
+    )
+    found = protocol.changes(table, n_resamples=50).set_index("switch")
+    assert list(found.index) == ["prompts", "precision"], "in the order of the switches"
+    assert found.loc["precision", ["value", "n"]].tolist() == pytest.approx([-0.05, 2])
+    assert found.loc["prompts", "value"] == pytest.approx(0.1)
+    assert found.loc["prompts", ["ci_low", "p", "p_holm"]].isna().all(), "one language has no interval"
+
+
+def test_changes_have_the_test_of_the_paired_differences_corrected_over_all_rows():
+    found = protocol.changes(world(), n_resamples=200)
+    pairs = stats.paired_difference(
+        world().query("model == 'a'").assign(turn=lambda rows: rows["switch"] + rows["setting"]),
+        of="turn", pairs=[("promptslabel", "")], n_resamples=200,
+    ).iloc[0]  # fmt: skip
+    own = found[(found["model"] == "a") & (found["switch"] == "prompts")].iloc[0]
+    assert own[["value", "ci_low", "ci_high", "p"]].tolist() == pytest.approx(
+        pairs[["value", "ci_low", "ci_high", "p"]].tolist()
+    )
+    assert found["p_holm"].tolist() == pytest.approx(stats.holm(found["p"]).tolist())
+    assert len(found) == 4
+
+
+def test_scores_without_a_base_or_with_a_language_twice_are_refused():
+    with pytest.raises(InputError, match=r"a on d have no base .* notebook 28"):
+        protocol.changes(measured("a", "prompts", "label", {"de": 1.0}))
+    twice = pd.concat([measured("a", "", "", {"de": 1.0}), measured("a", "", "", {"de": 0.5})])
+    for function in (protocol.changes, protocol.ranks):
+        with pytest.raises(InputError, match="have de twice under one protocol"):
+            function(twice)
+
+
+def test_ranks_are_those_of_the_means_over_the_languages_of_all():
+    table = pd.concat([world(), measured("a", "", "", {"only a": 0.0})])
+    ranks = protocol.ranks(table, n_resamples=100).set_index(["switch", "setting", "model"])
+    assert ranks.loc[("", "", "a"), ["rank", "base_rank", "rank_low", "rank_high", "n"]].tolist() == [1, 1, 1, 1, 12]
+    assert ranks.loc[("prompts", "label", "a"), ["rank", "base_rank"]].tolist() == [2, 1]
+    assert ranks.loc[("prompts", "label", "b"), "rank"] == 1
+    with pytest.raises(InputError, match="needs two models"):
+        protocol.ranks(measured("a", "", "", {"de": 1.0}))
+
+
+def test_a_turned_order_is_counted_and_tested_on_both_sides():
+    ranks = protocol.ranks(world(), n_resamples=100)
+    kept = protocol.agreement(ranks).set_index("switch")
+    assert kept.loc["prompts", ["tau", "n_swapped", "n_pairs"]].tolist() == [-1, 1, 1]
+    assert kept.loc["prompts", "pairs"] == [("a", "b")]
+    assert kept.loc["precision", ["tau", "n_swapped"]].tolist() == [1, 0]
+    (swap,) = protocol.swaps(world(), n_resamples=200).itertuples()
+    assert (swap.first, swap.second, swap.switch, swap.n) == ("a", "b", "prompts", 12)
+    assert (swap.base, swap.turned) == (pytest.approx(0.155), pytest.approx(-0.155))
+    assert swap.base_low < swap.base < swap.base_high
+    assert swap.p_base == pytest.approx(2 * stats.sign_flip(np.linspace(0.1, 0.21, 12)))
+    assert protocol.swaps(world().query("switch != 'prompts'"), n_resamples=20).empty
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_turning_nothing_changes_nothing_and_keeps_every_order(seed):
+    values = np.random.default_rng(seed).random((3, 5))
+    parts = [
+        measured(f"m{row}", switch, setting, {f"l{place}": value for place, value in enumerate(values[row])})
+        for row in range(3) for switch, setting in (("", ""), ("precision", "float16"))
+    ]  # fmt: skip
+    table = pd.concat(parts, ignore_index=True)
+    assert (protocol.changes(table, n_resamples=20)[["value", "ci_low", "ci_high"]] == 0).all(axis=None)
+    kept = protocol.agreement(protocol.ranks(table, n_resamples=20))
+    assert (kept["tau"].tolist(), kept["n_swapped"].tolist()) == ([pytest.approx(1)], [0])
+
+
+def test_the_published_prompts_move_every_real_model_up():
+    released = published.read("babel-imagenet-results")
+    released = released[released["variant"].isin(["label only", "translated prompts"])]
+    first = released["variant"] == "label only"
+    table = released.assign(switch=first.map({True: "", False: "prompts"}), setting=released["variant"].mask(first, ""))
+    table = table[table.groupby(["model", "lang"])["variant"].transform("nunique") == 2]
+    found = protocol.changes(table, n_resamples=20)
+    assert len(found) == released["model"].nunique() == 12
+    assert (found["value"] > 0).all()
+    gap = table[table["switch"] == "prompts"].set_index(["model", "lang"])["value"]
+    gap = gap - table[table["switch"] == ""].set_index(["model", "lang"])["value"]
+    assert found.set_index("model")["value"].to_dict() == pytest.approx(gap.groupby("model").mean().to_dict())
