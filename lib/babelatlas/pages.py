@@ -212,7 +212,7 @@ def language_page(
     text.append("## What changed with the prompt")
     text.append(
         "Top-1 accuracy in percent by set of prompts, with its 95 % interval (Wilson's, images taken as independent) "
-        "and the change in points from the first. Which changes hold is asked in the chapter on the protocol.\n\n" + told
+        f"and the change in points from the first. Which changes hold is the chapter on the protocol's.\n\n{told}"
         if told
         else "This run did not try other prompts in this language."
     )
