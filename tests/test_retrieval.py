@@ -243,6 +243,17 @@ def test_parts_come_set_by_set_and_english_first():
     assert found[0]["image"].tolist() == ["a", "b"]
 
 
+def test_languages_with_few_images_are_left_out_set_by_set():
+    whole = pd.concat(
+        [captions([("a", 0), ("b", 0)]), captions([("a", 0), ("a", 1)], "de"), captions([("a", 0)], name="x")]
+    )
+
+    assert set(retrieval.select(whole, 2)[["captions", "lang"]].itertuples(index=False, name=None)) == {("human", "en")}
+    assert len(retrieval.select(whole)) == len(whole)
+    with pytest.raises(InputError, match="captions for 3 images: the most is 2"):
+        retrieval.select(whole, 3)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -179,6 +179,27 @@ def embed_classes(
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
 
+def embed_captions(
+    encoder: Encoder,
+    parts: Iterable[pd.DataFrame],
+    counts: Counter,
+    cache: str | os.PathLike = "",
+    batch_tokens: int = 0,
+    progress: bool = True,
+) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+    """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
+
+    One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
+    with the names of the counts of `embed_classes`. The other parameters and what is raised are as for `embed_texts`.
+    """
+    for part in parts:
+        labels = part.rename(columns={"caption": "label"})
+        forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
+        vectors, new = embed_classes(encoder, labels, forms, cache, False, "", batch_tokens, progress)
+        counts.update(new)
+        yield part, vectors
+
+
 def _check_columns(table: pd.DataFrame, noun: str) -> None:
     """Raise InputError where a table has no columns lang and `noun`, or where they do not hold texts."""
     lacking = [name for name in ("lang", noun) if name not in getattr(table, "columns", ())]

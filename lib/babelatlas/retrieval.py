@@ -51,6 +51,18 @@ def parts(captions: pd.DataFrame) -> list[pd.DataFrame]:
     return [rows.reset_index(drop=True) for _, rows in groups]
 
 
+def select(captions: pd.DataFrame, minimum_images: int = 1) -> pd.DataFrame:
+    """Return the captions of the languages that have them for at least so many images, set by set.
+
+    Raises InputError where no language of any set has.
+    """
+    sizes = captions.groupby(["captions", "lang"])["image"].transform("nunique")
+    if not (sizes >= minimum_images).any():
+        most = int(sizes.max()) if len(sizes) else 0
+        raise InputError(f"No language has captions for {minimum_images} images: the most is {most}.")
+    return captions[sizes >= minimum_images].reset_index(drop=True)
+
+
 def evaluate(
     images: np.ndarray,
     gallery: Sequence[str],
