@@ -16,7 +16,10 @@ from babelatlas import InputError, languages, leaderboard, models, stats, tables
 
 EXAMPLES = 10
 # What of a table's provenance a page shows, in this order, by the names of the notebooks' parameters.
-RECORDED = ("weights", "precision", "device", "prompts", "captions", "choice", "similarity", "preprocessing", "missing")
+RECORDED = (
+    "weights", "device", "preset", "prompts", "stand_in", "choice", "similarity", "precision", "preprocessing",
+    "canonicalise", "context", "cut", "missing", "left out",
+)  # fmt: skip
 
 
 def escape(text: str) -> str:
