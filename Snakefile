@@ -63,7 +63,7 @@ FAILED = {}  # log of a job that failed -> what Snakemake knows of it
 def noticed(record):
     """Remember the jobs that fail, for the list at the end; keep every record."""
     if getattr(record, "event", None) == "job_error":
-        path = next(iter(record.log), f"{RUN}/logs/{record.rule_name}.txt")
+        path = next(iter(record.log), f"{RUN}/logs/{record.rule_name}.txt").partition(" (")[0]  # "... (send to storage)"
         FAILED[path] = getattr(record, "rule_msg", None) or ""
     return True
 
@@ -91,7 +91,8 @@ onerror:
 
 def source(notebook):
     """The files that decide what a notebook does: itself and what it imports."""
-    return [os.path.relpath(path) for path in study.sources(HERE / "notebooks" / f"{notebook}.ipynb")]
+    own, *library = study.sources(HERE / "notebooks" / f"{notebook}.ipynb")
+    return [os.path.relpath(own), *(str(HERE / "lib" / "babelatlas" / path.relative_to(study.LIBRARY)) for path in library)]
 
 
 def page(name):
@@ -138,7 +139,7 @@ def run(notebook, suffix="", gpu=""):
     notebook = HERE / "notebooks" / f"{notebook}.ipynb"
     return (
         f"{{PYTHON}} -m babelatlas.execute {notebook} {{output.page}} --parameters {{params.given:q}}"
-        f" --title-suffix '{suffix}' --log {{log}} {gpu}"
+        f" --title-suffix '{suffix}' --log {{log}} {gpu} --outputs {{output}}"
     )
 
 
@@ -514,4 +515,4 @@ rule book:
     log:
         logged("book"),
     shell:
-        f"{{PYTHON}} -m babelatlas.book {HERE} _build {{input.pages}} {{input.folders}} --log {{log}}"
+        f"{{PYTHON}} -m babelatlas.book {HERE} _build {{input.pages}} {{input.folders}} --log {{log}} --outputs {{output}}"

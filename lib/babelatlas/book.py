@@ -110,20 +110,25 @@ def render(folder: Path, build: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
-    from babelatlas.execute import fail, opened
+    from babelatlas.execute import fail, hand_back, on_volume, opened
 
     parser = argparse.ArgumentParser(prog="python -m babelatlas.book", description="Render the book.")
     parser.add_argument("project", type=Path, help="the folder with book/, _config.yml and _toc.yml")
     parser.add_argument("build", type=Path, help="where the staged tree and the book go")
-    parser.add_argument("pages", type=Path, nargs="*", help="executed notebooks, and folders of Markdown pages")
+    parser.add_argument("pages", nargs="*", help="executed notebooks, and folders of Markdown pages")
     parser.add_argument("--log", default="", help="a file for why it failed")
+    parser.add_argument("--outputs", nargs="*", default=[], help="all files that Snakemake waits for")
     given = parser.parse_args(arguments)
+    place = Path.cwd()
+    study, (given.log, *given.pages) = on_volume([given.log, *given.pages])
+    os.chdir(study)
     print(f"  running  the book ({len(given.pages)} notebooks)", flush=True)
     with opened(given.log) or nullcontext() as log:
         try:
-            render(stage(given.project, given.build, given.pages), given.build)
+            render(stage(given.project, given.build, [Path(page) for page in given.pages]), given.build)
         except (InputError, RuntimeError) as error:
             return fail(str(error), log)
+    hand_back(study, place, given.outputs)
     return 0
 
 

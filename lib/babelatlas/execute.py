@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import sys
 import time
 from contextlib import nullcontext
@@ -20,6 +21,9 @@ import nbformat
 
 from babelatlas import InputError, gpus
 from babelatlas.workflow import check_parameters
+
+# Where Snakemake's storage plugin for file systems keeps copies.
+COPIES = ".snakemake/storage/fs/"
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -167,6 +171,32 @@ def opened(path: str | os.PathLike) -> TextIO | None:
     return log
 
 
+def on_volume(paths: list[str]) -> tuple[Path, list[str]]:
+    """Return the folder of the study and `paths` relative to it, where Snakemake hands a job copies of shared files.
+
+    In a pod of Kubernetes, Snakemake's storage plugin `fs` gives a job local copies (.snakemake/storage/fs/study/...)
+    of what lies on the shared volume (/study/...). A job works on the volume itself, where all files are, also those
+    that Snakemake does not know of. Elsewhere the folder is "." and the paths stay as they are.
+
+    >>> on_volume([".snakemake/storage/fs/study/results/full/logs/book.txt", "notebooks/a.ipynb"])
+    (PosixPath('/study'), ['results/full/logs/book.txt', 'notebooks/a.ipynb'])
+    """
+    copies = [path.partition(COPIES)[2] for path in paths if path.startswith(COPIES)]
+    study = next((path.split("/results/")[0] for path in copies if "/results/" in path), "")
+    if not study:
+        return Path(), paths
+    return Path("/", study), [path.removeprefix(f"{COPIES}{study}/") for path in paths]
+
+
+def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
+    """Copy what a job wrote in the folder `study` to where Snakemake waits for it, below `place`."""
+    for output, path in zip(outputs, on_volume(outputs)[1], strict=True):
+        if output != path:
+            (place / output).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (study / path).is_dir() else shutil.copy2
+            copy(study / path, place / output, **({"dirs_exist_ok": True} if (study / path).is_dir() else {}))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line; return the exit status: 0, or 1 after telling what went wrong."""
     parser = argparse.ArgumentParser(
@@ -178,7 +208,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--title-suffix", default="", help="added to the title of the page")
     parser.add_argument("--log", default="", help="a file for what the notebook prints and why it failed")
     parser.add_argument("--gpu", type=int, help="1: take a free GPU for the notebook, if there is any; 0: hide all")
+    parser.add_argument("--outputs", nargs="*", default=[], help="all files that Snakemake waits for")
     given = parser.parse_args(arguments)
+    place = Path.cwd()
+    study, (given.output, given.log) = on_volume([given.output, given.log])
+    os.chdir(study)
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
     device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
     with opened(given.log) or nullcontext() as log, device() as gpu:
@@ -197,6 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"  done     {name} ({seconds:.0f} s)", flush=True)
         if log:
             print(f"done: {seconds:.0f} s", file=log)
+    hand_back(study, place, given.outputs)
     return 0
 
 
