@@ -250,8 +250,22 @@ def test_ranks_are_those_of_the_means_over_the_languages_of_all():
     assert ranks.loc[("", "", "a"), ["rank", "base_rank", "rank_low", "rank_high", "n"]].tolist() == [1, 1, 1, 1, 12]
     assert ranks.loc[("prompts", "label", "a"), ["rank", "base_rank"]].tolist() == [2, 1]
     assert ranks.loc[("prompts", "label", "b"), "rank"] == 1
+    few = pd.concat(
+        [table, measured("a", "choice", "first", {"l0": 1.0}), measured("b", "choice", "first", {"l0": 0.0})]
+    )
+    pd.testing.assert_frame_equal(protocol.ranks(few, n_resamples=100), protocol.ranks(table, n_resamples=100))
     with pytest.raises(InputError, match="needs two models"):
         protocol.ranks(measured("a", "", "", {"de": 1.0}))
+
+
+def test_a_protocol_with_fewer_languages_is_compared_with_the_base_in_these_alone():
+    values = {"a": {"l0": 0.9, "l1": 0.1, "l2": 0.1}, "b": {"l0": 0.2, "l1": 0.3, "l2": 0.3}}
+    parts = [measured(model, "", "", own) for model, own in values.items()]
+    parts += [measured(model, "captions", "bing", {"l1": own["l1"], "l2": own["l2"]}) for model, own in values.items()]
+    ranks = protocol.ranks(pd.concat(parts), n_resamples=20).set_index(["switch", "model"])
+    assert ranks.loc[("", "a"), ["rank", "n"]].tolist() == [1, 3]
+    assert ranks.loc[("captions", "a"), ["rank", "base_rank", "n"]].tolist() == [2, 2, 2]
+    assert protocol.agreement(ranks.reset_index())["n_swapped"].tolist() == [0]
 
 
 def test_a_turned_order_is_counted_and_tested_on_both_sides():

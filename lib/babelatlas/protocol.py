@@ -260,52 +260,61 @@ def _once(table: pd.DataFrame) -> None:
 def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
     """Return the rank of each model under each protocol by its mean over languages, with intervals over languages.
 
-    `table` as for `changes`. Means are over the languages that every model has under every protocol of a data set and
-    metric. Columns: dataset, metric, switch, setting, those of `stats.rank_intervals` with `model` for name,
-    `base_rank` (the rank under the base), n (languages). Data sets and metrics with one model are left out, and so are
-    protocols that a model lacks.
+    `table` as for `changes`. Means are over the languages that every model has under the protocol and under the base.
+    Columns: dataset, metric, switch, setting, those of `stats.rank_intervals` with `model` for name, base_value and
+    base_rank (under the base, over the same languages), n (languages). Left out are data sets and metrics with one
+    model, protocols that a model lacks, and those with fewer than two languages. Raises InputError where nothing is
+    left.
     """
     parts = []
     _once(table)
     for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
-        wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value")
-        wide = wide.dropna().sort_index(axis=1)
-        models = part["model"].unique()
-        if len(models) < 2 or wide.empty:
-            continue
-        drawn = stats.weights(len(wide), n_resamples, seed) / len(wide)
+        models = list(part["model"].unique())
         for switch, setting in part[["switch", "setting"]].drop_duplicates().itertuples(index=False):
-            own = wide[(switch, setting)]
-            if set(own) != set(models):
+            base, turned = _sides(part, models, switch, setting)
+            if len(models) < 2 or len(base) < 2:
                 continue
-            means = own[list(models)].to_numpy()
-            found = stats.rank_intervals(list(models), means.mean(axis=0), drawn @ means, level)
-            parts.append(found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(wide)))
+            drawn = stats.weights(len(base), n_resamples, seed) / len(base)
+            found = stats.rank_intervals(models, turned.mean(axis=0), drawn @ turned, level)
+            before = pd.Series(base.mean(axis=0), index=models)
+            found = found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(base))
+            order = before.rank(ascending=False, method="min").astype(int)
+            parts.append(found.assign(base_value=found["name"].map(before), base_rank=found["name"].map(order)))
     if not parts:
-        raise InputError("A ranking needs two models with results in the same languages on the same data set.")
+        raise InputError("A ranking needs two models with results in the same two languages or more on one data set.")
     result = pd.concat(parts, ignore_index=True).rename(columns={"name": "model"})
-    key = ["dataset", "metric", "model"]
-    base = result[result["switch"] == ""].set_index(key)["rank"].rename("base_rank")
     first = ["dataset", "metric", "switch", "setting"]
-    return result.join(base, on=key)[[*first, *(column for column in [*result, "base_rank"] if column not in first)]]
+    result = result[[*first, *(column for column in result if column not in first)]]
+    return result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
+
+
+def _sides(part: pd.DataFrame, models: list[str], switch: str, setting: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values (languages, models) under the base and under a protocol, in the languages that all have."""
+    wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value")
+    turns = [[(*turn, model) for model in models] for turn in (("", ""), (switch, setting))]
+    base, turned = (wide.reindex(columns=pd.MultiIndex.from_tuples(names)).to_numpy(float) for names in turns)
+    both = np.isfinite(base).all(axis=1) & np.isfinite(turned).all(axis=1)
+    return base[both], turned[both]
 
 
 def agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return how far each protocol ranks the models as the base does, from a table that `ranks` made.
 
     One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores, 1 where all pairs
-    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), pairs (these, by name).
+    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), pairs (these, by name, the
+    better one under the base first).
     """
-    rows, key = [], ["dataset", "metric"]
-    for names, part in table.groupby(key, sort=False):
-        base = part[part["switch"] == ""].set_index("model")["value"]
-        for turn, own in part[part["switch"] != ""].groupby(["switch", "setting"], sort=False):
-            values = own.set_index("model")["value"].reindex(base.index)
-            pairs = [(a, b) for place, a in enumerate(base.index) for b in base.index[place + 1 :]]
-            swapped = [(a, b) for a, b in pairs if (base[a] - base[b]) * (values[a] - values[b]) < 0]
-            tau = scipy_stats.kendalltau(base, values).statistic
-            rows.append([*names, *turn, tau, len(base), len(pairs), len(swapped), swapped])
-    return pd.DataFrame(rows, columns=[*key, "switch", "setting", "tau", "n_models", "n_pairs", "n_swapped", "pairs"])
+    rows, key = [], ["dataset", "metric", "switch", "setting"]
+    for names, own in table[table["switch"] != ""].groupby(key, sort=False):
+        own = own.sort_values(["base_value", "model"], ascending=[False, True])
+        base, value, pairs = own["base_value"].to_numpy(), own["value"].to_numpy(), len(own) * (len(own) - 1) // 2
+        first, second = np.triu_indices(len(own), 1)
+        swapped = (base[first] > base[second]) & (value[first] < value[second])
+        told = [
+            (own["model"].iloc[a], own["model"].iloc[b]) for a, b in zip(first[swapped], second[swapped], strict=True)
+        ]
+        rows.append([*names, scipy_stats.kendalltau(base, value).statistic, len(own), pairs, len(told), told])
+    return pd.DataFrame(rows, columns=[*key, "tau", "n_models", "n_pairs", "n_swapped", "pairs"])
 
 
 def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
@@ -320,21 +329,19 @@ def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
     rows = []
     for row in agreement(ranks(table, 1, level, seed)).itertuples():
         part = table[(table["dataset"] == row.dataset) & (table["metric"] == row.metric)]
-        wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value")
-        wide = wide.dropna().sort_index(axis=1)
-        for pair in row.pairs:
-            first, second = sorted(pair, key=lambda name: -wide[("", "", name)].mean())
+        models = list(part["model"].unique())
+        sides = _sides(part, models, row.switch, row.setting) if row.pairs else ()
+        for first, second in row.pairs:
             found, tests = [], []
-            for turn in (("", ""), (row.switch, row.setting)):
-                gap = (wide[(*turn, first)] - wide[(*turn, second)]).to_numpy()
-                found += [gap.mean(), np.nan, np.nan]
-                if len(gap) > 1:
-                    mean = stats.bootstrap(gap, None, n_resamples, level, seed).iloc[0]
-                    found[-2:] = [mean["ci_low"], mean["ci_high"]]
+            for values in sides:
+                gap = values[:, models.index(first)] - values[:, models.index(second)]
+                found += (
+                    stats.bootstrap(gap, None, n_resamples, level, seed).loc[0, ["value", "ci_low", "ci_high"]].tolist()
+                )
                 tests.append(stats.sign_flip(gap, seed=seed))
-            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *tests, len(wide)])
-    sides = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
-    columns = ["dataset", "metric", "switch", "setting", "first", "second", *sides, "n"]
+            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *tests, len(gap)])
+    numbers = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
+    columns = ["dataset", "metric", "switch", "setting", "first", "second", *numbers, "n"]
     result = pd.DataFrame(rows, columns=columns)
     both = stats.holm(result[["p_base", "p_turned"]].to_numpy(float).ravel()).reshape(-1, 2)
     return result.assign(p_base=both[:, 0], p_turned=both[:, 1])

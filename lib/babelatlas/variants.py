@@ -120,7 +120,7 @@ def evaluate(
     if texts.empty:
         raise InputError(f"No language of {dataset!r} has captions for {minimum} images: lower the minimum.")
     plan = turns(task, entry, given, sets=texts["captions"].unique())
-    table, left_out = retrieve(load, plan, gallery, texts, cache, getattr(load("auto"), "device", "cpu"))
+    table, left_out = retrieve(load, plan, gallery, texts, cache, getattr(load("auto"), "device", "cpu"), stand_in)
     return tables.check(table.assign(**key, labels=""), "protocols"), left_out
 
 
@@ -171,22 +171,25 @@ def retrieve(
     captions: pd.DataFrame,
     cache: str = "",
     device: str = "cpu",
+    stand_in: str = "",
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
 
     `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets.
     """
-    kept, paths, names = {}, gallery["path"].tolist(), gallery["image"].tolist()
+    kept, key, paths, names = {}, ["lang", "image", "number"], gallery["path"].tolist(), gallery["image"].tolist()
 
     def texts(turn: dict, part: pd.DataFrame) -> np.ndarray:
-        """Return the embeddings of captions of one language; those that are not chosen are embedded with them."""
-        lang, own = part["lang"].iloc[0], captions[captions["captions"] == turn["captions"]]
-        name = ("captions", turn["precision"], turn["captions"], lang)
-        whole = own[own["lang"] == lang].reset_index(drop=True)
+        """Return the embeddings of captions; a set is embedded as a whole, also the captions that are not chosen."""
+        name = ("captions", turn["precision"], turn["captions"])
+        whole = captions[captions["captions"] == turn["captions"]]
         if name not in kept:
-            kept[name] = embedding.embed_texts(load(turn["precision"]), whole["caption"].tolist(), cache, lang)
-        place = pd.MultiIndex.from_frame(whole[["image", "number"]])
-        return kept[name][place.get_indexer(pd.MultiIndex.from_frame(part[["image", "number"]]))]
+            words = whole[["lang", "caption"]].rename(columns={"caption": "label"}).reset_index(drop=True)
+            alone = pd.DataFrame({"lang": words["lang"].unique(), "template": "{}"})
+            vectors = embedding.embed_classes(load(turn["precision"]), words, alone, cache, False, stand_in)[0]
+            kept[name] = vectors, pd.MultiIndex.from_frame(whole[key])
+        vectors, place = kept[name]
+        return vectors[place.get_indexer(pd.MultiIndex.from_frame(part[key]))]
 
     def under(turn: dict) -> pd.DataFrame:
         own = captions[captions["captions"] == turn["captions"]]
