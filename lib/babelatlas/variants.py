@@ -104,7 +104,7 @@ def evaluate(
     For the other parameters see `turns` and `classify`. Raises what reading and embedding raise, and InputError where
     no language has the minimum.
     """
-    task, precision = datasets.entry(dataset).task, load("auto").precision
+    task, precision = datasets.entry(dataset).task, "auto" if entry.family == "own" else load("auto").precision
     given, key = {"precision": precision}, {"model": entry.name, "dataset": dataset}
     if task == "zero-shot":
         chosen = label_sets.check_label_set(tables.read(labels, "labels"))
