@@ -1,5 +1,7 @@
 """The leaderboard: ranks and tests against slow transcriptions, other packages and cases done by hand."""
 
+import doctest
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -351,3 +353,7 @@ def test_a_model_alone_has_no_others(run):
     assert (both["others"] > both["value"]).all()
     with pytest.raises(InputError, match="no results of 'absent'"):
         leaderboard.compared(leaderboard.read(str(run), ["good"], ["toy"]), "absent")
+
+
+def test_examples_in_the_docstrings_hold():
+    assert doctest.testmod(leaderboard).failed == 0

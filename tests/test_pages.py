@@ -1,5 +1,6 @@
 """Pages: the words of any script come through Markdown as they are, and the numbers are those of the tables."""
 
+import doctest
 import html
 import re
 
@@ -235,3 +236,7 @@ def test_a_hash_is_told_by_its_beginning_and_other_values_as_they_are():
     assert pages._short("0123456789abcdef" * 4) == "0123456789ab"
     assert pages._short(["label", "openai-80"]) == "label, openai-80"
     assert pages._short(0.5) == "0.5"
+
+
+def test_examples_in_the_docstrings_hold():
+    assert doctest.testmod(pages).failed == 0
