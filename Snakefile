@@ -23,7 +23,7 @@ except InputError as error:
 try:
     study.check_paths(config)
 except InputError as error:
-    if not workflow.dryrun:
+    if not any(re.fullmatch(r"-\w*n\w*|--dry-?run", word) for word in sys.argv):
         sys.exit(str(error))
     print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
 

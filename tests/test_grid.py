@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT, snakemake
+from test_project import pins
 from test_workflow import jobs
 
 from babelatlas import workflow
@@ -229,6 +230,13 @@ def test_slurm_runs_the_grid_asks_for_a_gpu_and_lists_what_failed(tmp_path, monk
     (gpu,) = [words for words in asked if "rule_retrieval" in words]
     assert "--gpus=1" in gpu.splitlines()
     assert not any("--gpus" in words for words in asked if "rule_chapter" in words)
+
+
+def test_the_plugins_pins_do_not_contradict_the_lock():
+    lock = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    plugins = pins((ROOT / "requirements-cluster.txt").read_text(encoding="utf-8"))
+    assert {"snakemake-executor-plugin-slurm", "snakemake-executor-plugin-kubernetes"} <= set(plugins)
+    assert {name: version for name, version in plugins.items() if lock.get(name, version) != version} == {}
 
 
 @pytest.mark.parametrize("profile", ["slurm", "kubernetes"])

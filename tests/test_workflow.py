@@ -26,8 +26,8 @@ def test_the_configs_that_ship_are_accepted(name):
 
 
 def test_a_key_that_nothing_reads_is_named_with_the_nearest(config):
-    with pytest.raises(InputError, match=r"a key 'modles' that nothing reads: did you mean models\?"):
-        workflow.check_config(config | {"modles": []}, NOTEBOOKS)
+    with pytest.raises(InputError, match=r"a key 'modelz' that nothing reads: did you mean models\?"):
+        workflow.check_config(config | {"modelz": []}, NOTEBOOKS)
 
 
 def test_a_missing_key_is_named(config):
@@ -78,6 +78,88 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         workflow.check_config(config | {"parameters": {"20_zeroshot": {"languages": ["klingonese"]}}}, NOTEBOOKS)
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"datasets": ["imagenet-1k"], "protocols": []}, "'imagenet-1k' needs images.*under 'images'"),
+        ({"images": {"xm360": "/data"}}, r"no data set 'xm360': did you mean xm3600\?"),
+        ({"images": {"pictograms": "/data"}}, "images of 'pictograms', but the run makes them itself"),
+        ({"images": {"xm3600": 7}}, "images of 'xm3600' should be a path or a list of paths, got 7"),
+        ({"annotations": {"imagenet-1k": "/data"}}, "annotations of 'imagenet-1k', but zero-shot has none"),
+        ({"protocols": ["pictogram"]}, r"'protocols' names 'pictogram', which is not among.*did you mean pictograms\?"),
+        ({"protocols": []}, "chapter 33_protocol reads protocols, which this run does not make"),
+        ({"modules": {"mine": "mine.py"}}, "'modules' names 'mine', which is not among its models"),
+        ({"modules": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
+        ({"modules": {"picto-en": "mine.py"}}, "'picto-en' is that of a known model"),
+        ({"gpus": 0}, "'gpus' is how many to use at once, got 0"),
+    ],
+)
+def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(config | changes, NOTEBOOKS)
+
+
+def test_a_model_of_ones_own_is_accepted_with_its_file(config):
+    changes = {"models": [*config["models"], "mine"], "modules": {"mine": "modules/mine.py"}}
+    assert workflow.check_config(config | changes, NOTEBOOKS)
+
+
+@pytest.mark.parametrize("key", ["images", "annotations", "checkpoints", "modules"])
+def test_a_path_of_the_config_that_is_not_there_is_named_before_any_job(key, tmp_path):
+    with pytest.raises(
+        InputError, match=rf"The config's {key} of 'x' should be at {tmp_path}/absent, where nothing is"
+    ):
+        workflow.check_paths({key: {"x": [str(tmp_path), f"{tmp_path}/absent"]}})
+    workflow.check_paths({key: {"x": str(tmp_path)}})
+    workflow.check_paths({"annotations": {"multi30k": "test_2017_flickr"}})  # a name, no path
+
+
+def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):
+    changes = {"models": ["msiglip-b16"], "datasets": ["imagenet-1k"], "protocols": [], "chapters": ["30_accuracy"]}
+    changes |= {"images": {"imagenet-1k": str(tmp_path / "absent")}, "parameters": {}}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    target = "results/demo/zeroshot/msiglip-b16_imagenet-1k.parquet"
+    dry = snakemake(tmp_path, "--dry-run", "--", target, config=path)
+    assert (dry.returncode, "a real one would stop: The config's images" in dry.stderr) == (0, True)
+    real = snakemake(tmp_path, "--", target, config=path)
+    assert (real.returncode, "absent, where nothing is" in real.stderr) == (1, True)
+    assert not (tmp_path / "results").exists()
+
+
+def write_chapter(path, code: str) -> None:
+    """Write a notebook with a parameter `results` and one more cell."""
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    parameters = new_code_cell('results = "results/demo"', metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[parameters, new_code_cell(code)]), path)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('a = f"{results}/zeroshot/{model}_x.parquet"', ["zeroshot"]),
+        ('a = f"{results}/scores/accuracy.parquet"', ["scores/accuracy.parquet"]),
+        ('a = f"{results}/retrieval/", f"{results}/subsets/{x}.parquet"', ["retrieval", "subsets"]),
+        ("a = 1", sorted(workflow.KINDS)),
+    ],
+)
+def test_what_a_chapter_reads_is_what_its_text_names(tmp_path, code, expected):
+    write_chapter(tmp_path / "39_mine.ipynb", code)
+    assert workflow.reads(tmp_path / "39_mine.ipynb") == expected
+
+
+def test_chapters_on_published_numbers_read_nothing_of_the_run():
+    for name in ("40_published_groups", "52_prompts", "60_models"):
+        assert workflow.reads(NOTEBOOKS / f"{name}.ipynb") == []
+
+
+def test_a_chapter_on_scores_that_no_other_chapter_writes_is_named(config):
+    with pytest.raises(InputError, match=r"00_summary reads scores/accuracy\.parquet, which no chapter"):
+        workflow.check_config(config | {"chapters": ["00_summary"]}, NOTEBOOKS)
+
+
 @given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS | workflow.OPTIONAL))
 def test_no_unknown_key_passes(key):
     with pytest.raises(InputError, match="nothing reads"):
@@ -90,7 +172,7 @@ def test_a_cleaning_rule_reruns_the_labels_and_what_reads_them_only():
         for path in NOTEBOOKS.glob("*.ipynb")
         if "cleaning.py" in {file.name for file in workflow.sources(path)}
     }
-    readers = {path.stem for path in NOTEBOOKS.glob("*.ipynb") if "labels" in workflow.declared(path)}
+    readers = {path.stem for path in NOTEBOOKS.glob("*.ipynb") if {"labels", "cache"} & set(workflow.declared(path))}
     assert "10_labels" in concerned
     assert concerned - readers == {"10_labels"}
     assert not {name for name in concerned if name.startswith("4")}
@@ -142,7 +224,9 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["pictograms"] == 1
     assert planned["train"] == 3
     assert planned["zeroshot"] == planned["subsets"] == 6
-    assert sum(name.startswith("chapter_") for name in planned) == 13
+    assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == 3
+    assert planned["language_pages"] == 1
+    assert sum(name.startswith("chapter_") for name in planned) == 19
     assert planned["book"] == 1
 
 
@@ -165,7 +249,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
     changed.write_text(yaml.safe_dump(config), encoding="utf-8")
     done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
     planned = set(jobs(done.stdout + done.stderr)) - {"all", "total"}
-    assert planned == {"chapter_31_class_count", "chapter_00_summary", "chapter_90_status", "book"}
+    assert planned == {"chapter_31_class_count", "chapter_90_status", "book"}
 
 
 @pytest.mark.parametrize(
@@ -175,12 +259,16 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
         ("11_pictograms", {"per_class": 3}, "pictograms"),
         ("12_train", {"steps": 5}, "train"),
         ("20_zeroshot", {"resamples": 21}, "zeroshot"),
+        ("21_retrieval", {"resamples": 21}, "retrieval"),
+        ("28_protocols", {"minimum_classes": 41}, "protocols"),
+        ("70_model", {"resamples": 21}, "model_page"),
+        ("71_languages", {"resamples": 21}, "language_pages"),
         ("29_subsets", {"draws": 3}, "subsets"),
     ],
 )
 def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, notebook, parameter, rule):
     config = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
-    config["parameters"][notebook] |= parameter
+    config["parameters"][notebook] = config["parameters"].get(notebook, {}) | parameter
     changed = tmp_path / "changed.yml"
     changed.write_text(yaml.safe_dump(config), encoding="utf-8")
     done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
