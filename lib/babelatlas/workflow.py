@@ -7,6 +7,7 @@ reads source code only; it imports neither the notebooks nor the modules that th
 import ast
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -118,6 +119,13 @@ def _imported(code: str, where: str) -> set[str]:
     return names
 
 
+@cache
+def _module(path: Path, changed: int) -> tuple[str, frozenset[str]]:
+    """Return the text of one of the library's modules and the names of those it imports; `changed`: its time."""
+    text = path.read_text(encoding="utf-8")
+    return text, frozenset(_imported(text, path.name))
+
+
 def sources(path: str | os.PathLike) -> list[Path]:
     """Return the files that decide what a notebook does, sorted: itself, the library's modules it imports, their data.
 
@@ -131,8 +139,9 @@ def sources(path: str | os.PathLike) -> list[Path]:
         module = LIBRARY / f"{queue.pop()}.py"
         if module not in files and module.is_file():
             files.add(module)
-            texts += module.read_text(encoding="utf-8")
-            queue |= _imported(module.read_text(encoding="utf-8"), module.name)
+            text, names = _module(module, module.stat().st_mtime_ns)
+            texts += text
+            queue |= names
     for entry in (LIBRARY / "data").glob("*"):
         if entry.name in texts:
             files |= {entry} if entry.is_file() else {file for file in entry.rglob("*") if file.is_file()}
