@@ -299,3 +299,20 @@ def test_the_share_of_a_gpu_takes_the_place_of_an_earlier_one_only(tmp_path, mon
     found = timings.read(tmp_path / "benchmark.csv")
     assert len(found) == len(RUNS) + 2
     assert found.loc[found["measure"] == "gpu", "value"].tolist() == [4e12, 3e12]
+
+
+def test_retrieval_is_timed_against_a_loop_that_gives_the_same(capsys):
+    rows = table(benchmark.run_retrieval(60, 2, 2, 20, 1, print, d=16))
+
+    values = rows.set_index(["contestant", "part"])["value"]
+    assert set(rows["measure"]) == {"retrieval"}
+    assert values["", "equal"] == 80
+    assert values["plain loop", "whole"] > values["plain loop", "without English"] > 0
+    assert values["ours", "whole"] > values["ours", "products"] > 0
+    assert "60 images, 120 captions, 2 languages" in capsys.readouterr().out
+
+
+def test_a_loop_that_disagrees_stops_the_run(monkeypatch):
+    monkeypatch.setattr(benchmark, "_loop", lambda *given: (1, 0, 1, 0.5))
+    with pytest.raises(RuntimeError, match="not those of a loop"):
+        benchmark.run_retrieval(60, 2, 2, 20, 1, print, d=16)

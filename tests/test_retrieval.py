@@ -231,6 +231,15 @@ def test_a_set_without_english_has_no_ndcg_and_sets_do_not_mix():
     assert found.loc[found["captions"] == "machine", "ndcg20"].isna().all()
 
 
+@pytest.mark.parametrize("n", [1, 20, 21, 22, 2047, 2048, 2049, 5000])
+def test_the_best_are_found_group_by_group_as_by_sorting_all(n):
+    scores = torch.rand(3, n, generator=torch.Generator().manual_seed(n))
+    best, index = retrieval._first(scores)
+
+    assert torch.equal(best, scores.sort(dim=1, descending=True)[0][:, : min(21, n)])
+    assert torch.equal(scores.gather(1, index), best)
+
+
 def test_parts_come_set_by_set_and_english_first():
     whole = pd.concat(
         [captions([("b", 0), ("a", 0)], lang, name) for lang, name in itertools.product(["de", "en", "ar"], ["x", "y"])]

@@ -34,6 +34,8 @@ ENGLISH = "en"
 PLACES, SHARPNESS = 20, 100
 # Queries whose scores are computed at once, on a CPU and on anything else: on a CPU they should fit its caches.
 ROWS, ROWS_GPU = 128, 2048
+# Groups of candidates in the search for the best.
+GROUPS = 512
 # English scores that are kept for the other languages, half a gigabyte. Where there are more, those that are asked for
 # are computed again for every language.
 KEPT = 2**27
@@ -264,26 +266,45 @@ def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tu
 
     device, step = queries.device, _rows(queries.device)
     right, valid = torch.from_numpy(right).to(device), torch.from_numpy(valid).to(device)
-    shape = (min(step, len(queries)), len(candidates))
-    scores = torch.empty(shape, device=device)
-    mask = torch.empty(shape, dtype=torch.bool, device=device)
+    scores = torch.empty((min(step, len(queries)), len(candidates)), device=device)
     counts, gained = np.zeros((3, len(queries)), np.int64), []
     for rows in torch.arange(len(queries), device=device).split(step):
         part = slice(int(rows[0]), int(rows[-1]) + 1)
-        own, found, flags = right[part], scores[: len(rows)], mask[: len(rows)]
+        found, first = scores[: len(rows)], None
         torch.mm(queries[part], candidates.T, out=found)
         if compare is not None:
             ranked, look_up, top = compare
             here = found if ranked is None else queries[part] @ ranked.T
-            gained.append(_gain(here, rows, look_up, top[part])[0])
-        mine = found.gather(1, own).masked_fill(~valid[part], -torch.inf)
-        best = mine.amax(dim=1, keepdim=True)
-        found.scatter_(1, own, -torch.inf)  # of what is left, all is wrong
-        better = _count(torch.gt(found, best + zeroshot.TIE, out=flags))
-        not_worse = _count(torch.ge(found, best - zeroshot.TIE, out=flags))
-        same = (mine >= best - zeroshot.TIE).sum(dim=1).cpu().numpy()
-        counts[:, part] = 1 + better, not_worse - better, same
+            first = _first(here)
+            gained.append(_gain(here, first, rows, look_up, top[part]))
+            first = first[0] if ranked is None else None
+        mine = found.gather(1, right[part]).masked_fill(~valid[part], -torch.inf)
+        counts[:, part] = _ranks(found, mine, first)
     return counts, torch.cat(gained) if gained else None
+
+
+def _ranks(scores, mine, first) -> np.ndarray:
+    """Return rank, tied and own (3, queries) by scores (queries, n), of which `mine` (queries, most) are right.
+
+    `first`: the best scores (queries, k), falling, where they are known: a query whose best right candidate is clearly
+    among them needs no look at the others.
+    """
+    best = mine.amax(dim=1, keepdim=True)
+    high, low = best + zeroshot.TIE, best - zeroshot.TIE
+    own = (mine >= low).sum(dim=1).cpu().numpy()
+    if first is None:
+        better, not_worse = _above(scores, high, low)
+    else:
+        better, not_worse = _above(first, high, low)
+        rest = (first[:, -1:] >= low)[:, 0].nonzero()[:, 0]
+        if len(rest):
+            place = rest.cpu().numpy()
+            better[place], not_worse[place] = _above(scores[rest], high[rest], low[rest])
+    return np.stack([1 + better, not_worse - better - own, own])  # no right one is better than the best
+
+
+def _above(scores, high, low) -> tuple[np.ndarray, np.ndarray]:
+    return _count(scores > high), _count(scores >= low)
 
 
 def _count(flags) -> np.ndarray:
@@ -297,31 +318,51 @@ def _ideal(queries, candidates, look_up: Callable) -> tuple:
     """Return what the English ranking gains of each query (queries,), and its best score (queries,)."""
     import torch
 
-    found = [
-        _gain(queries[rows] @ candidates.T, rows, look_up)
-        for rows in torch.arange(len(queries), device=queries.device).split(_rows(queries.device))
-    ]
-    gained, top = zip(*found, strict=True)
+    gained, top = [], []
+    for rows in torch.arange(len(queries), device=queries.device).split(_rows(queries.device)):
+        scores = queries[rows] @ candidates.T
+        first = _first(scores)
+        top.append(first[0][:, 0].clone())
+        gained.append(_gain(scores, first, rows, look_up, top[-1]))
     return torch.cat(gained), torch.cat(top)
 
 
-def _gain(scores, rows, look_up: Callable, top=None) -> tuple:
-    """Return the discounted gains of the first `PLACES` candidates by `scores` (queries, n), and the best score.
+def _first(scores) -> tuple:
+    """Return the best scores of each row, falling, one more than `PLACES`, and their columns: what topk returns.
 
-    `rows` (queries,) are the numbers of the queries. The gain is exp(100 x (English score - top)); `top` None takes the
-    best of `scores`, which then are English.
+    Where there are many columns they are looked at in groups: the best of all are in the groups with the best maxima.
     """
-    width = scores.shape[1]
-    best, index = scores.topk(min(PLACES + 1, width), dim=1)
-    top = best[:, 0].clone() if top is None else top
+    import torch
+
+    n, k = scores.shape[1], min(PLACES + 1, scores.shape[1])
+    size = n // GROUPS  # columns of a group: g, g + GROUPS, g + 2 GROUPS, ...
+    if size < 4:
+        return tuple(scores.topk(k, dim=1))
+    whole = size * GROUPS
+    groups = scores[:, :whole].reshape(-1, size, GROUPS).amax(dim=1).topk(k, dim=1).indices
+    steps = torch.arange(size, device=scores.device) * GROUPS
+    columns = (groups[:, :, None] + steps).flatten(1)
+    if whole < n:
+        columns = torch.cat([columns, torch.arange(whole, n, device=scores.device).expand(len(scores), -1)], dim=1)
+    best, place = scores.gather(1, columns).topk(k, dim=1)
+    return best, columns.gather(1, place)
+
+
+def _gain(scores, first: tuple, rows, look_up: Callable, top):
+    """Return the discounted gains (queries,) of the first `PLACES` candidates by `scores` (queries, n).
+
+    `first`: what `_first` returns of the scores. `rows` (queries,) are the numbers of the queries, `top` (queries,) the
+    best English scores. A gain is exp(100 x (English score - top)).
+    """
+    best, index = first
     gained = _discounted(best, _gains(look_up(rows, index), top))
-    if width > PLACES:
+    if scores.shape[1] > PLACES:
         # Candidates that tie across the last place: all of them are looked at, in the few queries where that is so.
         across = (best[:, PLACES - 1] - best[:, PLACES] <= zeroshot.TIE).nonzero()[:, 0]
         if len(across):
             best, index = scores[across].sort(dim=1, descending=True)
             gained[across] = _discounted(best, _gains(look_up(rows[across], index), top[across]))
-    return gained, top
+    return gained
 
 
 def _gains(english, top):
