@@ -207,7 +207,7 @@ def test_the_facts_of_a_model_are_those_of_its_entry():
 def test_the_record_of_a_run_shows_commit_weights_versions_and_hashes(tmp_path):
     table = pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "draw": [0]})
     (tmp_path / "input.csv").write_text("x")
-    given = {"weights": "ab" * 32 + " cpu float32", "precision": "auto", "missing": 0, "checkpoint": "/home/me/secret"}
+    given = {"weights": "ab" * 32 + " cpu float32", "precision": "auto", "missing": 0, "checkpoint": "/srv/me/secret"}
     paths = [
         tables.write(table, tmp_path / f"{name}.parquet", "images", given, [tmp_path / "input.csv"]) for name in "xy"
     ]
