@@ -265,3 +265,20 @@ def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):
     counts = zeroshot.evaluate(pixels, pictures["wnid"], alone, WNIDS)
     row = table[(table["setting"] == "label") & (table["lang"] == "de") & (table["metric"] == "accuracy@1")].iloc[0]
     assert row["value"] == pytest.approx(counts["n_correct"].sum() / 12)
+
+
+def test_the_first_encoder_stays_and_of_the_others_the_last(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        variants.encoders,
+        "load",
+        lambda *given: asked.append(given[3]) or Toy("float32" if given[3] == "auto" else given[3]),
+    )
+    load = variants.loader(CLIP, "folder", "cpu")
+    first = load("auto")
+    assert load("float32") is first
+    assert load("bfloat16") is load("bfloat16")
+    load("float16")
+    load("bfloat16")
+    assert load("auto") is first
+    assert asked == ["auto", "bfloat16", "float16", "bfloat16"]
