@@ -1,6 +1,7 @@
 # make book     run the study of CONFIG and leave a book in _build/html/index.html
 # make test     run the tests                make lint    check style
 # make bench    time the engine against others: a quarter of an hour, on a machine that does nothing else
+# make book ARGS=--dry-run    say what would run
 # make clean    remove what runs have made   make lock    resolve requirements.in again
 # Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
 
@@ -42,10 +43,11 @@ endif
 
 book: $(STAMP)
 	@test -f "$(CONFIG)" || { echo "There is no config file $(CONFIG): give one of `ls config/*.yml | tr '\n' ' '`as CONFIG=..."; exit 1; }
-	@$(if $(PROFILE),test -f "$(PROFILE)/config.yaml" || { echo "There is no profile $(PROFILE)/config.yaml: give one of config/slurm, config/kubernetes as PROFILE=..."; exit 1; })
+	@test -z "$(PROFILE)" || test -f "$(PROFILE)/config.yaml" || \
+		{ echo "There is no profile $(PROFILE)/config.yaml: give one of `ls -d config/*/ | tr '\n' ' '`as PROFILE=..."; exit 1; }
 	@gpus="$(GPUS)"; gpus="$${gpus:-$$($(BIN)/python -m babelatlas.gpus "$(CONFIG)")}"; \
 		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$(CONFIG)" $(ARGS)
-	@echo "The book: $(CURDIR)/_build/html/index.html"
+	@$(if $(filter -n --dry-run,$(ARGS)),true,echo "The book: $(CURDIR)/_build/html/index.html")
 
 test: $(STAMP)
 	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest $(TESTS)

@@ -91,6 +91,38 @@ def test_a_notebook_that_does_not_write_its_table_fails(notebook, tmp_path):
     assert not (tmp_path / "page.ipynb").exists()
 
 
+def test_in_a_pod_a_job_works_on_the_volume_and_hands_back_what_snakemake_waits_for(notebook, tmp_path, monkeypatch):
+    study, pod = tmp_path / "study", tmp_path / "pod"
+    (study / "notebooks").mkdir(parents=True)
+    pod.mkdir()
+    notebook.rename(study / "notebooks" / notebook.name)
+    monkeypatch.chdir(pod)
+    copies = f"{execute.COPIES}{str(study)[1:]}"
+    page, log = f"{copies}/results/x/notebooks/page.ipynb", f"{copies}/results/x/logs/page.txt"
+    words = ["notebooks/05_division.ipynb", page, "--parameters", '{"divisor": 5}', "--log", log, "--outputs", page]
+    assert execute.main(words) == 0
+    assert (study / "results" / "x" / "notebooks" / "page.ipynb").read_bytes() == (pod / page).read_bytes()
+    assert "done" in (study / "results" / "x" / "logs" / "page.txt").read_text()
+
+
+def test_elsewhere_paths_stay_as_they_are():
+    paths = ["results/demo/notebooks/a.ipynb", "_build/html/index.html"]
+    assert execute.on_volume(paths) == (execute.Path(), paths)
+
+
+def test_a_job_of_the_embedded_world_sees_no_gpu_and_one_for_a_gpu_sees_its_own(notebook, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        execute, "execute", lambda *words: seen.append(execute.os.environ.get("CUDA_VISIBLE_DEVICES")) or 0
+    )
+    monkeypatch.setattr(execute.gpus, "available", lambda: ["GPU-aaaa"])
+    monkeypatch.setattr(execute.gpus.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    for words in ([], ["--gpu", "0"], ["--gpu", "1"]):
+        assert execute.main([str(notebook), str(tmp_path / "page.ipynb"), *words]) == 0
+    assert seen == ["3", "", "GPU-aaaa"]
+
+
 def test_a_notebook_that_is_not_there_is_named_with_the_nearest(notebook, tmp_path):
     with pytest.raises(InputError, match=r"no notebook '05_divison'.*did you mean 05_division\?"):
         execute.execute(notebook.with_name("05_divison.ipynb"), tmp_path / "page.ipynb", {})

@@ -86,10 +86,13 @@ def begin(folder: Path) -> subprocess.Popen:
 
 
 @pytest.fixture
-def half_run(small_run, tmp_path) -> Path:
-    """A copy of the small run without the tables that are to be made again and the embeddings that they are from."""
-    folder = tmp_path / "study"
-    shutil.copytree(small_run, folder, ignore=shutil.ignore_patterns("_build", "cache"))
+def half_run(small_run, tmp_path_factory) -> Path:
+    """A copy of the small run without the tables that are to be made again and the embeddings that they are from.
+
+    It lies beside the small run: from there the notebooks have the same relative paths, which Snakemake compares.
+    """
+    folder = tmp_path_factory.mktemp("again")
+    shutil.copytree(small_run, folder, ignore=shutil.ignore_patterns("_build", "cache"), dirs_exist_ok=True)
     for target in TARGETS:
         (folder / target).unlink()
     assert differences(folder, small_run) == sorted(TARGETS[:-1])

@@ -275,6 +275,30 @@ def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, no
     assert rule in jobs(done.stdout + done.stderr)
 
 
+def test_pages_that_a_notebook_wrote_are_staged_and_two_of_one_name_are_refused(tmp_path):
+    from babelatlas.book import stage
+
+    (tmp_path / "book").mkdir()
+    (tmp_path / "pages").mkdir()
+    for name in ("00_summary.ipynb", "pages/language-de.md", "book/fork.md", "_config.yml"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    contents = [
+        {"file": "71_languages", "sections": [{"glob": "language-*"}]},
+        {"glob": "language-*"},
+        {"file": "fork"},
+    ]
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "index", "chapters": contents}), encoding="utf-8")
+    folder = stage(tmp_path, tmp_path / "build", [tmp_path / "00_summary.ipynb", tmp_path / "pages"])
+    assert {path.name for path in folder.iterdir()} == {
+        "index.ipynb", "language-de.md", "fork.md", "_config.yml", "_toc.yml"
+    }  # fmt: skip
+    kept = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
+    assert kept == [{"glob": "language-*"}, {"file": "fork"}]
+    (tmp_path / "pages" / "fork.md").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="two pages 'fork'"):
+        stage(tmp_path, tmp_path / "build", [tmp_path / "00_summary.ipynb", tmp_path / "pages"])
+
+
 def test_the_contents_keep_only_pages_of_this_run():
     from babelatlas.book import contents
 
