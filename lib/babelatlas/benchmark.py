@@ -810,7 +810,7 @@ def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int,
 
     def texts(lang: str) -> np.ndarray:
         noise = np.random.default_rng(names.index(lang) + 1).standard_normal((len(owner), d), np.float32)
-        return zeroshot.normalise(pictures[owner] + 0.3 * noise)
+        return pictures[owner] + 0.3 * noise
 
     def parts():
         nonlocal making
@@ -831,9 +831,9 @@ def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int,
     }
     products, loop, bare, compared = 0.0, 0.0, 0.0, 0
     for lang in (names[0], names[-1]):
-        pair = {code: torch.from_numpy(texts(code)) for code in (lang, "en")}
+        pair = {code: torch.from_numpy(zeroshot.normalise(texts(code))) for code in (lang, "en")}
         for direction in retrieval.DIRECTIONS:
-            seconds, scores = _scores(pair, torch.from_numpy(pictures), direction, sample)
+            seconds, scores = _scores(pair, torch.from_numpy(zeroshot.normalise(pictures)), direction, sample)
             # English's own products with the images are made twice more: to be kept, and for the order of captions.
             products += seconds * (1 if lang == "en" else codes - 1)
             began = time.perf_counter()
@@ -884,6 +884,17 @@ def _scores(texts: dict, images, direction: str, sample: int) -> tuple[float, di
     return seconds, kept
 
 
+def _discounted(scores: np.ndarray, ranking: np.ndarray, gains: np.ndarray) -> float:
+    """Return the discounted gains of the first 20 of a ranking; candidates that tie share the mean of theirs."""
+    last = 20
+    while last < len(ranking) and scores[ranking[last - 1]] - scores[ranking[last]] <= zeroshot.TIE:
+        last += 1
+    places = ranking[:last]
+    run = np.concatenate([[0], np.cumsum(-np.diff(scores[places]) > zeroshot.TIE)])
+    shared = (np.bincount(run, gains[places]) / np.bincount(run))[run][:20]
+    return shared @ (1 / np.log2(np.arange(2, 2 + len(shared))))
+
+
 def _loop(scores: np.ndarray, english: np.ndarray, order: np.ndarray, right: set[int]) -> tuple:
     """Return rank, tied, own and NDCG@20 of one query as their definitions say: its scores, sorted, and counted.
 
@@ -898,8 +909,7 @@ def _loop(scores: np.ndarray, english: np.ndarray, order: np.ndarray, right: set
     rank = 1 + int((better & ~own).sum())
     gains = np.exp(100 * (english - english.max()).astype(float))
     gains /= gains.sum()
-    discount = 1 / np.log2(np.arange(2, 22))
-    gained, most = (gains[places[:20]] @ discount[: len(places)] for places in (ranking, order))
+    gained, most = _discounted(scores, ranking, gains), _discounted(english, order, gains)
     return rank, int((level & ~own).sum()), int((level & own).sum()), gained / most
 
 
