@@ -467,7 +467,7 @@ rule language_pages:
     log:
         logged("71_languages"),
     params:
-        given=given("71_languages", output=RUN + "/pages"),
+        given=given("71_languages", model_pages="70_model" in CHAPTERS, output=RUN + "/pages"),
     shell:
         run("71_languages")
 

@@ -142,6 +142,7 @@ def write_chapter(path, code: str) -> None:
         ('a = f"{results}/zeroshot/{model}_x.parquet"', ["zeroshot"]),
         ('a = f"{results}/scores/accuracy.parquet"', ["scores/accuracy.parquet"]),
         ('a = f"{results}/retrieval/", f"{results}/subsets/{x}.parquet"', ["retrieval", "subsets"]),
+        ('a = f"{results}/{task}/{model}_x.parquet"', ["retrieval", "zeroshot"]),
         ("a = 1", sorted(workflow.KINDS)),
     ],
 )

@@ -161,7 +161,8 @@ def reads(path: str | os.PathLike) -> list[str]:
     """Return what a notebook reads in the folder `results` of its run: kinds of tables, or single files; sorted.
 
     It is taken from the notebook's own code and from that of the library's modules which it imports itself:
-    f"{results}/zeroshot/{model}_x.parquet" reads the kind "zeroshot", f"{results}/scores/accuracy.parquet" that file.
+    f"{results}/zeroshot/{model}_x.parquet" reads the kind "zeroshot", f"{results}/scores/accuracy.parquet" that file,
+    and f"{results}/{task}/..." both kinds of evaluations, "zeroshot" and "retrieval".
     A notebook with a parameter `results` that names neither reads all `KINDS`; one without such a parameter nothing.
     """
     path = Path(path)
@@ -173,6 +174,8 @@ def reads(path: str | os.PathLike) -> list[str]:
     named = {name for text in texts for name in re.findall(r"\{results\}/([\w./-]+)", text)}
     files = {name for name in named if Path(name).suffix in (".parquet", ".csv", ".json", ".yaml")}
     kinds = {name.split("/")[0] for name in named - files} & set(KINDS)
+    if any("{results}/{" in text for text in texts):
+        kinds |= {"zeroshot", "retrieval"}
     return sorted(files | kinds) or sorted(KINDS)
 
 
