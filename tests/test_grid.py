@@ -102,7 +102,7 @@ def half_run(small_run, tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed_run(small_run, half_run):
     moments, planted = random.Random(5), 0
-    for _ in range(3):
+    for _ in range(4):
         run = begin(half_run)
         assert any("running" in line for line in run.stdout), "it ended before anything ran"
         time.sleep(moments.uniform(0.5, 9))
