@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -685,3 +686,20 @@ def test_a_real_model_gives_a_picture_the_vector_it_has_alone(encoder, tmp_path)
     for batch_size in (1, 4, 64):
         found = embedding.embed_images(encoder, paths[::-1], batch_size=batch_size)
         assert np.abs(found - alone[::-1]).max() < 1e-5
+
+
+def test_captions_are_embedded_part_by_part_in_their_order_and_counted(tmp_path):
+    parts = [
+        pd.DataFrame({"captions": "human", "lang": "de", "caption": ["zwei", "eins", "zwei"]}, index=[7, 3, 5]),
+        pd.DataFrame({"captions": "human", "lang": "br", "caption": ["dos"]}),
+    ]
+    toy, counts = Toy(told=True), Counter()
+    given_back = embedding.embed_captions(toy, parts, counts, tmp_path, "yue")
+
+    first, vectors = next(given_back)
+    assert first is parts[0]
+    assert sorted(toy.seen) == ["\x02eins", "\x02zwei"], "the second part waits until it is asked for"
+    np.testing.assert_allclose(vectors, [vector(f"\x02{text}") for text in parts[0]["caption"]], rtol=1e-6)
+    _, vectors = next(given_back)
+    np.testing.assert_allclose(vectors, [vector("\x03dos")], rtol=1e-6)
+    assert (counts["texts"], counts["unique"]) == (4, 3)

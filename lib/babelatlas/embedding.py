@@ -184,18 +184,20 @@ def embed_captions(
     parts: Iterable[pd.DataFrame],
     counts: Counter,
     cache: str | os.PathLike = "",
+    stand_in: str = "",
     batch_tokens: int = 0,
     progress: bool = True,
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
     One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
-    with the names of the counts of `embed_classes`. The other parameters and what is raised are as for `embed_texts`.
+    with the names of the counts of `embed_classes`. `stand_in` is as there; the other parameters and what is raised are as
+    for `embed_texts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
         forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(encoder, labels, forms, cache, False, "", batch_tokens, progress)
+        vectors, new = embed_classes(encoder, labels, forms, cache, False, stand_in, batch_tokens, progress)
         counts.update(new)
         yield part, vectors
 
