@@ -191,8 +191,8 @@ def embed_captions(
     """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
     One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
-    with the names of the counts of `embed_classes`. `stand_in` is as there; the other parameters and what is raised are as
-    for `embed_texts`.
+    with the names of the counts of `embed_classes`. `stand_in` is as there; the other parameters and what is raised are
+    as for `embed_texts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
