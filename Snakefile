@@ -283,13 +283,16 @@ def allowed(model):
     return next((one for one in config.get("remote_code", []) if source and one.partition("@")[0] == source.repository), "")
 
 
-def loaded(model):
-    """The parameters that say which model a notebook loads."""
+def loaded(model, job):
+    """The parameters that say which model a notebook loads, and where it keeps the embeddings of this job.
+
+    Jobs share no embeddings: their last digits depend on what else was in a batch, and with a common folder on which job came first.
+    """
     return {
         "model": model,
         "checkpoint": checkpoint(model),
         "remote_code": allowed(model),
-        "cache": f"{RUN}/cache/{model}",
+        "cache": f"{RUN}/cache/{model}/{job}",
     }
 
 
@@ -329,7 +332,7 @@ rule zeroshot:
             dataset=wildcards.dataset,
             vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
             output=f"{RUN}/zeroshot/{wildcards.model}_{wildcards.dataset}.parquet",
-            **loaded(wildcards.model),
+            **loaded(wildcards.model, wildcards.dataset),
             **material(wildcards.dataset),
         ),
     shell:
@@ -358,7 +361,7 @@ rule retrieval:
             "21_retrieval",
             dataset=wildcards.dataset,
             output=f"{RUN}/retrieval/{wildcards.model}_{wildcards.dataset}.parquet",
-            **loaded(wildcards.model),
+            **loaded(wildcards.model, wildcards.dataset),
             **material(wildcards.dataset),
         ),
     shell:
@@ -391,7 +394,7 @@ rule protocols:
             "28_protocols",
             output=f"{RUN}/protocols/{wildcards.model}.parquet",
             **{name: described(name) for name in ("images", "labels", "annotations")},
-            **loaded(wildcards.model),
+            **loaded(wildcards.model, "protocols"),
         ),
     shell:
         run("28_protocols", "{wildcards.model}", "--gpu {resources.gpu}")

@@ -394,9 +394,10 @@ def _embed(
     for path in sorted(folder.glob("*.npz")) if str(cache) else []:
         keep(*_read(path, place))
     todo = index[order][first[index[order]] == order]
-    todo = todo[~have[todo]]
+    # Cut before those that are kept are left out, so that a run that goes on has the batches of one that never stopped.
     bins = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
-    shards = [rows for rows in np.split(todo, np.flatnonzero(np.diff(bins)) + 1) if len(rows)]
+    shards = [rows[~have[rows]] for rows in np.split(todo, np.flatnonzero(np.diff(bins)) + 1)]
+    shards, todo = [rows for rows in shards if len(rows)], todo[~have[todo]]
     # Two runs at once go through the shards in different orders, and skip those that the other has finished.
     turns = np.random.default_rng(uuid.uuid4().int).permutation(len(shards))
 
