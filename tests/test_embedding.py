@@ -533,6 +533,22 @@ def test_what_a_killed_run_left_half_written_is_deleted_a_day_later(tmp_path):
     assert [path.name for path in sorted(folder.iterdir()) if path.suffix != ".npz"] == [".new.part"]
 
 
+@pytest.mark.parametrize("lost", [[0], [1, 2], [3], [0, 2, 4]])
+def test_a_run_that_goes_on_makes_the_shards_that_one_never_stopped_makes(tmp_path, monkeypatch, lost):
+    monkeypatch.setattr(embedding, "SHARD", 5)  # no multiple of the three prompts of a label: shards are not all alike
+    labels = pd.DataFrame({"lang": "de", "label": [letter * 3 for letter in "abcdefghijklm"]})
+    forms = pd.DataFrame({"lang": "de", "template": ["{}", "a {}", "the {}!"]})
+    embedding.embed_classes(Toy(), labels, forms, tmp_path)
+    whole = {path.name: path.read_bytes() for path in shards(tmp_path)}
+    assert len(whole) > 5
+    for number in lost:
+        shards(tmp_path)[0 if number == 0 else -number].unlink()
+
+    embedding.embed_classes(Toy(), labels, forms, tmp_path)
+
+    assert {path.name: path.read_bytes() for path in shards(tmp_path)} == whole
+
+
 def test_a_run_takes_over_what_another_finished_meanwhile(tmp_path, monkeypatch):
     monkeypatch.setattr(embedding, "SHARD", 1)
     monkeypatch.setattr(embedding, "WORKERS", 1)
