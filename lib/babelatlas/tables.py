@@ -98,6 +98,14 @@ SCHEMAS = {
         SETTING | PROTOCOL | {"lang": TEXT, "switch": TEXT, "setting": TEXT, "metric": TEXT, "value": REAL, "n": WHOLE},
         [*SETTING, *PROTOCOL, "lang", "switch", "setting", "metric"],
     ),
+    # What every model scores in every language, with its interval: made once (chapter 35), read by the pages on
+    # results. `n`: images or queries; `items`: the classes or images that the interval draws.
+    "languages": (
+        SETTING
+        | PROTOCOL
+        | {"lang": TEXT, "metric": TEXT, "value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE, "items": WHOLE},
+        [*SETTING, *PROTOCOL, "lang", "metric"],
+    ),
     "scores": (SCORE, [*SCORE_KEY]),
     "published": (SCORE | {"source": TEXT, "table": TEXT, "note": TEXT}, [*SCORE_KEY, "source", "table"]),
 }
