@@ -39,8 +39,8 @@ class Dataset:
 
     Counts are 0 where they depend on the run: `n_images`; `n_classes`, and images of `each` (0 too where they differ);
     `n_languages`, and `n_captions` of all languages in one set. `size`: what has to be downloaded, in MB, 0 where not
-    known. `files`: names in `fetch.files`. `sets`: who wrote or translated the captions. `main`: the set that models are
-    compared by, "" for the mean over all sets. `empty`: captions that are empty as published, as "language image".
+    known. `files`: names in `fetch.files`. `sets`: who wrote or translated the captions. `main`: the set that models
+    are compared by, "" for the mean over all sets. `empty`: captions that are empty as published, as "language image".
     """
 
     name: str
