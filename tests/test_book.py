@@ -45,6 +45,7 @@ def visits(browser, book) -> dict[str, dict]:
 
 
 def visit(browser, page: Path) -> dict:
+    browser.get("about:blank")  # the page that the browser shows at first loads parts of its own
     browser.get_log("performance"), browser.get_log("browser")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get(page.as_uri())
