@@ -151,3 +151,16 @@ def test_an_empty_or_damaged_file_is_refused_in_a_sentence(tmp_path):
         with pytest.raises(InputError, match="cannot be read as a table") as error:
             tables.read(tmp_path / name, "labels")
         assert "\n" not in str(error.value), name
+
+
+def test_a_file_written_beside_its_place_appears_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "new" / "report.csv"
+    with tables.beside(path) as part:
+        part.write_text("first")
+        assert not path.exists()
+    assert path.read_text() == "first"
+    with pytest.raises(ZeroDivisionError), tables.beside(path) as part:
+        part.write_text("half")
+        1 / 0  # noqa: B018
+    assert path.read_text() == "first"
+    assert [file.name for file in path.parent.iterdir()] == ["report.csv"]

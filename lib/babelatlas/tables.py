@@ -11,6 +11,8 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
@@ -197,6 +199,23 @@ def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] =
     }
 
 
+@contextmanager
+def beside(path: str | os.PathLike) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; after the block it takes the place of `path`, after an error it is gone.
+
+    So a file appears whole or not at all. A relative path starts at `root()`; folders that are missing are made. The
+    name does not keep the ending of `path`: give `numpy.savez`, which adds its own to a name, an open file.
+    """
+    path = locate(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def write(
     table: pd.DataFrame,
     path: str | os.PathLike,
@@ -217,13 +236,8 @@ def write(
     arrow = _arrow(table, name)
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
     arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with beside(path) as part:
         pq.write_table(arrow, part, compression="zstd")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 
