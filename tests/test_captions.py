@@ -88,6 +88,23 @@ def size(folder):
     return (folder / "photos.zip").stat().st_size
 
 
+def test_the_input_files_of_a_data_set_are_paths_in_lists_or_alone_each_once(xtd, tmp_path, monkeypatch):
+    images, annotations = xtd()
+    photographs(tmp_path / "more", ["a.jpg"])
+    several = [str(images), str(tmp_path / "more")]
+
+    assert captions.inputs(several, annotations, str(images)) == [*several, str(annotations)]
+    assert captions.inputs(str(images), "") == [str(images)]
+    # A folder that is called as a split does not make the split a path: the reader takes the name first.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / captions.SPLIT).mkdir()
+    assert captions.inputs(*map(str, (images, captions.SPLIT))) == [str(images)]
+    tables.write(tables.empty("captions"), tmp_path / "table.parquet", "captions", {}, captions.inputs(several))
+    assert set(tables.made_from(tmp_path / "table.parquet")["inputs"]) == set(several)
+    with pytest.raises(InputError, match="nowhere does not exist: correct the path"):
+        captions.inputs([str(images), str(tmp_path / "nowhere")])
+
+
 def test_a_folder_without_any_of_the_images_says_what_was_expected(xtd, tmp_path):
     _, file = xtd()
     with pytest.raises(

@@ -101,6 +101,23 @@ def load(
     return gallery, tables.check(table, "captions")
 
 
+def inputs(*given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]:
+    """Return the files and folders among what was given as images, labels or captions of data sets, each once.
+
+    Lists are taken apart. "" and the name of a split of Multi30K are no files: what is fetched for them is checked
+    against the hash in files.csv. Call it before any long work: raises InputError for a path that does not exist.
+
+    >>> inputs("", "test_2017_flickr", [])
+    []
+    """
+    paths = [str(path) for one in given for path in ([one] if isinstance(one, str | os.PathLike) else one)]
+    paths = [path for path in dict.fromkeys(paths) if path and path not in SPLITS]
+    for path in paths:
+        if not tables.locate(path).exists():
+            raise InputError(f"The input {path} does not exist: correct the path, or make or fetch it.")
+    return paths
+
+
 def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
     """Return the captions that a protocol asks with: "first", number 0 of each image, or "all".
 
