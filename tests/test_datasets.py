@@ -129,7 +129,8 @@ def test_a_truncated_photograph_is_named(tmp_path, share):
     Image.effect_noise((64, 64), 50).convert("RGB").save(tmp_path / "whole.jpg")
     whole = (tmp_path / "whole.jpg").read_bytes()
     (tmp_path / "half.jpg").write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(InputError, match=r"half\.jpg cannot be read \(.*trunc.*\): make or fetch it again"):
+    message = r"half\.jpg cannot be read \(the file is truncated: it ends before the picture does\): make or fetch it"
+    with pytest.raises(InputError, match=message):
         datasets.open_image(tmp_path / "half.jpg")
 
 
@@ -179,6 +180,42 @@ def test_an_absent_folder_is_named(tmp_path):
     for name in ("imagenet-1k", "pictograms"):
         with pytest.raises(InputError, match=r"nowhere.* does not exist"):
             datasets.load(name, tmp_path / "nowhere")
+
+
+def test_a_list_of_paths_and_a_file_that_is_no_folder_are_told_as_such(run):
+    for name in ("imagenet-1k", "pictograms"):
+        with pytest.raises(
+            InputError, match=rf"images of the data set '{name}' should be one path, .*, got \['a', 'b'\]"
+        ):
+            datasets.load(name, ["a", "b"])
+    (run / "notes.txt").write_text("x")
+    with pytest.raises(InputError, match=r"images of the data set 'pictograms', .*notes\.txt, is no folder: give the"):
+        datasets.load("pictograms", run / "notes.txt")
+    with pytest.raises(InputError, match=r"images of the data set 'imagenet-1k', .*notes\.txt, is no folder and no"):
+        datasets.load("imagenet-1k", run / "notes.txt")
+
+
+def test_results_without_some_images_are_listed_from_their_files_and_told(tmp_path):
+    missing = {
+        ("a", "pictograms"): 2,
+        ("b", "pictograms"): 2,
+        ("c", "pictograms"): 0,
+        ("a", "xtd"): 1,
+        ("b", "xtd"): None,
+    }
+    files = [tmp_path / f"{model}_{dataset}.parquet" for model, dataset in missing]
+    for file, ((model, dataset), number) in zip(files, missing.items(), strict=True):
+        made = {"model": model, "dataset": dataset} | ({} if number is None else {"missing": number})
+        tables.write(tables.empty("zeroshot"), file, "zeroshot", made)
+
+    found = datasets.incomplete([*files, files[0]])
+
+    assert found.to_numpy().tolist() == [["a", "pictograms", 2], ["b", "pictograms", 2], ["a", "xtd", 1]]
+    assert datasets.caution(files) == (
+        "**Not all images were there**: 2 images were missing for a, b on pictograms; 1 image was missing for a on xtd. "
+        "These scores are of the rest."
+    )
+    assert datasets.caution(files[2:3]) == ""
 
 
 def test_missing_images_of_a_table_may_be_allowed_and_are_counted(run):

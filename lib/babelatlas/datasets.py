@@ -247,9 +247,9 @@ def load(
     if dataset.task != "zero-shot":
         raise InputError(f"The data set {name!r} has captions in place of classes: read it with captions.load.")
     wanted = None if wnids is None else set(wnids)
-    path = tables.locate(images) if str(images) else None
+    path = given(images, dataset)
     absent = 0
-    if path is not None and path.suffix in (".parquet", ".csv"):
+    if path.suffix in (".parquet", ".csv"):
         table = tables.read(path, "images")
         table = table.assign(path=[str(path.parent / file) for file in table["path"]])
     elif dataset.labels == "imagenet-1k":
@@ -290,7 +290,15 @@ def _imagenet(
 
 
 def given(images: str | os.PathLike, dataset: Dataset) -> Path:
-    """Return the path of the images of a data set as the user gave it; InputError, with where to get them, for ""."""
+    """Return the path of the images of a data set as the user gave it.
+
+    Raises InputError for "", with where to get them, and for what is no path, such as a list of several.
+    """
+    if not isinstance(images, str | os.PathLike):
+        raise InputError(
+            f"The images of the data set {dataset.name!r} should be one path, a folder, an archive or a table, got "
+            f"{images!r}: give that path as text, without brackets."
+        )
     if not str(images):
         raise InputError(f"The images of the data set {dataset.name!r} are not given: {_get(dataset)}.")
     return tables.locate(images)
@@ -309,7 +317,10 @@ def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
     """Return the `images` table of a folder that holds one folder of images for each class, with absolute paths."""
     home = given(folder, dataset)
     if not home.is_dir():
-        raise InputError(f"The folder {home} of the data set {dataset.name!r} does not exist: give another one.")
+        what = "is no folder" if home.exists() else "does not exist"
+        raise InputError(
+            f"The images of the data set {dataset.name!r} are given as {home}, which {what}: give the folder."
+        )
     rows = []
     for part in sorted(part for part in home.iterdir() if part.is_dir()):
         files = sorted(file for file in part.iterdir() if file.suffix.lower() in SUFFIXES)
@@ -340,6 +351,33 @@ def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFra
     return images
 
 
+def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Return which results are of a data set that lacked images: model, dataset, missing (how many), one row each.
+
+    `files`: tables of results, as notebooks 20 and 21 write them; their provenance says how many images were missing.
+
+    >>> incomplete([]).columns.tolist()
+    ['model', 'dataset', 'missing']
+    """
+    made = [(Path(file).stem, tables.made_from(file).get("parameters", {})) for file in files]
+    rows = [(one.get("model", name), one.get("dataset", name), one.get("missing") or 0) for name, one in made]
+    table = pd.DataFrame(rows, columns=["model", "dataset", "missing"])
+    return table[table["missing"] > 0].drop_duplicates(ignore_index=True)
+
+
+def caution(files: Iterable[str | os.PathLike]) -> str:
+    """Return a paragraph that says which results, of `files` as for `incomplete`, lack images; "" where none does.
+
+    >>> caution([])
+    ''
+    """
+    told = []
+    for (dataset, missing), rows in incomplete(files).groupby(["dataset", "missing"], sort=False):
+        images = "image was" if missing == 1 else "images were"
+        told.append(f"{missing:,} {images} missing for {', '.join(rows['model'])} on {dataset}")
+    return f"**Not all images were there**: {'; '.join(told)}. These scores are of the rest." if told else ""
+
+
 def open_image(path: str | os.PathLike) -> Image.Image:
     """Return an image as RGB, read whole, transparency and metadata ignored.
 
@@ -365,6 +403,8 @@ def open_image(path: str | os.PathLike) -> Image.Image:
         ) from error
     except Exception as error:  # whatever Pillow raises for damaged bytes, and for a picture that is too large
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".")
+        if "truncat" in reason.lower():  # Pillow has several such sentences, one for each format
+            reason = "the file is truncated: it ends before the picture does"
         raise InputError(f"The image {path} cannot be read ({reason}): make or fetch it again.") from error
     raise InputError(f"The image {path} has 16 bits a channel or more (mode {image.mode!r}): convert it to 8 bits.")
 
