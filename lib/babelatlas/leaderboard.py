@@ -6,6 +6,7 @@ mean over languages gives every language the same weight. What is drawn again in
 same draws for all models, so that their ranks in a resample are those of one test.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas import InputError, languages, stats, tables
+from babelatlas import datasets as data_sets
 
 # How a result was obtained: the columns of a `zeroshot` or `retrieval` table that say it.
 PROTOCOL = ("labels", "prompts", "captions", "choice", *tables.PROTOCOL)
@@ -21,7 +23,9 @@ BOARD = ["task", "dataset", "metric", "variant"]
 # With fewer languages no pattern of signs is rarer than 5 %: the test is then over items.
 FEWEST = 6
 TASKS = ("zeroshot", "retrieval")
-DIRECTIONS = {"t2i": "text to image", "i2t": "image to text"}
+KS = (1, 5, 10)
+# Between the names of the sets of captions that a score is a mean over.
+JOINED = " + "
 
 
 def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.DataFrame:
@@ -45,13 +49,14 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
     return pd.DataFrame(rows, columns=["model", "dataset", "task", "path"])
 
 
-def outcomes(table: pd.DataFrame, k: int = 1) -> pd.DataFrame:
+def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
     """Return right answers by item of a `zeroshot` or `retrieval` table: KEY, item, right, total, one row each.
 
     For classification an item is a class, `right` the images for which it is among the k best (1 or 5), `total` its
     images, and the metric "accuracy@k". For retrieval an item is an image, `right` the expected number of its queries
     that find their match among the k best, `total` their number, and the metric "t2i recall@k" (its captions ask for
-    it) or "i2t recall@k" (it asks for them). Columns of the protocol that a task does not know hold "".
+    it) or "i2t recall@k" (it asks for them). With k = "ndcg@20" `right` is the sum of the queries' NDCG, of which none
+    may be missing. Columns of the protocol that a task does not know hold "".
     """
     if "wnid" in table:
         if k not in (1, 5):
@@ -62,11 +67,111 @@ def outcomes(table: pd.DataFrame, k: int = 1) -> pd.DataFrame:
         return found[[*KEY, "item", "right", "total"]].reset_index(drop=True)
     from babelatlas import retrieval
 
-    found = table.assign(task="retrieval", right=np.asarray(retrieval.hits(table, k), float), total=1.0)
-    found = found.assign(metric=table["direction"] + f" recall@{k}", item=table["query"], labels="", prompts="")
-    asks = found["direction"] == "t2i"  # the query of a caption is image#number
-    found["item"] = found["item"].where(~asks, found["item"].str.rsplit("#", n=1).str[0])
+    # English's own NDCG is 1, but for the last digit of float32.
+    right = table["ndcg20"].clip(upper=1) if k == "ndcg@20" else np.asarray(retrieval.hits(table, k), float)
+    metric = table["direction"] + (" ndcg@20" if k == "ndcg@20" else f" recall@{k}")
+    found = table.assign(task="retrieval", right=right, total=1.0, metric=metric, labels="", prompts="")
+    found["item"] = retrieval.images(table)
     return found.groupby([*KEY, "item"], as_index=False, sort=False)[["right", "total"]].sum()
+
+
+def by_language(
+    results: str, models: Sequence[str], datasets: Sequence[str], n_resamples: int = 2000, seed: int = 0
+) -> pd.DataFrame:
+    """Return every score of a run in each language with its interval: a `languages` table.
+
+    Metrics of classification: "accuracy@1", "accuracy@5" (for at least five classes) and "mean per class", the mean of
+    the classes' shares. Of retrieval: those of `retrieval.METRICS` with "t2i " and "i2t " before them, as far as they
+    are defined. Each set of captions has its own rows; where a data set has several and none is its `main` one, their
+    mean has rows too (`over_sets`), without the median rank. An interval is over classes or images. One file is in
+    memory at a time. Raises what `files` and `tables.read` raise.
+    """
+    parts = []
+    for row in files(results, models, datasets).itertuples():
+        scored = _classified if row.task == "zeroshot" else _retrieved
+        parts.append(scored(tables.read(row.path, row.task), n_resamples, seed))
+    return tables.check(pd.concat(parts, ignore_index=True), "languages")
+
+
+def _classified(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
+    first, five = outcomes(table, 1), outcomes(table, 5)
+    share = first.assign(right=first["right"] / first["total"], total=1.0, metric="mean per class")
+    found, within, mean = (_interval(items, n_resamples, seed) for items in (first, five, share))
+    mean["n"] = found["n"]  # images, as in the other rows: they have the same order
+    return pd.concat([found, within[within["items"] >= 5], mean], ignore_index=True)
+
+
+def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
+    from babelatlas import retrieval
+
+    key = list(tables.QUERY)
+    scores = retrieval.scores(table, resamples=n_resamples, seed=seed).dropna(subset="value")
+    image, known = pd.Series(retrieval.images(table), index=table.index), table["ndcg20"].notna()
+    sizes = [
+        image[rows].groupby([table.loc[rows, name] for name in key]).nunique().rename("items").reset_index()
+        for rows in (known, known | True)
+    ]
+    ndcg = scores["metric"] == "ndcg@20"
+    scores = pd.concat([scores[ndcg].merge(sizes[0], on=key), scores[~ndcg].merge(sizes[1], on=key)])
+    scores = scores.assign(task="retrieval", labels="", prompts="", metric=scores["direction"] + " " + scores["metric"])
+    parts = [scores.drop(columns="direction")]
+    for metric in (*KS, "ndcg@20"):
+        items = over_sets(outcomes(table[known] if metric == "ndcg@20" else table, metric))
+        if len(items):
+            parts.append(_interval(items, n_resamples, seed))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _interval(items: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
+    """Return value, interval, n and items of each KEY of some outcomes, in their order."""
+    by = list(KEY)
+    found = stats.accuracy_interval(items, by, "item", "right", "total", n_resamples, seed=seed).drop(columns="n")
+    sizes = items.groupby(by, as_index=False, sort=False).agg(n=("total", "sum"), items=("item", "size"))
+    return sizes.assign(n=sizes["n"].round().astype(int)).merge(found, on=by)
+
+
+def over_sets(items: pd.DataFrame) -> pd.DataFrame:
+    """Return the outcomes of the mean over all sets of captions, of languages that have several and no main one.
+
+    Every set has the same weight, however many captions it has: its counts are multiplied for that. The column
+    `captions` names them all, "bing + google". Data sets with a main set (`datasets.entry(name).main`) have no rows.
+
+    >>> items = outcomes(pd.DataFrame({"captions": ["b", "a"], "direction": "i2t", "query": "x", "rank": [1, 2],
+    ...     "tied": 0, "own": 1, **dict.fromkeys(["model", "dataset", "choice", "lang", *tables.PROTOCOL], "")}))
+    >>> over_sets(items)[["captions", "right", "total"]].to_numpy().tolist()
+    [['a + b', 1.0, 2.0]]
+    """
+    items = items[~items["dataset"].isin([entry.name for entry in data_sets.DATASETS if entry.main])]
+    by = [column for column in KEY if column != "captions"]
+    sums = items.groupby([*by, "captions"], as_index=False, sort=False)["total"].sum().rename(columns={"total": "size"})
+    sums = sums.sort_values("captions", kind="stable")
+    sums["sets"] = sums.groupby(by)["captions"].transform(JOINED.join)
+    sums["times"] = sums.groupby(by)["size"].transform("mean") / sums["size"]
+    sums = sums[sums["sets"] != sums["captions"]]
+    items = items.merge(sums, on=[*by, "captions"])
+    items = items.assign(right=items["right"] * items["times"], total=items["total"] * items["times"])
+    items["captions"] = items["sets"]
+    return items.groupby([*KEY, "item"], as_index=False, sort=False)[["right", "total"]].sum()
+
+
+def main(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a `languages` table that models are compared by, with `variant` and `title` (see there).
+
+    These are all rows of classification; of retrieval those of the data set's main set of captions, or where it has
+    none those of the mean over all sets that the language has (its only set, or `over_sets`).
+    """
+    found = found[_compared_by(found)].reset_index(drop=True)
+    found = found.assign(variant=variants(found))
+    names = {key: title(*key) for key in found[BOARD[1:]].drop_duplicates().itertuples(index=False, name=None)}
+    return found.assign(title=[names[key] for key in found[BOARD[1:]].itertuples(index=False, name=None)])
+
+
+def _compared_by(found: pd.DataFrame) -> pd.Series:
+    wanted = found["dataset"].map({entry.name: entry.main for entry in data_sets.DATASETS if entry.main})
+    sets = found["captions"].str.count(re.escape(JOINED))
+    largest = sets.groupby([found[name] for name in ("task", "dataset", "model", "lang")]).transform("max")
+    among = found["captions"].eq(wanted) | (wanted.isna() & sets.eq(largest))
+    return found["task"].eq("zeroshot") | among
 
 
 def read(
@@ -122,13 +227,13 @@ def protocol(rows: pd.DataFrame) -> str:
 
 
 def title(dataset: str, metric: str, variant: str = "") -> str:
-    """Return what a board is called: data set, what is counted, and the variant where there are several.
+    """Return the short name of a board: data set, direction, what is counted unless it is the first, and the variant.
 
-    >>> title("xm3600", "t2i recall@1")
-    'xm3600, text to image, recall@1'
+    >>> title("xm3600", "t2i recall@1"), title("xm3600", "t2i recall@5"), title("imagenet-1k", "accuracy@1")
+    ('xm3600, t2i', 'xm3600, t2i recall@5', 'imagenet-1k')
     """
-    way, _, measure = metric.rpartition(" ")
-    return ", ".join(filter(None, (dataset, DIRECTIONS.get(way, way), measure, variant)))
+    counted = {"accuracy@1": "", "t2i recall@1": "t2i", "i2t recall@1": "i2t"}.get(metric, metric)
+    return ", ".join(filter(None, (dataset, counted, variant)))
 
 
 def boards(items: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, str], pd.DataFrame]]:
