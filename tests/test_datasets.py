@@ -189,7 +189,9 @@ def test_a_list_of_paths_and_a_file_that_is_no_folder_are_told_as_such(run):
         ):
             datasets.load(name, ["a", "b"])
     (run / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match=r"images of the data set 'pictograms', .*notes\.txt, is no folder: give the"):
+    with pytest.raises(
+        InputError, match=r"images of the data set 'pictograms' are given as .*notes\.txt, which is no folder: give"
+    ):
         datasets.load("pictograms", run / "notes.txt")
     with pytest.raises(InputError, match=r"images of the data set 'imagenet-1k', .*notes\.txt, is no folder and no"):
         datasets.load("imagenet-1k", run / "notes.txt")
@@ -212,8 +214,8 @@ def test_results_without_some_images_are_listed_from_their_files_and_told(tmp_pa
 
     assert found.to_numpy().tolist() == [["a", "pictograms", 2], ["b", "pictograms", 2], ["a", "xtd", 1]]
     assert datasets.caution(files) == (
-        "**Not all images were there**: 2 images were missing for a, b on pictograms; 1 image was missing for a on xtd. "
-        "These scores are of the rest."
+        "**Not all images were there**: 2 images were missing for a, b on pictograms; "
+        "1 image was missing for a on xtd. These scores are of the rest."
     )
     assert datasets.caution(files[2:3]) == ""
 
