@@ -1,3 +1,4 @@
+import doctest
 import gzip
 import json
 import zipfile
@@ -42,6 +43,10 @@ def photographs(folder, names):
     for name in names:
         Image.new("RGB", (4, 4), "red").save(folder / name)
     return folder
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(captions).failed == 0
 
 
 def test_captions_have_the_studys_codes_and_the_order_of_the_gallery(xtd):

@@ -1,5 +1,7 @@
 """Statistics: against scipy and statsmodels where they can be, against invariants where not."""
 
+import doctest
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,10 @@ def pairs():
     lang = np.repeat([f"l{i}" for i in range(20)], 4)
     x = rng.normal(size=20).repeat(4) + rng.normal(size=80)
     return pd.DataFrame({"lang": lang, "model": list("abcd") * 20, "x": x, "y": x + rng.normal(size=80)})
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(stats).failed == 0
 
 
 # --- bootstrap -------------------------------------------------------------------------------------
@@ -156,6 +162,35 @@ def test_one_class_has_an_accuracy_and_no_interval():
     row = stats.accuracy_interval(counts([3], 4)).iloc[0]
     assert row.value == 0.75
     assert np.isnan(row.ci_low)
+
+
+def test_where_all_or_no_image_is_right_the_interval_is_exact_over_classes():
+    counts = pd.DataFrame({"wnid": [f"n{number}" for number in range(20)], "n_images": 4, "n_correct": 0.0})
+    found = stats.accuracy_interval(
+        pd.concat([counts.assign(lang="km"), counts.assign(lang="en", n_correct=4.0), counts[:1].assign(lang="la")]),
+        ["lang"],
+        n_resamples=50,
+    ).set_index("lang")
+
+    # Twenty classes without a hit: at the upper end one would see none in 2.5 % of the cases.
+    end = 1 - 0.025 ** (1 / 20)
+    assert found.loc["km", ["value", "ci_low", "ci_high"]].tolist() == pytest.approx([0, 0, end])
+    assert found.loc["en", ["value", "ci_low", "ci_high"]].tolist() == pytest.approx([1, 1 - end, 1])
+    assert found.loc["la", ["ci_low", "ci_high"]].isna().all(), "one class alone has no interval"
+
+
+@pytest.mark.parametrize("right", [0, 1, 7, 12])
+def test_an_exact_interval_is_that_of_the_beta_distribution(right):
+    low, high = stats.exact(right / 12, 12, 0.9)
+
+    assert low == pytest.approx(scipy_stats.beta.ppf(0.05, right, 13 - right) if right else 0)
+    assert high == pytest.approx(scipy_stats.beta.ppf(0.95, right + 1, 12 - right) if right < 12 else 1)
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.5, 3), (1.5, 2), (0, 0), (-0.5, 2)])
+def test_an_exact_interval_needs_a_whole_number_of_items(share, n):
+    with pytest.raises(InputError, match="a whole number of"):
+        stats.exact(share, n)
 
 
 def test_a_class_given_twice_or_more_hits_than_images_stop_an_accuracy():

@@ -4,6 +4,9 @@ All intervals are percentile intervals of a bootstrap that draws whole clusters 
 its models, a class with all its images), because rows of one cluster are not independent (Efron & Tibshirani 1993,
 Chapter 13). A resample is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is
 one matrix product. Clusters are taken in sorted order: the order of the rows does not matter.
+
+Where every item is right, or none, all resamples are the same and a bootstrap knows no uncertainty; there `exact` gives
+the interval.
 """
 
 from collections.abc import Sequence
@@ -39,6 +42,22 @@ def interval(resampled: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np
         raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
     low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
+
+
+def exact(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
+
+    It stands in for a bootstrap where the share is 0 or 1. Items that hang together, as the images of a class may,
+    count as one: give the number of clusters. Raises InputError where the share is none of `n` items.
+
+    >>> [round(end, 3) for end in exact(0, 10)], [round(end, 3) for end in exact(1, 10)]
+    ([0.0, 0.308], [0.692, 1.0])
+    """
+    right = round(share * n)
+    if n < 1 or not 0 <= right <= n or abs(right - share * n) > 1e-6:
+        raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
+    found = scipy_stats.binomtest(right, n).proportion_ci(level, method="exact")
+    return float(found.low), float(found.high)
 
 
 def _numbers(table: pd.DataFrame, names: Sequence[str], what: str, keys: Sequence[str] = ()) -> None:
@@ -147,8 +166,9 @@ def accuracy_interval(
 
     `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. Accuracy is the share of
     images; the interval draws classes, because images of one class are right or wrong together. The same draws serve
-    all models in a language, so that their intervals can be compared. One class alone has no interval (NaN). 500,000
-    rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or a class given twice.
+    all models in a language, so that their intervals can be compared. Where all images are right, or none, no resample
+    differs: there it is the exact binomial interval, with the classes as its items (`exact`). One class alone has no
+    interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or a class given twice.
     """
     by = list(by)
     _numbers(counts, [correct, total], "An accuracy", [*by, item])
@@ -172,6 +192,8 @@ def accuracy_interval(
             drawn = weights(size, n_resamples, seed)
             low, high = interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level)
         value, n = right[rows].sum(axis=1) / seen[rows].sum(axis=1), seen[rows].sum(axis=1).astype(int)
+        for place in np.flatnonzero((np.minimum(value, 1 - value) < 1e-9) & (size > 1)):
+            low[place], high[place] = exact(value[place], size, level)
         for place, number in enumerate(numbers):
             result[number] = [*groups[number][0], value[place], low[place], high[place], n[place]]
     table = pd.DataFrame(result, columns=[*by, "value", "ci_low", "ci_high", "n"])
