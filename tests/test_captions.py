@@ -116,8 +116,10 @@ def test_a_folder_without_any_of_the_images_says_what_was_expected(xtd, tmp_path
         InputError, match=r"None of the 2 images of 'xtd' is in .*such as COCO_train2014_.*train2014 and"
     ):
         captions.load("xtd", photographs(tmp_path / "others", ["a.jpg"]), file)
-    with pytest.raises(InputError, match=r"nowhere of the images of 'xtd' does not exist: .*COCO's train2014"):
+    with pytest.raises(InputError, match=r"'xtd', .*nowhere, does not exist: give COCO's train2014 and val2014, as"):
         captions.load("xtd", tmp_path / "nowhere", file)
+    with pytest.raises(InputError, match=r"images of 'xtd', .*xtd\.json, is no folder and no archive: give COCO's"):
+        captions.load("xtd", [tmp_path, file], file)
     with pytest.raises(InputError, match=r"'xtd' are not given: get them from https://github\.com/adobe-research"):
         captions.load("xtd", "", file)
 
@@ -126,7 +128,7 @@ def test_missing_images_are_listed_unless_a_parameter_allows_so_many(xtd):
     folder, file = xtd()
     (folder / PHOTOS[0]).unlink()
 
-    with pytest.raises(InputError, match=rf"lacks 1 of 2 images \(1 have no file: {PHOTOS[0]}\).*missing=1"):
+    with pytest.raises(InputError, match=rf"lacks 1 of 2 images \(1 without a file: {PHOTOS[0]}\).*missing=1"):
         captions.load("xtd", folder, file)
     gallery, table = captions.load("xtd", folder, file, missing=1)
     assert gallery.attrs["missing"] == 1
@@ -136,7 +138,7 @@ def test_missing_images_are_listed_unless_a_parameter_allows_so_many(xtd):
 def test_an_image_that_the_captions_lack_is_missing_too(xtd, small):
     given = xtd()
     small("xtd", n_images=3, n_captions=6)
-    with pytest.raises(InputError, match=r"lacks 1 of 3 images \(1 are not in the captions\)"):
+    with pytest.raises(InputError, match=r"lacks 1 of 3 images \(1 not in the captions\)"):
         captions.load("xtd", *given)
     assert captions.load("xtd", *given, missing=1)[0].attrs["missing"] == 1
     small("xtd", n_images=1)
@@ -159,9 +161,15 @@ def test_captions_that_two_images_share_are_kept(xtd):
         ({"images": []}, "names no image"),
         ({"captions": PAIRS["captions"] | {"ja": [["猫"], ["犬"]]}}, r"has 'ja' and 'jp', which are one language"),
         ({"captions": PAIRS["captions"] | {"xx1": [["a"], ["b"]]}}, r"In the file .*xtd\.json: There is no language"),
-        ({"captions": {"en": PAIRS["captions"]["en"]}}, "captions in 1 languages, but xtd has them in 2"),
-        ({"captions": {"en": [["a"], ["b"]], "jp": []}}, r"has no caption in Japanese \(ja\): leave the language out"),
-        ({"captions": {"en": [["a"], ["b"]], "jp": [[], []]}}, r"has no caption in Japanese \(ja\): leave"),
+        (
+            {"captions": {"en": PAIRS["captions"]["en"]}},
+            "captions in 1 language, but xtd has them in 2: fetch it again, or name",
+        ),
+        (
+            {"captions": {"en": [["a"], ["b"]], "jp": []}},
+            r"has no caption in Japanese \(ja\): fetch .* or leave the language",
+        ),
+        ({"captions": {"en": [["a"], ["b"]], "jp": [[], []]}}, r"has no caption in Japanese \(ja\): fetch"),
         ({"captions": {"en": [["a"], ["b"]], "jp": [["猫"]]}}, r"2 images, but captions in Japanese \(ja\) for 1"),
         (
             {"captions": {"en": [["a"], ["b"]], "jp": [["猫"], []]}},
@@ -174,6 +182,7 @@ def test_captions_that_two_images_share_are_kept(xtd):
         ({"captions": {"en": [["a"], ["b"]], "jp": ["猫", "犬"]}}, r"should have a list of texts for .*got 猫"),
         ({"captions": {"en": [["a"], ["b"]], "jp": {"1": "猫"}}}, r'another layout than expected, \{"images'),
         ({"captions": [1]}, "another layout"),
+        ({"captions": {}}, r"xtd\.json has no captions: fetch it again"),
     ],
 )
 def test_a_wrong_file_of_captions_is_told_by_what_is_wrong(xtd, changes, message):
@@ -202,8 +211,27 @@ def test_some_languages_can_be_asked_for_by_any_code(xtd):
         captions.load("xtd", *given, languages=["klingon!"])
     with pytest.raises(InputError, match=r"has no set of captions 'google': expected one of human"):
         captions.load("xtd", *given, sets=["google"])
+    with pytest.raises(InputError, match=r"captions of the data set 'xtd' should be one path, .*, got \['xtd\.json'\]"):
+        captions.load("xtd", given[0], ["xtd.json"])
     xtd(captions={"jp": PAIRS["captions"]["jp"]})
     assert len(captions.load("xtd", *given, languages=["ja"])[1]) == 2
+
+
+@pytest.mark.parametrize("captioned", [[], [[], []], [["猫"]], [["猫"], [" "]], ["猫", "犬"]])
+def test_a_language_that_is_not_asked_for_may_be_empty_or_damaged(xtd, captioned):
+    given = xtd(captions={"en": [["a cat"], ["a dog"]], "jp": captioned})
+    with pytest.raises(InputError, match="in Japanese"):
+        captions.load("xtd", *given)
+    _, table = captions.load("xtd", *given, languages=["en"])
+    assert table["caption"].tolist() == ["a cat", "a dog"]
+
+
+@pytest.mark.parametrize("languages", [[], ["en"]])
+def test_a_file_of_another_data_set_is_told_by_its_many_languages(xtd, small, languages):
+    given = xtd()
+    small("xtd", n_images=3, n_languages=1)
+    with pytest.raises(InputError, match=r"captions in 2 languages, but xtd has them in 1: give the file that belongs"):
+        captions.load("xtd", *given, languages=languages, missing=1)
 
 
 def test_a_data_set_with_classes_is_referred_to_its_own_loader(tmp_path):
@@ -305,7 +333,17 @@ def test_crossmodal_3600_with_an_image_that_a_language_lacks_is_refused(xm3600):
     with (xm3600 / "captions.jsonl").open("w", encoding="utf-8") as file:
         print(line("000a", en=["a cat"]), line("000b", en=["a dog"], sw=["mbwa"]), sep="\n", file=file)
     with pytest.raises(InputError, match=r"no caption in Swahili \(sw\) for the image 000a\.jpg"):
-        captions.load("xm3600", xm3600 / "images", xm3600, languages=["en"])
+        captions.load("xm3600", xm3600 / "images", xm3600, languages=["en", "sw"])
+    _, table = captions.load("xm3600", xm3600 / "images", xm3600, languages=["en"])
+    assert table["caption"].tolist() == ["a cat", "a dog"]
+
+
+def test_crossmodal_3600_that_is_not_there_is_told_once(xm3600):
+    for file in ("nothing.jsonl", "captions.zip"):
+        with pytest.raises(InputError, match=rf"^The captions {xm3600}/{file} do not exist: give captions\.jsonl, "):
+            captions.load("xm3600", xm3600 / "images", xm3600 / file)
+    with pytest.raises(InputError, match=r"images hold neither captions\.jsonl nor captions\.zip: give"):
+        captions.load("xm3600", xm3600 / "images", xm3600 / "images")
 
 
 def test_crossmodal_3600_has_the_papers_counts():
@@ -352,7 +390,7 @@ def test_multi30k_with_a_language_too_few_or_a_line_too_few_is_refused(task1):
     with pytest.raises(InputError, match=r"has 2 images, but captions in German \(de\) for 1"):
         captions.load("multi30k", task1 / "photos", task1 / "task1")
     (task1 / "task1" / "raw" / "test_2016_flickr.de.gz").unlink()
-    with pytest.raises(InputError, match="captions in 1 languages, but multi30k has them in 2"):
+    with pytest.raises(InputError, match="captions in 1 language, but multi30k has them in 2"):
         captions.load("multi30k", task1 / "photos", task1 / "task1")
     assert len(captions.load("multi30k", task1 / "photos", task1 / "task1", languages=["en"])[1]) == 2
     (task1 / "task1" / "raw" / "test_2016_flickr.en.gz").write_bytes(gzip.compress(b"a cat\na dog\n")[:-9])
@@ -360,6 +398,16 @@ def test_multi30k_with_a_language_too_few_or_a_line_too_few_is_refused(task1):
         captions.load("multi30k", task1 / "photos", task1 / "task1")
     with pytest.raises(InputError, match=r"no split 'test_2018': expected|no split 'test_2018': did you mean"):
         captions.load("multi30k", task1 / "photos", task1 / "test_2018.txt")
+
+
+def test_a_split_of_multi30k_that_is_misspelt_gets_the_nearest_name(task1):
+    with pytest.raises(
+        InputError,
+        match=r"test_2016_flikr, does not exist: .*data/task1, or a split \(did you mean test_2016_flickr\?\)",
+    ):
+        captions.load("multi30k", task1 / "photos", "test_2016_flikr")
+    with pytest.raises(InputError, match=r"1\.jpg, is no folder: give .* a split \(expected one of test_2016_flickr, "):
+        captions.load("multi30k", task1 / "photos", task1 / "photos" / "1.jpg")
 
 
 @pytest.mark.parametrize("split", captions.SPLITS)
@@ -493,7 +541,7 @@ def test_embedded_captions_of_an_unknown_image_or_without_words_are_refused(own)
     paths, write = own
     row = ("template", "en", paths[0], 0, "a cat")
     given = write([row, ("template", "en", "pictograms/n03/000.png", 0, "a bird")])
-    with pytest.raises(InputError, match=r"lacks 1 of 2 images \(1 have no file: pictograms/n03/000\.png\)"):
+    with pytest.raises(InputError, match=r"lacks 1 of 2 images \(1 without a file: pictograms/n03/000\.png\)"):
         captions.load("pictogram-captions", *given)
     assert captions.load("pictogram-captions", *given, missing=1)[0].attrs["missing"] == 1
     for rows, message in (([(*row[:4], " ")], r"an empty caption of pictograms/n01/000\.png"), ([], "no row")):

@@ -21,7 +21,7 @@ from babelatlas import InputError, archives, datasets, fetch, languages, near, t
 CHOICES = ("first", "all")
 # Where the images of a data set are published, for messages.
 PUBLISHED = {
-    "xm3600": "images.tgz of Crossmodal-3600",
+    "xm3600": "the images of Crossmodal-3600 (images.tgz)",
     "xflickrco": "the images of Flickr30K and COCO's val2014",
     "xtd": "COCO's train2014 and val2014",
     "multi30k": "the images of Flickr30K, and of Multi30K's own test sets",
@@ -79,14 +79,21 @@ def load(
     dataset = datasets.entry(name)
     if dataset.task != "retrieval":
         raise InputError(f"The data set {name!r} has classes in place of captions: read it with datasets.load.")
+    if not isinstance(annotations, str | os.PathLike):
+        raise InputError(
+            f"The captions of the data set {name!r} should be one path, a file or a folder, got {annotations!r}: give "
+            "that path as text, without brackets."
+        )
     wanted = [_canonical(code, "the parameter languages") for code in languages]
     sets = list(sets)
     if name == "pictogram-captions":
         table, order, paths = _own(dataset, images, annotations)
-        table, short = _select(table, name, sets, wanted), 0
+        table = _select(table, name, sets)
+        _has(table["lang"], name, wanted, "language")
+        table, short = table[table["lang"].isin(wanted)] if wanted else table, 0
     else:
         read = READERS[name](name, annotations, sets)
-        table = _select(_table(read, dataset, bool(wanted)), name, sets, wanted)
+        table = _select(_table(read, dataset, wanted), name, sets)
         order, short = read.images, read.n_images - len(read.images)
         paths = _find(order, images, dataset)
     absent = [image for image in order if image not in paths]
@@ -137,22 +144,24 @@ def _canonical(code: str, where: str) -> str:
         raise InputError(f"In {where}: {error}") from error
 
 
-def _select(table: pd.DataFrame, name: str, sets: list[str], wanted: list[str]) -> pd.DataFrame:
-    """Return the rows of some sets and languages; InputError for one that the data set does not have."""
-    for asked, column, noun in ((sets, "captions", "set of captions"), (wanted, "lang", "language")):
-        known = sorted(table[column].unique())
-        unknown = [one for one in asked if one not in known]
-        if unknown:
-            raise InputError(f"The data set {name!r} has no {noun} {unknown[0]!r}: expected one of {', '.join(known)}.")
-        if asked:
-            table = table[table[column].isin(asked)]
-    return table
+def _select(table: pd.DataFrame, name: str, sets: list[str]) -> pd.DataFrame:
+    """Return the rows of some sets of captions, [] for all; InputError for one that the data set does not have."""
+    _has(table["captions"], name, sets, "set of captions")
+    return table[table["captions"].isin(sets)] if sets else table
 
 
-def _table(read: Annotations, dataset: datasets.Dataset, named: bool) -> pd.DataFrame:
+def _has(known: Iterable[str], name: str, asked: list[str], noun: str) -> None:
+    """Raise InputError where the data set does not have all that is asked for."""
+    known = sorted(set(known))
+    if unknown := [one for one in asked if one not in known]:
+        raise InputError(f"The data set {name!r} has no {noun} {unknown[0]!r}: expected one of {', '.join(known)}.")
+
+
+def _table(read: Annotations, dataset: datasets.Dataset, wanted: list[str]) -> pd.DataFrame:
     """Return what a file says as rows of the schema `captions`, after checking it against the entry.
 
-    `named`: whether the languages to read are named; otherwise all that the data set has must be there.
+    `wanted`: the languages to read, and the only ones whose captions are looked at; [] for all, and then all that the
+    data set has must be there.
     """
     double = pd.Series(read.images, dtype=str).duplicated()
     if double.any():
@@ -175,6 +184,11 @@ def _table(read: Annotations, dataset: datasets.Dataset, named: bool) -> pd.Data
                 f"The file {read.path} has {code!r} and {codes[group, lang]!r}, which are one language: keep one."
             )
         codes[group, lang] = code
+    if not codes:
+        raise InputError(f"The file {read.path} has no captions: fetch it again.")
+    _check_languages(read, dataset, [group for group, _ in codes], bool(wanted))
+    _has([lang for _, lang in codes], dataset.name, wanted, "language")
+    codes = {key: code for key, code in codes.items() if not wanted or key[1] in wanted}
     known = {tuple(one.split(" ", 1)) for one in dataset.empty}
     rows = []
     for group, lang in sorted(
@@ -189,13 +203,7 @@ def _table(read: Annotations, dataset: datasets.Dataset, named: bool) -> pd.Data
         ]
     table = pd.DataFrame(rows, columns=["captions", "lang", "image", "number", "caption"])
     for group, part in table.groupby("captions"):
-        n_languages = part["lang"].nunique()
-        if not named and n_languages < read.n_languages:
-            raise InputError(
-                f"The file {read.path} has captions in {n_languages} languages, but {dataset.name} has them in "
-                f"{read.n_languages}: fetch it again, or name the languages."
-            )
-        whole = len(read.images) == read.n_images and n_languages == read.n_languages
+        whole = len(read.images) == read.n_images and part["lang"].nunique() == read.n_languages
         if whole and len(part) != read.n_captions:
             raise InputError(
                 f"The file {read.path} has {len(part):,} captions ({group}), but {dataset.name} has "
@@ -204,11 +212,26 @@ def _table(read: Annotations, dataset: datasets.Dataset, named: bool) -> pd.Data
     return table
 
 
+def _check_languages(read: Annotations, dataset: datasets.Dataset, groups: list[str], named: bool) -> None:
+    """Raise InputError where a set of captions has more languages than the data set, or fewer and none are named."""
+    for n_languages in pd.Series(groups).value_counts():
+        has = (
+            f"{n_languages} language{'s' if n_languages > 1 else ''}, but {dataset.name} has them in {read.n_languages}"
+        )
+        if n_languages > read.n_languages:
+            raise InputError(f"The file {read.path} has captions in {has}: give the file that belongs to it.")
+        if n_languages < read.n_languages and not named:
+            raise InputError(f"The file {read.path} has captions in {has}: fetch it again, or name the languages.")
+
+
 def _check(captions: list[list[str]], read: Annotations, lang: str, known: set[str]) -> None:
     """Raise InputError where a language has no caption, an image none, or a caption is empty or no text."""
     called = f"{languages.name(lang)} ({lang})"
     if not any(captions):
-        raise InputError(f"The file {read.path} has no caption in {called}: leave the language out, or fetch it again.")
+        raise InputError(
+            f"The file {read.path} has no caption in {called}: fetch it again, or leave the language out by naming the "
+            "others in the parameter languages."
+        )
     if len(captions) != len(read.images):
         raise InputError(
             f"The file {read.path} has {len(read.images):,} images, but captions in {called} for {len(captions):,}: "
@@ -233,16 +256,17 @@ def _find(
     names: list[str], images: str | os.PathLike | Sequence[str | os.PathLike], dataset: datasets.Dataset
 ) -> dict[str, str]:
     """Return the absolute paths of those files called `names` that are in some folders, down to two levels."""
-    homes = [images] if isinstance(images, str | os.PathLike) else list(images)
+    homes = list(images) if isinstance(images, list | tuple) else [images]
     wanted, found = set(names), {}
     for one in homes or [""]:
         home = datasets.given(one, dataset)
         if archives.is_archive(home):
             home = archives.unpack(home, _image, f"images, such as {names[0]}")
         if not home.is_dir():
+            what = "is no folder and no archive" if home.exists() else "does not exist"
             raise InputError(
-                f"The folder {home} of the images of {dataset.name!r} does not exist: give the one with "
-                f"{PUBLISHED[dataset.name]}."
+                f"What is given as the images of {dataset.name!r}, {home}, {what}: give {PUBLISHED[dataset.name]}, as "
+                "a folder or an archive."
             )
         for folder, inner, files in os.walk(home, followlinks=True):
             inner.sort()
@@ -267,9 +291,9 @@ def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short:
             f"and {order[-1]}, in it or in its folders"
             + (f" ({PUBLISHED[dataset.name]})." if dataset.name in PUBLISHED else ".")
         )
-    lacks = [f"{short:,} are not in the captions"] if short else []
+    lacks = [f"{short:,} not in the captions"] if short else []
     if absent:
-        lacks.append(f"{len(absent):,} have no file: {', '.join(absent[:20])}{', …' if len(absent) > 20 else ''}")
+        lacks.append(f"{len(absent):,} without a file: {', '.join(absent[:20])}{', …' if len(absent) > 20 else ''}")
     number, total = short + len(absent), short + len(order)
     raise InputError(
         f"The data set {dataset.name!r} lacks {number:,} of {total:,} images ({'; '.join(lacks)}): "
@@ -351,6 +375,9 @@ def _xm3600(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annot
     if path.suffix == ".json":
         return _pairs(name, path, sets)
     dataset, expected = datasets.entry(name), '{"image/key": …, language: {"caption": […]}, …} on each line'
+    if not path.is_file():
+        what = "hold neither captions.jsonl nor captions.zip" if path.is_dir() else "do not exist"
+        raise InputError(f"The captions {path} {what}: give captions.jsonl, captions.zip with it, or their folder.")
     try:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
@@ -392,6 +419,12 @@ def _multi30k(name: str, annotations: str | os.PathLike, sets: list[str]) -> Ann
         split, home = SPLIT, path / "data" / "task1" if (path / "data" / "task1").is_dir() else path
     if split not in SPLITS:
         raise InputError(f"Multi30K has no split {split!r}: {near(split, SPLITS)}")
+    if home is not None and not home.is_dir():
+        what = "is no folder" if home.exists() else "does not exist"
+        raise InputError(
+            f"What is given as the captions of Multi30K, {home}, {what}: give its folder data/task1, or a split "
+            f"({near(home.name, SPLITS).rstrip('.')})."
+        )
     n_images, codes = SPLITS[split]
     listing = home / "image_splits" / f"{split}.txt" if home else fetch.file(f"multi30k-{split}-images")
     # The names of one split end in "#" and the number of COCO's caption.
