@@ -152,6 +152,7 @@ def embed_classes(
     stand_in: str = "",
     batch_tokens: int = 0,
     progress: bool = True,
+    tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
@@ -162,7 +163,8 @@ def embed_classes(
     `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
     ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
     unless the model is told the language. `stand_in`: what such a model is told for languages that NLLB-200 has no code
-    for; "" refuses them. The other parameters and what is raised are as for `embed_texts`.
+    for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts say too. The other
+    parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -174,7 +176,7 @@ def embed_classes(
     without = sorted(set(labels["lang"]) - set(own))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress, stand_in)
+    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress, stand_in, tell)
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
@@ -191,13 +193,14 @@ def embed_captions(
     """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
     One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
-    with the names of the counts of `embed_classes`. `stand_in` is as there; the other parameters and what is raised are
+    with the names of the counts of `embed_classes`, and only there it is told which captions lost their end: a line for
+    each language would be hundreds. `stand_in` is as in `embed_classes`; the other parameters and what is raised are
     as for `embed_texts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
         forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(encoder, labels, forms, cache, False, stand_in, batch_tokens, progress)
+        vectors, new = embed_classes(encoder, labels, forms, cache, False, stand_in, batch_tokens, progress, False)
         counts.update(new)
         yield part, vectors
 
@@ -214,7 +217,7 @@ def _check_columns(table: pd.DataFrame, noun: str) -> None:
 
 
 def _embed_texts(
-    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, stand_in=""
+    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, stand_in="", tell=True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
@@ -263,7 +266,7 @@ def _embed_texts(
     steps = (WORKERS, len(words), prepare, encode, finish)
     vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, progress)
     cut = first[counts[:, COUNTS.index("cut")] > 0]
-    if len(cut):
+    if len(cut) and tell:
         text = words[cut.min()]
         text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
         of = f"{counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts"
