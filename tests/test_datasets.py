@@ -487,6 +487,20 @@ def test_a_wrong_folder_is_told_by_what_was_expected_and_found(small, tmp_path, 
         datasets.load("imagenet-1k", wrong(tmp_path, name))
 
 
+@pytest.mark.parametrize("inside", ["", "more/1.JPEG", "1.bmp"])
+def test_folders_of_classes_without_an_image_of_their_own_are_told_by_what_they_hold(small, tmp_path, inside):
+    for wnid in (GOLDFISH, TENCH):
+        (tmp_path / wnid).mkdir()
+    if inside:
+        (tmp_path / TENCH / inside).parent.mkdir(exist_ok=True)
+        (tmp_path / TENCH / inside).write_bytes(JPEG.getvalue())
+    held = f", the first thing in them is {TENCH}/{Path(inside).parts[0]}" if inside else ""
+    message = re.escape(f"that end in .jpeg, .jpg, .png, .webp, but its folders hold none{held}: move or convert them")
+    for wnids in (None, [TENCH]):
+        with pytest.raises(InputError, match=message):
+            datasets.load("imagenet-1k", tmp_path, wnids, missing=6)
+
+
 def test_the_folders_of_v2_are_numbers_in_the_order_of_the_wnids(small, tmp_path):
     images = datasets.load("imagenet-v2", folders(tmp_path, ["0", "1", "2"]))
     assert images["wnid"].tolist() == [TENCH] * 2 + [GOLDFISH] * 2 + [SHARK] * 2

@@ -259,7 +259,13 @@ def test_a_file_may_hold_dataclasses_and_postponed_annotations(write):
         (changed("return np.array([[len(text)", "return ([[len(text)"), "returned a list for 2 texts: expected"),
         (changed("return np.array([[len(text)", "_ = ([[len(text)"), "returned a NoneType for 2 texts: exp"),
         (changed("[len(text), ", "['a', "), r"returned an array of <U.* for 2 texts: expected a tensor"),
-        (changed("len(text.encode()), 1]", "np.nan if text == '貓' else 1, 1]"), "a number for text 2 of 2: mend"),
+        (changed("len(text.encode()), 1]", "np.nan if text == '貓' else 1, 1]"), "finite in float32 for text 2 of 2"),
+        (changed("len(text.encode()), 1]", "1e300, 1]"), "not finite in float32 for text 1 of 2: mend"),
+        (
+            changed("[[len(text), len(text.encode()), 1]", "[[0, 0, text == '貓']"),
+            "a vector that is all zeros for text 1 of 2: mend",
+        ),
+        (changed("[[image.width, image.height, np.asarray(image).mean()]", "[[0.0, 0, 0]"), "zeros for picture 1 of 2"),
         (changed("for text in texts]", "for text in texts.split()]"),
          r"text_forward_fn .* fails for 2 texts \(AttributeError: .*, line 14\): it is called with the model, "
          "a list of str, the device 'cpu' and text_preprocess"),
@@ -302,7 +308,7 @@ def test_a_function_that_fails_later_is_told_and_short_memory_is_left_to_the_eng
     assert seen[0] == 5
     assert sum(count for count in seen if count <= 2) == 5
     encoder.module.text_forward_fn = lambda model, texts, device, transform: np.zeros((1, 3)) / 0
-    with np.errstate(invalid="ignore"), pytest.raises(InputError, match="not a number for text 1 of 1"):
+    with np.errstate(invalid="ignore"), pytest.raises(InputError, match="not finite in float32 for text 1 of 1"):
         encoder.encode_texts(["a"])
 
 

@@ -132,7 +132,20 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
                 f"{_expected(home, name, numbered)}, but the folder {part.name!r} in it is none of the 1,000: rename "
                 "it or move it elsewhere."
             )
+    if not rows:
+        raise InputError(
+            f"{_expected(home, name, numbered)}, with images in it that end in {', '.join(sorted(SUFFIXES))}, but its "
+            f"folders hold none{_instead([part for part in parts if classes[part]])}: move or convert them, or fetch "
+            "the data set again."
+        )
     return pd.DataFrame(rows, columns=["path", "wnid", "draw"])
+
+
+def _instead(parts: list[Path]) -> str:
+    """Return the first thing that the folders of the classes hold, for a message; "" where they are all empty."""
+    found = (one for part in parts for one in sorted(part.iterdir()) if not one.name.startswith("."))
+    first = next(found, None)
+    return "" if first is None else f", the first thing in them is {first.parent.name}/{first.name}"
 
 
 def _images(folder: Path) -> list[Path]:

@@ -128,13 +128,15 @@ class UserEncoder:
             raise InputError(
                 f"{what} returned an array of {found.dtype} of shape {found.shape} for {count_noun}: {wanted}"
             )
-        bad = np.flatnonzero(~np.isfinite(found).all(1))
-        if len(bad):
-            raise InputError(
-                f"{what} returned a vector that is not a number for {noun} {bad[0] + 1} of {count}: mend the file or "
-                "its weights."
-            )
-        return found.astype(np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+            found = found.astype(np.float32)
+        for bad, kind in ((~np.isfinite(found).all(1), "not finite in float32"), (~found.any(1), "all zeros")):
+            if bad.any():
+                raise InputError(
+                    f"{what} returned a vector that is {kind} for {noun} {bad.argmax() + 1} of {count}: mend the file "
+                    "or its weights."
+                )
+        return found
 
 
 def _run(path: Path) -> tuple[ModuleType, str]:
