@@ -148,6 +148,26 @@ def test_a_square_picture_is_the_same_by_all_four_ways(size):
         assert (protocol.prepare(whole, way)(picture) == whole(picture)).all()
 
 
+def test_a_square_picture_stands_somewhere_on_a_wide_canvas_of_its_own_background():
+    rng, places = np.random.default_rng(0), []
+    for _ in range(20):
+        pixels = np.full((10, 10, 3), (200, 30, 60), np.uint8)
+        pixels[2:8, 2:8] = rng.integers(256, size=(6, 6, 3))
+        picture = Image.fromarray(pixels)
+        wide = protocol.widen(picture)
+        assert wide.size == (15, 10)
+        (place,) = [x for x in range(6) if (np.asarray(wide)[:, x : x + 10] == pixels).all()]
+        rest = np.delete(np.asarray(wide), np.s_[place : place + 10], axis=1)
+        assert (rest == (200, 30, 60)).all()
+        assert (np.asarray(protocol.widen(picture)) == np.asarray(wide)).all(), "always the same place"
+        places.append(place)
+    assert len(set(places)) > 2
+    assert protocol.widen(wide) is wide
+    assert any((np.asarray(protocol.widen(picture, seed)) != np.asarray(wide)).any() for seed in range(1, 9)), (
+        "another seed, another place"
+    )
+
+
 class Plain:
     """An encoder whose picture vectors are the means of four quarters, after a square of 8 pixels is made of it."""
 
@@ -231,8 +251,38 @@ def test_changes_have_the_test_of_the_paired_differences_corrected_over_all_rows
     assert own[["value", "ci_low", "ci_high", "p"]].tolist() == pytest.approx(
         pairs[["value", "ci_low", "ci_high", "p"]].tolist()
     )
-    assert found["p_holm"].tolist() == pytest.approx(stats.holm(found["p"]).tolist())
     assert len(found) == 4
+    tested = found[found["same_as"] == ""]
+    assert tested[["model", "switch"]].to_numpy().tolist() == [["a", "prompts"]]
+    assert tested["p_holm"].tolist() == tested["p"].tolist(), "three changes of nothing are no comparisons"
+
+
+def test_what_changes_nothing_or_repeats_a_setting_is_no_comparison():
+    first, other = {"de": 0.4, "en": 0.7, "fr": 0.3}, {"de": 0.5, "en": 0.7, "fr": 0.3}
+    parts = [
+        measured("a", switch, setting, values)
+        for switch, setting, values in (
+            ("", "", {"de": 0.5, "en": 0.6, "fr": 0.1}),
+            ("preset", "clip_benchmark", first), ("choice", "first", first),
+            ("precision", "float16", {"de": 0.5, "en": 0.6, "fr": 0.1}), ("precision", "bfloat16", other),
+        )
+    ]  # fmt: skip
+    found = protocol.changes(pd.concat(parts), n_resamples=20).set_index("setting")
+    assert found["same_as"].to_dict() == {
+        "float16": "base", "bfloat16": "", "first": "", "clip_benchmark": "choice: first"
+    }  # fmt: skip
+    assert found.loc["clip_benchmark", "value"] == found.loc["first", "value"] > 0
+    assert found.loc[["float16", "clip_benchmark"], ["p", "p_holm"]].isna().all(axis=None)
+    both = found.loc[["bfloat16", "first"]]
+    assert both["p_holm"].tolist() == pytest.approx(stats.holm(both["p"]).tolist())
+
+
+def test_the_least_p_that_random_signs_can_give_is_shown_as_a_bound():
+    gap = np.linspace(0.1, 0.3, 20)
+    p = stats.holm([stats.sign_flip(gap, protocol.PERMUTATIONS), 0.5, 0.03])
+    assert protocol.told(p) == ["< 0.0003", "0.5000", "0.0600"]
+    exact = stats.sign_flip(gap[:13], protocol.PERMUTATIONS)
+    assert protocol.told([exact]) == [f"{2 / 2**13:.4f}"], "all patterns tried: a p value and no bound"
 
 
 def test_scores_without_a_base_or_with_a_language_twice_are_refused():

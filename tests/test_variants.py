@@ -112,6 +112,15 @@ def test_one_switch_is_turned_at_a_time():
         assert (("captions", "bing") in settings) == (("choice", "first") in settings) == (task == "retrieval")
 
 
+def test_preparations_of_square_pictures_are_tried_on_wide_canvases_with_a_base_of_their_own():
+    plan = variants.turns("zero-shot", CLIP, GIVEN, ["label"], square=True)
+    wide = [(turn["switch"], turn["setting"]) for turn in plan if turn["wide"]]
+    assert wide == [("", ""), *(("preprocessing", way) for way in ("crop", "squash", "pad"))]
+    assert not any(turn["wide"] for turn in plan_of())
+    narrow = [turn for turn in plan if not turn["wide"]]
+    assert narrow == [turn for turn in plan_of() if turn["switch"] != "preprocessing"]
+
+
 def test_a_preset_keeps_the_prompts_of_the_base_and_has_a_fallback():
     presets = {turn["setting"]: turn for turn in plan_of(M_CLIP) if turn["switch"] == "preset"}
     assert set(presets) == {"paper", "clip_benchmark"}
@@ -163,7 +172,7 @@ def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_product
 
 def test_the_rows_are_of_the_schema_and_say_how_they_were_made(pictures):
     table, _ = variants.classify(Loads(), CLIP, plan_of(), pictures, LABELS)
-    tables.check(table.assign(model="m", dataset="d", labels="l"), "protocols")
+    tables.check(table.drop(columns="wide").assign(model="m", dataset="d", labels="l"), "protocols")
     turned = table.drop_duplicates(["switch", "setting"]).set_index(["switch", "setting"])
     assert turned.loc[("preprocessing", "pad"), "preprocessing"] == "pad"
     assert turned.loc[("precision", "bfloat16"), "precision"] == "bfloat16"
@@ -227,7 +236,7 @@ def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
     plan = variants.turns("retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"])
     table, left_out = variants.retrieve(Loads(), plan, gallery, captions)
     assert left_out == []
-    tables.check(table.assign(model="m", dataset="d", labels=""), "protocols")
+    tables.check(table.drop(columns="wide").assign(model="m", dataset="d", labels=""), "protocols")
     table = table.set_index(["switch", "setting", "metric", "lang"])
     own = captions[(captions["captions"] == "google") & (captions["lang"] == "de")]
     other = captions[(captions["captions"] == "bing") & (captions["lang"] == "de")]
@@ -243,6 +252,27 @@ def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
             assert row["n"] == len(asked)
     assert table.loc[("choice", "first", "i2t recall@1", "de"), "n"] == 12
     assert table.loc[("captions", "bing", "i2t recall@1", "de"), "captions"] == "bing"
+
+
+def test_square_pictures_are_scored_as_they_are_and_on_wide_canvases(tmp_path):
+    rng = np.random.default_rng(1)
+    for number in range(12):
+        Image.fromarray(rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)).save(tmp_path / f"{number}.png")
+    pictures = pd.DataFrame({"path": [str(tmp_path / f"{number}.png") for number in range(12)], "wnid": WNIDS * 4})
+    plan = variants.turns("zero-shot", CLIP, GIVEN, square=variants._square(pictures["path"]))
+    table, _ = variants.classify(Loads(), CLIP, plan, pictures, LABELS, seed=3)
+    own = table[table["wide"] & (table["metric"] == "accuracy@1") & (table["lang"] == "de")].set_index("setting")
+    folder = tmp_path / "wide"
+    folder.mkdir()
+    for path in pictures["path"]:
+        protocol.widen(Image.open(path).convert("RGB"), 3).save(folder / path.rpartition("/")[2])
+    wide = pictures.assign(path=[str(folder / path.rpartition("/")[2]) for path in pictures["path"]])
+    for setting, way in (("", "model"), ("crop", "crop"), ("squash", "squash"), ("pad", "pad")):
+        assert own.loc[setting, "value"] == pytest.approx(literal(wide, "de", prompts.templates("pictograms"), way))
+    named = variants._named(table, "m", "pictograms", "nouns")
+    assert set(named["dataset"]) == {"pictograms", "pictograms on wide canvases"}
+    assert set(named.loc[named["switch"] == "preprocessing", "dataset"]) == {"pictograms on wide canvases"}
+    assert not variants._square(wide["path"])
 
 
 def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):

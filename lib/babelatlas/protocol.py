@@ -31,7 +31,8 @@ with several captions per image of which clip_benchmark takes all (Flickr30k). N
 says "English" for languages without an NLLB code; here that is the parameter `stand_in`.
 """
 
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,10 @@ FIRST = {"accuracy@1": "top-1 accuracy", "t2i recall@1": "text-to-image R@1", "i
 ORDER = ("", *SWITCHES, "captions", "preset")
 # The grey around a picture that is padded to a square, the middle of the 256 shades.
 GREY = (128, 128, 128)
+# What follows the name of a data set whose pictures stand on wide canvases (`widen`), and how wide: 3 to 2, as photos.
+WIDE, RATIO = " on wide canvases", 1.5
+# Patterns of signs in a test, where all would be more.
+PERMUTATIONS = 10_000
 
 
 def settings(preset: str, task: str, entry, **given) -> dict:
@@ -145,6 +150,33 @@ def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dic
     return {lang: same or _similarity(preset, "zero-shot", entry, name) for lang, name in used.items()}
 
 
+def departures(preset: str, task: str, entry, **given) -> list[str]:
+    """Return the switches that are given otherwise than the preset sets them; arguments and errors as of `settings`.
+
+    A rule of similarity is compared with what the preset says of the prompts given, those of the fallback among them.
+
+    >>> from babelatlas import models
+    >>> departures("paper", "zero-shot", models.entry("openai-b32"), prompts="pictograms", similarity="cosine")
+    ['prompts']
+    """
+    chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
+    found = [name for name in SWITCHES if name != "similarity" and chosen[name] != plain[name]]
+    if asked := given.get("similarity"):
+        sets = [chosen["prompts"], *chosen["fallback"]]
+        rules = {PRESETS[preset]["similarity"] or _similarity(preset, task, entry, name) for name in sets}
+        found += ["similarity"] * (rules != {asked})
+    return found
+
+
+def called(preset: str, others: list[str]) -> str:
+    """Return the name of a protocol that departs from a preset in some switches.
+
+    >>> called("paper", []), called("paper", ["prompts", "precision"])
+    ('paper', 'paper, but prompts, precision')
+    """
+    return f"{preset}, but {', '.join(others)}" if others else preset
+
+
 def single(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of results if each model has one protocol in each language, else raise InputError.
 
@@ -212,15 +244,35 @@ def _pad(picture: Image.Image) -> Image.Image:
     return square
 
 
+def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
+    """Return a picture at its own size on a canvas `RATIO` times as wide as high, out of the middle by chance.
+
+    A picture that is square already cannot show what `prepare` does. The colour of the canvas is the median of the
+    picture's outermost pixels; the place is drawn from `seed` and the picture itself, so that it is always the same.
+    A picture as wide as the canvas or wider is returned as it is. The picture is RGB.
+    """
+    width = round(RATIO * picture.height)
+    if picture.width >= width:
+        return picture
+    pixels = np.asarray(picture)
+    edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    canvas = Image.new("RGB", (width, picture.height), tuple(int(shade) for shade in np.median(edge, axis=0)))
+    rng = np.random.default_rng([seed, zlib.crc32(pixels.tobytes())])
+    canvas.paste(picture, (int(rng.integers(width - picture.width + 1)), 0))
+    return canvas
+
+
 def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
     """Return by how much each turned switch changes the scores of each model, over languages.
 
     `table`: columns model, dataset, metric, switch, setting, lang, value (schema `protocols`, say); the rows whose
     switch is "" are the base. One row for each model, dataset, metric, switch and setting: value (mean of turned minus
     base over the languages of both, a fraction), ci_low, ci_high (bootstrap over languages), p (paired sign-flip test),
-    p_holm (Holm's correction over all rows returned), n (languages). With one language there is neither interval nor p
-    (NaN). Rows are in the order of the switches (`ORDER`). Raises InputError where there is no base, and for a language
-    that occurs twice.
+    p_holm (Holm's correction over all comparisons), n (languages), same_as. With one language there is neither interval
+    nor p (NaN). A setting that gives every language the score it has without it, or by a setting before, is no
+    comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p and p_holm are NaN.
+    Rows are in the order of the switches (`ORDER`). Raises InputError where there is no base, and for a language that
+    occurs twice.
     """
     key, rows = ["model", "dataset", "metric"], []
     _once(table)
@@ -231,19 +283,39 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, s
                 f"The scores of {names[0]} on {names[1]} have no base to compare with: run notebook 28 for this model."
             )
         turned = part[part["switch"] != ""]
+        turned = turned.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable")
+        seen = {}
         for switch, own in turned.groupby(["switch", "setting"], sort=False):
             own = own[own["lang"].isin(one.index)].sort_values("lang")
             gap = own["value"].to_numpy() - own["lang"].map(one).to_numpy(float)
+            same = seen.setdefault((*own["lang"], *gap), ": ".join(switch)) if gap.any() else "base"
+            same = "" if same == ": ".join(switch) else same
             found = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
                 mean = stats.bootstrap(pd.Series(gap), own["lang"].to_numpy(), n_resamples, level, seed).iloc[0]
-                found = [mean["value"], mean["ci_low"], mean["ci_high"], stats.sign_flip(gap, seed=seed)]
-            rows.append([*names, *switch, *found, len(gap)])
-    result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n"])
+                p = np.nan if same else stats.sign_flip(gap, PERMUTATIONS, seed)
+                found = [mean["value"], mean["ci_low"], mean["ci_high"], p]
+            rows.append([*names, *switch, *found, len(gap), same])
+    result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n", "same_as"])
     result = result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
     known = result["p"].notna()
     result.loc[known, "p_holm"] = stats.holm(result.loc[known, "p"])
     return result.astype({"p_holm": float}) if len(result) else result.assign(p_holm=[])
+
+
+def told(p_holm: Sequence[float], same_as: Sequence[str] = ()) -> list[str]:
+    """Return the corrected p values of one family of comparisons as a table shows them, with four decimals.
+
+    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. The
+    least that `PERMUTATIONS` random patterns of signs can give is shown as "< ": more of them would give less.
+
+    >>> told([0.0004, 0.0001999, np.nan, np.nan], ["", "", "base", ""])
+    ['0.0004', '< 0.0002', 'as base', '']
+    """
+    p_holm = np.asarray(p_holm, float)
+    least = np.isfinite(p_holm).sum() / (PERMUTATIONS + 1) * (1 + 1e-9)
+    texts = ["" if np.isnan(p) else f"< {p:.4f}" if p <= least else f"{p:.4f}" for p in p_holm]
+    return [text or f"as {same}" * bool(same) for text, same in zip(texts, same_as or [""] * len(texts), strict=True)]
 
 
 def _once(table: pd.DataFrame) -> None:
@@ -338,7 +410,7 @@ def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
                 found += (
                     stats.bootstrap(gap, None, n_resamples, level, seed).loc[0, ["value", "ci_low", "ci_high"]].tolist()
                 )
-                tests.append(stats.sign_flip(gap, seed=seed))
+                tests.append(stats.sign_flip(gap, PERMUTATIONS, seed))
             rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *tests, len(gap)])
     numbers = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
     columns = ["dataset", "metric", "switch", "setting", "first", "second", *numbers, "n"]

@@ -7,11 +7,13 @@ the protocols share; the cache of embeddings is used as well. The settings thems
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from babelatlas import InputError, datasets, embedding, encoders, protocol, retrieval, tables, zeroshot
 from babelatlas import captions as caption_sets
@@ -44,15 +46,19 @@ def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str =
     return load
 
 
-def turns(task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = ()) -> list[dict]:
+def turns(
+    task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = (), square: bool = False
+) -> list[dict]:
     """Return the protocols to try: the base, one for each other setting of each switch, and the presets.
 
     `given`: what the base has other than the preset "cosine", its precision by name among it. `prompts`: other sets of
     prompts to try; `sets`: the sets of captions, of which the base takes the first. A preset keeps the prompts of the
     base where they are given, so that what differs is the rest, and its fallback where it has none of its own. A model
     of the user's own file keeps its precision.
-    Each is a dict of all switches and `switch`, `setting` (both "" for the base), `preset`, `captions` and `rule`, the
-    similarity where it holds for all prompts, else "".
+    Each is a dict of all switches and `switch`, `setting` (both "" for the base), `preset`, `captions`, `wide` and
+    `rule`, the similarity where it holds for all prompts, else "".
+    `square`: whether all pictures are. Then another shape cannot be made of them, and the preparations are tried on the
+    pictures on wide canvases (`protocol.widen`, `wide` true), with a base of their own.
     """
     base = protocol.settings("cosine", task, entry, **given)
     own = entry.family == "own"
@@ -64,21 +70,22 @@ def turns(task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequ
         "choice": protocol.SWITCHES["choice"] if task == "retrieval" else (),
         "captions": sets,
     }
-    first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"]}
+    first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"], "wide": False}
     result = [first | {"switch": "", "setting": ""}]
     for switch, settings in tried.items():
+        wide = {"wide": square and switch == "preprocessing"}
+        result += [first | wide | {"switch": "", "setting": ""}] if wide["wide"] else []
         for setting in dict.fromkeys(settings):
             if setting != first[switch]:
-                turned = first | {switch: setting, "switch": switch, "setting": setting}
+                turned = first | wide | {switch: setting, "switch": switch, "setting": setting}
                 result.append(turned | {"rule": turned["similarity"]})
     kept = {switch: given[switch] for switch in ("prompts", "fallback") if given.get(switch)}
     kept |= {"precision": base["precision"]} if own else {}
-    for preset in protocol.PRESETS:
+    for preset in [name for name in protocol.PRESETS if name != first["preset"]]:
         chosen = protocol.settings(preset, task, entry, **kept)
         chosen["fallback"] = chosen["fallback"] or base["fallback"]
-        if preset != "cosine":
-            rule = chosen["similarity"] if task == "retrieval" else ""
-            result.append(first | chosen | {"preset": preset, "rule": rule, "switch": "preset", "setting": preset})
+        rule = chosen["similarity"] if task == "retrieval" else ""
+        result.append(first | chosen | {"preset": preset, "rule": rule, "switch": "preset", "setting": preset})
     return result
 
 
@@ -96,32 +103,55 @@ def evaluate(
     other_prompts: Sequence[str] = (),
     cache: str = "",
     stand_in: str = "",
+    seed: int = 0,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return what a model scores on a data set under each protocol, schema `protocols`, and what could not be computed.
 
     `images`, `labels`, `annotations`, `missing`: as notebooks 20 and 21 take them. `languages`: none for all that have
     labels for `minimum` classes or captions for `minimum` images. `prompts`: those of the base, "" for the preset's.
+    Where all pictures are square, the rows of the switch "preprocessing" and of its base are of a data set of their
+    own, whose name ends in `protocol.WIDE`; `seed` draws where a picture stands on its canvas. `attrs["cut"]` is as in
+    `classify`.
     For the other parameters see `turns` and `classify`. Raises what reading and embedding raise, and InputError where
     no language has the minimum.
     """
     task, precision = datasets.entry(dataset).task, "auto" if entry.family == "own" else load("auto").precision
-    given, key = {"precision": precision}, {"model": entry.name, "dataset": dataset}
+    given = {"precision": precision}
     if task == "zero-shot":
         chosen = label_sets.check_label_set(tables.read(labels, "labels"))
         chosen = label_sets.select(chosen, list(languages), minimum)
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], list(languages), minimum)
-        plan = turns(task, entry, given | {"prompts": prompts}, other_prompts)
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache, stand_in)
-        return tables.check(table.assign(**key, labels=Path(labels).stem), "protocols"), left_out
+        plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, square=_square(pictures["path"]))
+        table, left_out = classify(load, entry, plan, pictures, chosen, cache, stand_in, seed)
+        return _named(table, entry.name, dataset, Path(labels).stem), left_out
     gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
-    sizes = texts.groupby(["captions", "lang"])["image"].nunique()
-    texts = texts[sizes.reindex(pd.MultiIndex.from_frame(texts[["captions", "lang"]])).to_numpy() >= minimum]
-    if texts.empty:
-        raise InputError(f"No language of {dataset!r} has captions for {minimum} images: lower the minimum.")
-    plan = turns(task, entry, given, sets=texts["captions"].unique())
-    table, left_out = retrieve(load, plan, gallery, texts, cache, getattr(load("auto"), "device", "cpu"), stand_in)
-    return tables.check(table.assign(**key, labels=""), "protocols"), left_out
+    texts = retrieval.select(texts, minimum)
+    plan = turns(task, entry, given, sets=texts["captions"].unique(), square=_square(gallery["path"]))
+    place = getattr(load("auto"), "device", "cpu")
+    table, left_out = retrieve(load, plan, gallery, texts, cache, place, stand_in, seed)
+    return _named(table, entry.name, dataset, ""), left_out
+
+
+def _square(paths: Iterable[str]) -> bool:
+    """Return whether all pictures are as high as they are wide; of each file no more than its start is read."""
+
+    def size(path: str) -> tuple[int, int]:
+        try:
+            with Image.open(path) as picture:
+                return picture.size
+        except Exception:  # whatever Pillow raises, told with its reason where the picture is embedded
+            return 0, 1
+
+    return all(width == height for width, height in map(size, paths))
+
+
+def _named(table: pd.DataFrame, model: str, dataset: str, labels: str) -> pd.DataFrame:
+    """Return the rows of schema `protocols`; those on wide canvases are of a data set of that name."""
+    names = table["wide"].map({False: dataset, True: dataset + protocol.WIDE})
+    named = tables.check(table.drop(columns="wide").assign(model=model, dataset=names, labels=labels), "protocols")
+    named.attrs.update(table.attrs)
+    return named
 
 
 def classify(
@@ -132,19 +162,22 @@ def classify(
     labels: pd.DataFrame,
     cache: str = "",
     stand_in: str = "",
+    seed: int = 0,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
 
     `load`: a precision's name -> the encoder in it, as `loader` gives it. `images`: schema `images`, absolute paths;
     `labels`: columns lang, wnid, label. Columns of the first value: those of the schema `protocols` but model, dataset,
-    labels. The second names protocols whose precision the model or the device does not bear, with the reason: their
-    rows are lacking. Raises what embedding raises for the others.
+    labels, and `wide` (whether pictures stand on wide canvases, where `seed` draws their place); `attrs["cut"]` says of
+    each set of prompts how many of its different texts lost their end, and how many there are. The second value names
+    protocols whose precision the model or the device does not bear, with the reason: their rows are lacking. Raises
+    what embedding raises for the others.
     """
-    kept, paths = {}, images["path"].tolist()
+    kept, cut, paths = {}, {}, images["path"].tolist()
     labels = labels.reset_index(drop=True)
 
     def under(turn: dict) -> pd.DataFrame:
-        pictures = _pictures(load, turn, paths, cache, kept)
+        pictures = _pictures(load, turn, paths, cache, kept, seed)
         texts = prompt_sets.for_languages(labels["lang"].unique(), [turn["prompts"], *turn["fallback"]])
         used = texts.drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
         rules = protocol.rules(turn["preset"], entry, used, turn["rule"])
@@ -152,7 +185,8 @@ def classify(
         name = ("classes", turn["precision"], turn["prompts"], turn["fallback"], cosine)
         if name not in kept:
             encoder = load(turn["precision"])
-            kept[name] = embedding.embed_classes(encoder, labels, texts, cache, cosine, stand_in)[0]
+            kept[name], counts = embedding.embed_classes(encoder, labels, texts, cache, cosine, stand_in, tell=False)
+            cut[turn["prompts"]] = counts["cut"], counts["unique"]
         classes = zeroshot.by_rules(kept[name], labels["lang"].map(rules))
         rows = []
         for lang, part in labels.groupby("lang", sort=False):
@@ -161,7 +195,7 @@ def classify(
             rows += [how | {"metric": m, "value": counts[c].sum() / seen, "n": seen} for m, c in ACCURACIES.items()]
         return _rows(rows, turn, load(turn["precision"]), "zero-shot")
 
-    return _each(under, plan)
+    return _each(under, plan, cut)
 
 
 def retrieve(
@@ -172,32 +206,31 @@ def retrieve(
     cache: str = "",
     device: str = "cpu",
     stand_in: str = "",
+    seed: int = 0,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
 
-    `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets.
+    `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets, whose names `attrs["cut"]`
+    has.
     """
-    kept, key, paths, names = {}, ["lang", "image", "number"], gallery["path"].tolist(), gallery["image"].tolist()
+    kept, cut, paths, names = {}, {}, gallery["path"].tolist(), gallery["image"].tolist()
 
-    def texts(turn: dict, part: pd.DataFrame) -> np.ndarray:
-        """Return the embeddings of captions; a set is embedded as a whole, also the captions that are not chosen."""
+    def texts(turn: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+        """Give the captions of each language with their embeddings; all are embedded, also those not chosen."""
         name = ("captions", turn["precision"], turn["captions"])
-        whole = captions[captions["captions"] == turn["captions"]]
         if name not in kept:
-            words = whole[["lang", "caption"]].rename(columns={"caption": "label"}).reset_index(drop=True)
-            alone = pd.DataFrame({"lang": words["lang"].unique(), "template": "{}"})
-            vectors = embedding.embed_classes(load(turn["precision"]), words, alone, cache, False, stand_in)[0]
-            kept[name] = vectors, pd.MultiIndex.from_frame(whole[key])
-        vectors, place = kept[name]
-        return vectors[place.get_indexer(pd.MultiIndex.from_frame(part[key]))]
+            parts = retrieval.parts(captions[captions["captions"] == turn["captions"]])
+            counts = Counter()
+            kept[name] = list(embedding.embed_captions(load(turn["precision"]), parts, counts, cache, stand_in))
+            cut[turn["captions"]] = counts["cut"], counts["unique"]
+        for part, vectors in kept[name]:
+            rows = part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy()
+            if rows.any():
+                yield part[rows].reset_index(drop=True), vectors[rows]
 
     def under(turn: dict) -> pd.DataFrame:
-        own = captions[captions["captions"] == turn["captions"]]
-        parts = retrieval.parts(caption_sets.choose(own, turn["choice"]))
-        pictures = _pictures(load, turn, paths, cache, kept)
-        found = retrieval.evaluate(
-            pictures, names, ((part, texts(turn, part)) for part in parts), "", turn["rule"], device
-        )
+        pictures = _pictures(load, turn, paths, cache, kept, seed)
+        found = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device)
         rows = []
         for (lang, way), part in found.groupby(["lang", "direction"], sort=False):
             rows += [
@@ -207,10 +240,10 @@ def retrieve(
             ]
         return _rows(rows, turn, load(turn["precision"]), "retrieval")
 
-    return _each(under, plan)
+    return _each(under, plan, cut)
 
 
-def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict]) -> tuple[pd.DataFrame, list[str]]:
+def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict], cut: dict) -> tuple[pd.DataFrame, list[str]]:
     """Return the rows of all protocols, and those whose precision fails where that of the base, the first, does not."""
     parts, left_out = [], []
     for turn in plan:
@@ -220,21 +253,24 @@ def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict]) -> tuple[pd.D
             if turn["precision"] == plan[0]["precision"]:
                 raise
             left_out.append(f"{turn['switch']} {turn['setting']}: {error}")
-    return pd.concat(parts, ignore_index=True), left_out
+    table = pd.concat(parts, ignore_index=True)
+    table.attrs["cut"] = cut
+    return table, left_out
 
 
-def _pictures(load, turn: dict, paths: list[str], cache: str, kept: dict) -> np.ndarray:
-    """Return the embeddings of pictures in a protocol's precision and preparation, each made once."""
-    name = ("pictures", turn["precision"], turn["preprocessing"])
+def _pictures(load, turn: dict, paths: list[str], cache: str, kept: dict, seed: int) -> np.ndarray:
+    """Return the embeddings of pictures in a protocol's precision, canvas and preparation, each made once."""
+    name = ("pictures", turn["precision"], turn["preprocessing"], turn["wide"])
     if name not in kept:
         encoder = copy.copy(load(turn["precision"]))
-        encoder.transform = protocol.prepare(encoder.transform, turn["preprocessing"])
+        prepare = protocol.prepare(encoder.transform, turn["preprocessing"])
+        encoder.transform = (lambda picture: prepare(protocol.widen(picture, seed))) if turn["wide"] else prepare
         kept[name] = embedding.embed_images(encoder, paths, cache)
     return kept[name]
 
 
 def _rows(rows: list[dict], turn: dict, encoder: Encoder, task: str) -> pd.DataFrame:
-    """Return rows with the columns of the schema `protocols` that do not depend on the run."""
+    """Return rows with `wide` and the columns of the schema `protocols` that do not depend on the run."""
     same = {name: turn[name] for name in ("captions", "choice", "preprocessing", "switch", "setting")}
-    table = pd.DataFrame(rows).assign(task=task, precision=encoder.precision, **same)
-    return table[[column for column in COLUMNS if column in table]]
+    table = pd.DataFrame(rows).assign(task=task, precision=encoder.precision, wide=turn["wide"], **same)
+    return table[[column for column in (*COLUMNS, "wide") if column in table]]
