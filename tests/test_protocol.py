@@ -44,6 +44,28 @@ def test_each_preset_compares_by_the_rule_of_the_code_it_is_named_after(preset, 
     assert protocol.settings(preset, task, entry, **given)["similarity"] == similarity
 
 
+@pytest.mark.parametrize(
+    ("preset", "task", "entry", "given", "found"),
+    [
+        ("paper", "zero-shot", CLIP, {"prompts": "", "fallback": "", "similarity": "", "precision": ""}, []),
+        ("paper", "zero-shot", CLIP, {"prompts": "nllb-80", "fallback": ["label"], "precision": "float16"}, []),
+        ("paper", "zero-shot", CLIP, {"prompts": "pictograms", "fallback": ""}, ["prompts"]),
+        ("paper", "zero-shot", CLIP, {"fallback": ["openai-80", "label"]}, ["fallback"]),
+        ("paper", "zero-shot", CLIP, {"fallback": []}, ["fallback"]),
+        ("clip_benchmark", "zero-shot", CLIP, {"fallback": []}, []),
+        ("paper", "zero-shot", CLIP, {"similarity": "cosine"}, []),
+        ("paper", "zero-shot", M_CLIP, {"similarity": "cosine"}, ["similarity"]),
+        # With the bare label for some languages the paper's code does not compare all of them by one rule.
+        ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean"}, ["similarity"]),
+        ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean", "fallback": []}, ["fallback"]),
+        ("paper", "retrieval", M_CLIP, {"similarity": "dot product", "choice": "all"}, []),
+        ("paper", "retrieval", CLIP, {"choice": "first", "preprocessing": "pad"}, ["preprocessing", "choice"]),
+    ],
+)
+def test_what_is_given_otherwise_than_a_preset_sets_it_is_named(preset, task, entry, given, found):
+    assert protocol.departures(preset, task, entry, **given) == found
+
+
 def test_an_empty_setting_is_the_presets_and_a_given_one_wins():
     chosen = protocol.settings("paper", "zero-shot", CLIP, prompts="", fallback=["openai-80"], precision="float32")
     assert (chosen["prompts"], chosen["fallback"], chosen["precision"]) == ("nllb-80", ("openai-80",), "float32")
