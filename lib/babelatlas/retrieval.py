@@ -11,10 +11,10 @@ NDCG@20 is that of COCO-SM (README and evaluation script of the data set): how f
 candidates as English does with the same query. The gain of a candidate is the softmax of 100 times the English scores
 of the query, the discount of place p (from 1) is 1 / log2(p + 1), and the sum over the language's first 20 candidates
 is divided by that over English's. The normaliser of the softmax cancels. Candidates that tie share the mean of their
-gains. English itself has 1.
+gains. English itself has 1. It is defined for cosines only: the softmax of other scores depends on their scale.
 
-Beside the embeddings of one language and of English, no more than a chunk of scores is in memory, and up to half a
-gigabyte of English ones, which all languages are compared with.
+Beside the embeddings of one language and of English, a few chunks of scores are in memory, and up to half a gigabyte of
+English ones, which all languages are compared with.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -88,7 +88,7 @@ def evaluate(
     image and number; "first", those with number 0 only; "", none. NDCG is computed for these. From text to image the
     English query is the translated caption, and the images are the same. From image to text, the candidates are the
     captions that both languages have; where one of the two lacks some, both rankings leave these out. NDCG is NaN where
-    captions have no English counterpart, and for all of a set without English.
+    captions have no English counterpart, for all of a set without English, and with dot products.
 
     Returns the columns of schema `retrieval` from `captions` on, without `choice` and the protocol: captions, lang,
     direction, query, rank, tied, own, n_candidates, ndcg20.
@@ -118,7 +118,7 @@ def evaluate(
             )
         seen.add((name, lang))
         texts = torch.from_numpy(_scaled(vectors, cosine)).to(device)
-        rows = _translated(captions, parallel)
+        rows = _translated(captions, parallel if cosine else "")
         if lang == ENGLISH:
             english = {"set": name, "texts": texts, "rows": rows, "ideals": {}}
         there = english["rows"] if english and english["set"] == name else {}
@@ -359,9 +359,9 @@ def _gain(scores, first: tuple, rows, look_up: Callable, top):
     if scores.shape[1] > PLACES:
         # Candidates that tie across the last place: all of them are looked at, in the few queries where that is so.
         across = (best[:, PLACES - 1] - best[:, PLACES] <= zeroshot.TIE).nonzero()[:, 0]
-        if len(across):
-            best, index = scores[across].sort(dim=1, descending=True)
-            gained[across] = _discounted(best, _gains(look_up(rows[across], index), top[across]))
+        for some in across.split(ROWS) if len(across) else ():  # all, where a language collapses
+            best, index = scores[some].sort(dim=1, descending=True)
+            gained[some] = _discounted(best, _gains(look_up(rows[some], index), top[some]))
     return gained
 
 
@@ -423,6 +423,20 @@ def images(table: pd.DataFrame) -> np.ndarray:
     return np.where(captions, table["query"].str.rpartition("#")[0], table["query"]).astype(str)
 
 
+def chance(table: pd.DataFrame, k: int = 1) -> np.ndarray:
+    """Return for each query what `hits` gives where all candidates tie: recall by chance.
+
+    `table` has the schema `retrieval` and all queries of its sets and languages. A caption has one image among
+    `n_candidates`, an image all its captions: of 5 of 100 one comes first in 5 % of the cases, in 100 % of 5 of 5.
+    """
+    key = [column for column in tables.QUERY if column != "direction"]
+    asked = table[key].assign(image=images(table), caption=table["direction"] == "t2i")
+    own = asked.groupby([*key, "image"], sort=False)["caption"].transform("sum")
+    own = np.where(asked["caption"], 1, own)
+    wrong = table["n_candidates"] - own
+    return hits(pd.DataFrame({"rank": 1, "tied": wrong, "own": own}), k)
+
+
 def ties(table: pd.DataFrame) -> np.ndarray:
     """Return for each query whether a wrong candidate shares the best score with a right one."""
     return ((table["rank"] == 1) & (table["tied"] > 0)).to_numpy()
@@ -440,8 +454,9 @@ def scores(
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of `places`. The interval is a
     percentile bootstrap over images: the captions of an image are drawn together. The same images are drawn for all
-    languages that have the same number of them. Queries without NDCG are left out of its mean; where no query has it,
-    or there is only one image, there is no value or no interval (NaN).
+    languages that have the same number of them. Where all queries succeed, or none, a recall has the exact binomial
+    interval, with the images as its items (`stats.exact`). Queries without NDCG are left out of its mean; where no
+    query has it, or there is only one image, there is no value or no interval (NaN).
     Raises InputError for a metric that is not one of `METRICS`, and for a table without rows.
     """
     unknown = [name for name in metrics if name not in METRICS]
@@ -459,6 +474,8 @@ def scores(
             if len(names) > 1 and len(names) not in drawn:
                 drawn[len(names)] = stats.weights(len(names), resamples, seed)
             found = _value(each[known], index, drawn.get(len(names)), metric == "median rank", level)
+            if metric.startswith("recall@") and len(names) > 1 and found[0] in (0, 1):
+                found = (found[0], *stats.exact(found[0], len(names), level))
             rows.append([*values, metric, *found, int(known.sum())])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])
 

@@ -168,7 +168,8 @@ def accuracy_interval(
     images; the interval draws classes, because images of one class are right or wrong together. The same draws serve
     all models in a language, so that their intervals can be compared. Where all images are right, or none, no resample
     differs: there it is the exact binomial interval, with the classes as its items (`exact`). One class alone has no
-    interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or a class given twice.
+    interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or
+    a class given twice.
     """
     by = list(by)
     _numbers(counts, [correct, total], "An accuracy", [*by, item])
@@ -480,10 +481,10 @@ def rank_intervals(
 
     `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
     draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of resamples in
-    which none is better); the best is the first row. Equal values share the best rank of theirs; the interval of a
-    rank takes for its lower end the best and for its upper end the worst of the ranks that equal values leave open, and
-    ranks that occurred: it is a little too wide rather than too narrow. One name alone has rank 1. A name without a
-    value in a resample (NaN) stands last there.
+    which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
+    the best rank of theirs; the interval of a rank takes for its lower end the best and for its upper end the worst of
+    the ranks that equal values leave open, and ranks that occurred: it is a little too wide rather than too narrow. One
+    name alone has rank 1. A name without a value in a resample (NaN) stands last there.
 
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
     >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
@@ -509,36 +510,10 @@ def rank_intervals(
             "rank": scipy_stats.rankdata(-values, method="min").astype(int),
             "rank_low": np.quantile(best, (1 - level) / 2, axis=0, method="lower").astype(int),
             "rank_high": np.quantile(worst, (1 + level) / 2, axis=0, method="higher").astype(int),
-            "first": (best == 1).mean(axis=0),
+            "first": ((best == 1) / (best == 1).sum(axis=1, keepdims=True)).mean(axis=0),
         }
     )
     return table.sort_values(["rank", "name"], ignore_index=True)
-
-
-def sign_flips(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> np.ndarray:
-    """Return the p value of `sign_flip` for each column of `differences` (units, columns), all with the same signs.
-
-    Where every difference is -1, 0 or 1, as between two models' outcomes on single items, the exact test is McNemar's
-    exact test. A difference of 0 counts for nothing; all patterns of signs are tried where there are at most
-    `n_permutations` of them.
-    """
-    differences = np.asarray(differences, float)
-    n = len(differences)
-    observed = np.abs(differences.sum(axis=0)) * (1 - 1e-6)  # sums in float32 are equal to about 1e-7
-    as_far = np.zeros(differences.shape[1], dtype=np.int64)
-    exact = n < 31 and 2**n <= n_permutations
-    total, rng = (2**n if exact else n_permutations), np.random.default_rng([seed, n])
-    scale = np.abs(differences).max(axis=0, initial=0)
-    scaled = (differences / np.where(scale > 0, scale, 1)).astype(np.float32)
-    for start in range(0, total, 5000):
-        size = min(5000, total - start)
-        if exact:
-            signs = 1 - 2 * (np.arange(start, start + size)[:, None] >> np.arange(n) & 1)
-        else:
-            signs = 1 - 2 * rng.integers(2, size=(size, n), dtype=np.int8)
-        sums = np.abs(signs.astype(np.float32) @ scaled)
-        as_far += (sums >= (observed / np.where(scale > 0, scale, 1)) - 1e-5).sum(axis=0)
-    return as_far / total if exact else (as_far + 1) / (total + 1)
 
 
 def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) -> list[str]:

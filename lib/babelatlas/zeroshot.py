@@ -173,11 +173,12 @@ def evaluate(
             f"{len(without)} class(es) of the label set have no image, the first {without[0]}: "
             "use labels made for this data set, or complete the images."
         )
-    images, classes = normalise(images), _scaled(classes)
+    images, classes = np.asarray(images), _scaled(classes)
     counts = np.zeros((3, len(class_wnids)))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
-        scores, right = images[part] @ classes.T, target[part]
+        # Only those that are asked for: most languages name a part of the classes.
+        scores, right = normalise(images[part]) @ classes.T, target[part]
         for row, value in enumerate((hits(scores, right), hits(scores, right, k=5), tied(scores, right))):
             counts[row] += np.bincount(right, weights=value, minlength=len(class_wnids))
     return pd.DataFrame(
