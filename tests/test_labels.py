@@ -427,5 +427,5 @@ def test_select_keeps_named_languages_or_those_with_enough_classes():
     assert len(labels.select(table)) == 3
     with pytest.raises(InputError, match=r"no labels in French \(fr\)"):
         labels.select(table, ["de", "fr"])
-    with pytest.raises(InputError, match="3 classes: the most is 2"):
+    with pytest.raises(InputError, match="3 classes: the most is 2; lower minimum_classes, or"):
         labels.select(table, [], minimum_classes=3)

@@ -295,7 +295,7 @@ def test_languages_with_few_images_are_left_out_set_by_set():
 
     assert set(retrieval.select(whole, 2)[["captions", "lang"]].itertuples(index=False, name=None)) == {("human", "en")}
     assert len(retrieval.select(whole)) == len(whole)
-    with pytest.raises(InputError, match="captions for 3 images: the most is 2"):
+    with pytest.raises(InputError, match="captions for 3 images: the most is 2; lower minimum_images, or"):
         retrieval.select(whole, 3)
 
 

@@ -330,7 +330,10 @@ def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes
         )
     kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
     if not kept:
-        raise InputError(f"No language of the label set has {minimum_classes} classes: the most is {sizes.max()}.")
+        raise InputError(
+            f"No language of the label set has {minimum_classes} classes: the most is {sizes.max()}; lower "
+            "minimum_classes, or make a larger label set."
+        )
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
 
 

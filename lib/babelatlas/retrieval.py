@@ -61,7 +61,10 @@ def select(captions: pd.DataFrame, minimum_images: int = 1) -> pd.DataFrame:
     sizes = captions.groupby(["captions", "lang"])["image"].transform("nunique")
     if not (sizes >= minimum_images).any():
         most = int(sizes.max()) if len(sizes) else 0
-        raise InputError(f"No language has captions for {minimum_images} images: the most is {most}.")
+        raise InputError(
+            f"No language has captions for {minimum_images} images: the most is {most}; lower minimum_images, or give "
+            "captions of more images."
+        )
     return captions[sizes >= minimum_images].reset_index(drop=True)
 
 
