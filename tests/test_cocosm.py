@@ -101,6 +101,22 @@ def test_a_report_of_one_translator_has_no_reduced_one(tmp_path):
     assert [path.name for path in cocosm.write_report(one, tmp_path / "mine.csv")] == ["mine.csv"]
 
 
+def test_languages_that_lack_a_metric_or_a_translator_are_in_no_reduced_report(tmp_path):
+    table = small()
+    gap = table.assign(**{"t2i.ndcg@20": table["t2i.ndcg@20"].where(table["language"] != "sw")})
+    short = table[(table["language"] != "de") | (table["meta"] == "google")]
+    none = table.assign(**{"t2i.ndcg@20": float("nan"), "i2t.ndcg@20": float("nan")})
+
+    assert sorted(cocosm.complete(gap)["language"].unique()) == ["de", "en"]
+    assert sorted(cocosm.complete(short)["language"].unique()) == ["en", "sw"]
+    assert len(cocosm.complete(none)) == len(none), "a metric that no language has is no gap"
+    assert [path.name for path in cocosm.write_report(gap, tmp_path / "mine.csv")] == ["mine.csv", "mine_reduced.csv"]
+    assert "sw" in cocosm.read_report(tmp_path / "mine.csv")["language"].tolist()
+    assert "sw" not in pd.read_csv(tmp_path / "mine_reduced.csv")["language"].tolist()
+    one = gap[gap["language"] != "de"]
+    assert [path.name for path in cocosm.write_report(one, tmp_path / "one.csv")] == ["one.csv"]
+
+
 def test_a_report_that_is_written_is_read_again_with_three_decimals(tmp_path):
     report = cocosm.report(queries(tied=2, own=1))
     whole, reduced = cocosm.write_report(report, tmp_path / "new" / "mine.csv")

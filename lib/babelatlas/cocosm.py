@@ -96,6 +96,18 @@ def by_language(report: pd.DataFrame) -> pd.DataFrame:
     return report.groupby("language", as_index=False)[list(METRICS)].mean()
 
 
+def complete(report: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the languages that have every translator, and every metric that any language has.
+
+    These are those that `reduced` can be made of: a language without captions that are translations of English ones
+    has no NDCG, say.
+    """
+    _columns(report, "A report")
+    metrics = [metric for metric in METRICS if report[metric].notna().any()]
+    there = report["meta"].where(report[metrics].notna().all(axis=1))
+    return report[there.groupby(report["language"]).transform("nunique") == len(translators(report))]
+
+
 def reduced(report: pd.DataFrame) -> pd.DataFrame:
     """Return the reduced report, all cells text with 3 decimals as the original prints them.
 
@@ -121,7 +133,8 @@ def reduced(report: pd.DataFrame) -> pd.DataFrame:
 def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
     """Write a report to a CSV file, and where it has several translators the reduced one beside it; return the paths.
 
-    The second file is called as the first with `_reduced` before `.csv`. Raises InputError for another ending, and for
+    The second file is called as the first with `_reduced` before `.csv`; it is of the languages that `complete` keeps,
+    and left out where these are fewer than two. Raises InputError for another ending, and for
     a table that is no report.
     """
     path = tables.locate(path)
@@ -129,8 +142,9 @@ def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
         raise InputError(f"A report is written as CSV, got {path.name!r}: let the name end in .csv.")
     _columns(report, "A report")
     parts = [(path, report[COLUMNS])]
-    if len(translators(report)) > 1:
-        parts.append((path.with_name(f"{path.stem}_reduced.csv"), reduced(report)))
+    whole = complete(report)
+    if len(translators(report)) > 1 and whole["language"].nunique() > 1:
+        parts.append((path.with_name(f"{path.stem}_reduced.csv"), reduced(whole)))
     path.parent.mkdir(parents=True, exist_ok=True)
     for place, part in parts:
         beside = place.with_name(f".{place.name}.{os.getpid()}.part")
