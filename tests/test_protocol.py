@@ -184,7 +184,7 @@ def test_a_square_picture_stands_somewhere_on_a_wide_canvas_of_its_own_backgroun
         assert (np.asarray(protocol.widen(picture)) == np.asarray(wide)).all(), "always the same place"
         places.append(place)
     assert len(set(places)) > 2
-    assert protocol.widen(wide) is wide
+    assert 2 not in places, "never in the middle, where cropping would undo it"
     assert any((np.asarray(protocol.widen(picture, seed)) != np.asarray(wide)).any() for seed in range(1, 9)), (
         "another seed, another place"
     )
@@ -221,6 +221,19 @@ def test_the_cache_keeps_the_ways_apart(tmp_path):
             assert vector == found.setdefault(way, vector), (turn, way)
     assert found["model"] != found["squash"] != found["pad"] != found["model"]
     assert len(list((tmp_path / "cache").rglob("*.npz"))) == 4
+
+
+def test_the_cache_keeps_wide_canvases_apart(tmp_path):
+    pixels = np.linspace(0, 255, 16 * 16 * 3).reshape(16, 16, 3).astype(np.uint8).transpose(1, 0, 2)
+    Image.fromarray(np.ascontiguousarray(pixels)).save(tmp_path / "square.png")
+    for turn in range(2):
+        for way in protocol.SWITCHES["preprocessing"]:
+            narrow, wide = Plain(way), Plain(way)
+            wide.transform = lambda picture, prepare=narrow.transform: prepare(protocol.widen(picture))
+            paths, cache = [str(tmp_path / "square.png")], tmp_path / "cache"
+            whole = embedding.embed_images(narrow, paths, cache), embedding.embed_images(wide, paths, cache)
+            assert (whole[0] != whole[1]).any(), (turn, way)
+    assert len(list(cache.rglob("*.npz"))) == 8
 
 
 def test_the_rules_are_those_of_zero_shot():

@@ -245,20 +245,20 @@ def _pad(picture: Image.Image) -> Image.Image:
 
 
 def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
-    """Return a picture at its own size on a canvas `RATIO` times as wide as high, out of the middle by chance.
+    """Return a picture at its own size on a canvas `RATIO` times as wide as its longer side, somewhere off the middle.
 
     A picture that is square already cannot show what `prepare` does. The colour of the canvas is the median of the
     picture's outermost pixels; the place is drawn from `seed` and the picture itself, so that it is always the same.
-    A picture as wide as the canvas or wider is returned as it is. The picture is RGB.
+    It is never in the middle, where cutting out a square would undo all: the cache of embeddings tells preparations
+    apart by what becomes of a sample. The picture is RGB.
     """
-    width = round(RATIO * picture.height)
-    if picture.width >= width:
-        return picture
+    width = round(RATIO * max(picture.size))
     pixels = np.asarray(picture)
     edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     canvas = Image.new("RGB", (width, picture.height), tuple(int(shade) for shade in np.median(edge, axis=0)))
     rng = np.random.default_rng([seed, zlib.crc32(pixels.tobytes())])
-    canvas.paste(picture, (int(rng.integers(width - picture.width + 1)), 0))
+    left, middle = int(rng.integers(width - picture.width)), (width - picture.width) // 2
+    canvas.paste(picture, (left + (left >= middle), 0))
     return canvas
 
 
