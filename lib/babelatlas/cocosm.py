@@ -143,7 +143,7 @@ def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
     _columns(report, "A report")
     parts = [(path, report[COLUMNS])]
     whole = complete(report)
-    if len(translators(report)) > 1 and whole["language"].nunique() > 1:
+    if len(translators(report)) > 1 and len(set(whole["language"])) > 1:
         parts.append((path.with_name(f"{path.stem}_reduced.csv"), reduced(whole)))
     path.parent.mkdir(parents=True, exist_ok=True)
     for place, part in parts:
