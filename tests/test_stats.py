@@ -437,19 +437,9 @@ def test_ranks_are_the_same_for_any_order_of_the_names(n, resamples, seed):
     assert (one["rank_low"] <= one["rank_high"]).all()
 
 
-def test_many_sign_flip_tests_at_once_are_the_single_ones():
-    gaps = np.random.default_rng(4).normal(0.3, 1, size=(11, 5))
-    assert stats.sign_flips(gaps).tolist() == pytest.approx([stats.sign_flip(column) for column in gaps.T])
-    theirs = scipy_stats.permutation_test(
-        (gaps,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
-    )
-    assert stats.sign_flips(gaps).tolist() == pytest.approx(theirs.pvalue.tolist())
-
-
-def test_random_signs_come_near_the_exact_test():
-    gaps = np.random.default_rng(5).normal(0.5, 1, size=(14, 3))
-    assert stats.sign_flips(gaps, 9_000).tolist() == pytest.approx(stats.sign_flips(gaps, 20_000).tolist(), abs=0.02)
-    assert (stats.sign_flips(np.ones((40, 1)), 100) == 1 / 101).all()  # never 0
+def test_resamples_in_which_names_are_equal_are_divided_among_them():
+    table = stats.rank_intervals(["a", "b", "c"], [0.5, 0.4, 0.1], [[0.5, 0.5, 0.1], [0.6, 0.5, 0.1]]).set_index("name")
+    assert table["first"].to_dict() == {"a": 0.75, "b": 0.25, "c": 0}
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from babelatlas import InputError, leaderboard, models, tables
 
-# What CLIP_benchmark calls the data sets that it has too; others keep our name.
+# What CLIP_benchmark calls the data sets that it has too; others keep our name. ImageNet's classes named in another
+# language than English are a data set of their own there.
 CLIP_BENCHMARK_NAMES = {
     "imagenet-1k": "imagenet1k",
     "imagenet-v2": "imagenetv2",
@@ -25,18 +25,27 @@ CLIP_BENCHMARK_NAMES = {
     "xm3600": "crossmodal3600",
     "xtd": "xtd10",
 }
+CLIP_BENCHMARK_TRANSLATED = {"imagenet1k": "babel_imagenet"}
+# Languages that it knows by another code, by its name of the data set.
+CLIP_BENCHMARK_LANGUAGES = {"crossmodal3600": {"tl": "fil"}, "xtd10": {"ja": "jp"}}
 CLIP_BENCHMARK_TASKS = {"zeroshot": "zeroshot_classification", "retrieval": "zeroshot_retrieval"}
 CLIP_BENCHMARK_DIRECTIONS = {"t2i": "image_retrieval_recall", "i2t": "text_retrieval_recall"}
 HUB_TASKS = {"zeroshot": "zero-shot-image-classification", "retrieval": "retrieval"}
-KS = (1, 5, 10)
+CLIP_BENCHMARK_METRICS = {
+    "accuracy@1": "acc1",
+    "accuracy@5": "acc5",
+    "mean per class": "mean_per_class_recall",
+    **{f"{way} recall@{k}": f"{name}@{k}" for way, name in CLIP_BENCHMARK_DIRECTIONS.items() for k in leaderboard.KS},
+}
 
 
 def scores(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `leaderboard.scores` with the columns of the table `scores`, then those of the protocol.
+    """Return the rows of a `languages` table with the columns of the table `scores`, then those of the protocol.
 
-    `group` holds "", as every row is of one language.
+    `group` holds "", as every row is of one language; `variant` what tells apart several rows of a model in a language,
+    such as their sets of captions.
     """
-    table = found.assign(group="")
+    table = found.assign(group="", variant=leaderboard.variants(found))
     columns = [*tables.SCORE, *leaderboard.PROTOCOL]
     return table[columns].sort_values(list(tables.SCORE_KEY), kind="stable", ignore_index=True)
 
@@ -50,37 +59,9 @@ def _write(path: str | os.PathLike, text: str, suffix: str) -> Path:
     path = tables.locate(path)
     if path.suffix != suffix:
         raise InputError(f"This file is written as {suffix}, got {path.name!r}: let the name end in {suffix}.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with tables.beside(path) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
-
-
-def measured(results: str, names: list[str], datasets: list[str]) -> pd.DataFrame:
-    """Return every metric that a run's tables hold, in each language: KEY, variant, value, n; no interval.
-
-    For classification "accuracy@1", "accuracy@5" (NaN with fewer than five classes) and "mean per class recall"; for
-    retrieval "t2i recall@k" and "i2t recall@k" for 1, 5 and 10.
-    """
-    by, parts = [*leaderboard.KEY, "variant"], []
-    for dataset in datasets:
-        for task in leaderboard.files(results, names, [dataset])["task"].unique():
-            for k in KS if task == "retrieval" else KS[:2]:
-                items = leaderboard.read(results, names, [dataset], k, [task])
-                items = items.assign(share=items["right"] / items["total"]).astype(dict.fromkeys(by, str))
-                sums = items.groupby(by, as_index=False, sort=False).agg(
-                    right=("right", "sum"), n=("total", "sum"), share=("share", "mean"), items=("item", "size")
-                )
-                found = sums.assign(value=sums["right"] / sums["n"], n=sums["n"].astype(int))
-                found.loc[(found["metric"] == "accuracy@5") & (found["items"] < 5), "value"] = np.nan
-                parts.append(found)
-                if (task, k) == ("zeroshot", 1):
-                    parts.append(found.assign(metric="mean per class recall", value=found["share"]))
-    return pd.concat(parts, ignore_index=True)[[*by, "value", "n"]]
 
 
 def _source(name: str) -> str:
@@ -89,53 +70,41 @@ def _source(name: str) -> str:
     return "" if source is None else source.repository + (f"@{source.revision}" if source.revision else "")
 
 
-def clip_benchmark(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Return `measured` as CLIP_benchmark lays it out: one row for each data set, model, language and protocol.
+def clip_benchmark(found: pd.DataFrame) -> pd.DataFrame:
+    """Return `leaderboard.main` of a `languages` table as CLIP_benchmark lays results out.
 
+    One row for each data set, model, language and protocol, by the names that tool has for data sets and languages.
     Columns: dataset, model, pretrained (repository@revision, "" for models without), model_fullname, task, language,
     acc1, acc5, mean_per_class_recall, image_retrieval_recall@k (a caption asks for its image) and
-    text_retrieval_recall@k, fractions, as far as there are any; then the protocol's. Two things differ from what that
-    tool would count itself: ties here count their expected value, and the classes of a language are those that have a
-    label in it.
+    text_retrieval_recall@k, fractions, as far as there are any; then the protocol's. Other metrics are left out. Two
+    things differ from what that tool would count itself: ties here count their expected value, and the classes of a
+    language are those that have a label in it. Raises InputError where no row has a metric of that tool.
     """
-    names = {"accuracy@1": "acc1", "accuracy@5": "acc5", "mean per class recall": "mean_per_class_recall"}
-    for way, metric in CLIP_BENCHMARK_DIRECTIONS.items():
-        names |= {f"{way} recall@{k}": f"{metric}@{k}" for k in KS}
-    unknown = set(metrics["metric"]) - set(names)
-    if unknown:
-        raise InputError(f"CLIP_benchmark has no metric {sorted(unknown)[0]!r}: expected one of {', '.join(names)}.")
+    known = found[found["metric"].isin(list(CLIP_BENCHMARK_METRICS))]
+    if known.empty:
+        raise InputError(f"CLIP_benchmark has none of these metrics: expected {', '.join(CLIP_BENCHMARK_METRICS)}.")
     by = [key for key in leaderboard.KEY if key != "metric"]
-    wide = metrics.assign(metric=metrics["metric"].map(names)).pivot(index=by, columns="metric", values="value")
-    order = [name for name in names.values() if name in wide]
-    table = wide[order].reset_index()
+    wide = known.assign(metric=known["metric"].map(CLIP_BENCHMARK_METRICS))
+    wide = wide.pivot(index=by, columns="metric", values="value")
+    order = [name for name in CLIP_BENCHMARK_METRICS.values() if name in wide]
+    table = wide[order].reset_index().rename(columns={"lang": "language"}).rename_axis(columns=None)
     table["pretrained"] = table["model"].map(_source)
     table["model_fullname"] = (table["model"] + " " + table["pretrained"]).str.strip()
     table["task"] = table["task"].map(CLIP_BENCHMARK_TASKS)
     table["dataset"] = table["dataset"].replace(CLIP_BENCHMARK_NAMES)
-    table = table.rename(columns={"lang": "language"}).rename_axis(columns=None)
+    translated = table["dataset"].replace(CLIP_BENCHMARK_TRANSLATED)
+    table["dataset"] = table["dataset"].where(table["language"] == "en", translated)
+    for dataset, codes in CLIP_BENCHMARK_LANGUAGES.items():
+        here = table["dataset"] == dataset
+        table.loc[here, "language"] = table.loc[here, "language"].replace(codes)
     first = ["dataset", "model", "pretrained", "model_fullname", "task", "language"]
     return table[[*first, *order, *leaderboard.PROTOCOL]]
-
-
-def clip_benchmark_files(table: pd.DataFrame) -> list[dict]:
-    """Return the rows of `clip_benchmark` as that tool's result files hold them, for its command `build`.
-
-    One dict for each row: dataset, model, pretrained, task, language, metrics (those that the row has), and the
-    protocol's columns.
-    """
-    measures = [name for name in table if name.startswith(("acc", "mean_", "image_", "text_"))]
-    files = []
-    for row in table.to_dict("records"):
-        found = {name: row.pop(name) for name in measures}
-        row.pop("model_fullname")
-        files.append(row | {"metrics": {name: value for name, value in found.items() if not pd.isna(value)}})
-    return files
 
 
 def model_index(found: pd.DataFrame, model: str) -> str:
     """Return the scores of one model as the YAML block of a model card on the hub (its `model-index`).
 
-    `found`: rows of `leaderboard.scores` of this model. Each row is one result: the language is the configuration of
+    `found`: rows of `leaderboard.main`. Each row of this model is one result: the language is the configuration of
     the data set, interval, n and protocol are the metric's arguments. It goes between the two lines "---" at the top of
     a README.md; huggingface_hub's `model_index_to_eval_results` reads it back.
     """
@@ -151,7 +120,7 @@ def model_index(found: pd.DataFrame, model: str) -> str:
             dataset_name=f"{row.dataset} ({row.lang})",
             dataset_config=row.lang,
             metric_type=row.metric.rpartition(" ")[2].partition("@")[0],
-            metric_name=leaderboard.title(row.dataset, row.metric, row.variant),
+            metric_name=", ".join(filter(None, (row.metric, row.variant))),
             metric_value=float(row.value),
             metric_args=_arguments(row),
         )
@@ -163,7 +132,8 @@ def model_index(found: pd.DataFrame, model: str) -> str:
 def _arguments(row) -> dict:
     ends = {} if pd.isna(row.ci_low) else {"ci_low": float(row.ci_low), "ci_high": float(row.ci_high)}
     said = {column: getattr(row, column) for column in leaderboard.PROTOCOL if getattr(row, column)}
-    return {"k": int(row.metric.partition("@")[2]), "n": int(row.n), **ends, **said}
+    places = row.metric.partition("@")[2]
+    return ({"k": int(places)} if places else {}) | {"n": int(row.n), **ends, **said}
 
 
 def benchmark_entries(found: pd.DataFrame, model: str, benchmarks: dict[str, tuple[str, str]]) -> list[dict]:

@@ -3,7 +3,7 @@
 Classification and retrieval are read into one form, the outcomes: one row for each model, language and item, an item
 being a class (with its images) or an image (with its captions). A score is right answers divided by all; a model's
 mean over languages gives every language the same weight. What is drawn again in an interval is languages and items, the
-same draws for all models, so that their ranks in a resample are those of one test.
+same draws for all models. Scores, ranks and the comparison of two models come from these draws, so that they agree.
 """
 
 import re
@@ -20,8 +20,6 @@ from babelatlas import datasets as data_sets
 PROTOCOL = ("labels", "prompts", "captions", "choice", *tables.PROTOCOL)
 KEY = ("task", "dataset", "metric", "model", "lang", *PROTOCOL)
 BOARD = ["task", "dataset", "metric", "variant"]
-# With fewer languages no pattern of signs is rarer than 5 %: the test is then over items.
-FEWEST = 6
 TASKS = ("zeroshot", "retrieval")
 KS = (1, 5, 10)
 # Between the names of the sets of captions that a score is a mean over.
@@ -56,7 +54,7 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
     images, and the metric "accuracy@k". For retrieval an item is an image, `right` the expected number of its queries
     that find their match among the k best, `total` their number, and the metric "t2i recall@k" (its captions ask for
     it) or "i2t recall@k" (it asks for them). With k = "ndcg@20" `right` is the sum of the queries' NDCG, of which none
-    may be missing. Columns of the protocol that a task does not know hold "".
+    may be missing. Columns of the protocol that a task does not know hold ""; texts are categories.
     """
     if "wnid" in table:
         if k not in (1, 5):
@@ -64,7 +62,7 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
         right = table["n_correct" if k == 1 else "n_correct_top5"]
         found = table.assign(task="zeroshot", metric=f"accuracy@{k}", item=table["wnid"], right=right)
         found = found.assign(total=found["n_images"].astype(float), captions="", choice="")
-        return found[[*KEY, "item", "right", "total"]].reset_index(drop=True)
+        return _categories(found)[[*KEY, "item", "right", "total"]].reset_index(drop=True)
     from babelatlas import retrieval
 
     # English's own NDCG is 1, but for the last digit of float32.
@@ -72,7 +70,17 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
     metric = table["direction"] + (" ndcg@20" if k == "ndcg@20" else f" recall@{k}")
     found = table.assign(task="retrieval", right=right, total=1.0, metric=metric, labels="", prompts="")
     found["item"] = retrieval.images(table)
-    return found.groupby([*KEY, "item"], as_index=False, sort=False)[["right", "total"]].sum()
+    return _sums(_categories(found))
+
+
+def _categories(items: pd.DataFrame) -> pd.DataFrame:
+    """Return outcomes with categories for texts: millions of rows repeat a few of them."""
+    return items.astype(dict.fromkeys([*KEY, "item"], "category"))
+
+
+def _sums(items: pd.DataFrame) -> pd.DataFrame:
+    by = [*KEY, "item"]
+    return items.groupby(by, as_index=False, sort=False, observed=True)[["right", "total"]].sum()
 
 
 def by_language(
@@ -125,6 +133,7 @@ def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
 def _interval(items: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
     """Return value, interval, n and items of each KEY of some outcomes, in their order."""
     by = list(KEY)
+    items = items.astype(dict.fromkeys(by, str))
     found = stats.accuracy_interval(items, by, "item", "right", "total", n_resamples, seed=seed).drop(columns="n")
     sizes = items.groupby(by, as_index=False, sort=False).agg(n=("total", "sum"), items=("item", "size"))
     return sizes.assign(n=sizes["n"].round().astype(int)).merge(found, on=by)
@@ -142,16 +151,15 @@ def over_sets(items: pd.DataFrame) -> pd.DataFrame:
     [['a + b', 1.0, 2.0]]
     """
     items = items[~items["dataset"].isin([entry.name for entry in data_sets.DATASETS if entry.main])]
+    items = items.astype(dict.fromkeys(KEY, str))
     by = [column for column in KEY if column != "captions"]
     sums = items.groupby([*by, "captions"], as_index=False, sort=False)["total"].sum().rename(columns={"total": "size"})
     sums = sums.sort_values("captions", kind="stable")
     sums["sets"] = sums.groupby(by)["captions"].transform(JOINED.join)
     sums["times"] = sums.groupby(by)["size"].transform("mean") / sums["size"]
-    sums = sums[sums["sets"] != sums["captions"]]
-    items = items.merge(sums, on=[*by, "captions"])
+    items = items.merge(sums[sums["sets"] != sums["captions"]], on=[*by, "captions"])
     items = items.assign(right=items["right"] * items["times"], total=items["total"] * items["times"])
-    items["captions"] = items["sets"]
-    return items.groupby([*KEY, "item"], as_index=False, sort=False)[["right", "total"]].sum()
+    return _sums(_categories(items.assign(captions=items["sets"])))
 
 
 def main(found: pd.DataFrame) -> pd.DataFrame:
@@ -167,6 +175,7 @@ def main(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compared_by(found: pd.DataFrame) -> pd.Series:
+    found = found[["task", "dataset", "model", "lang", "captions"]].astype(str)
     wanted = found["dataset"].map({entry.name: entry.main for entry in data_sets.DATASETS if entry.main})
     sets = found["captions"].str.count(re.escape(JOINED))
     largest = sets.groupby([found[name] for name in ("task", "dataset", "model", "lang")]).transform("max")
@@ -174,23 +183,21 @@ def _compared_by(found: pd.DataFrame) -> pd.Series:
     return found["task"].eq("zeroshot") | among
 
 
-def read(
-    results: str, models: Sequence[str], datasets: Sequence[str], k: int = 1, tasks: Sequence[str] = TASKS
-) -> pd.DataFrame:
-    """Return the outcomes of all models on all data sets of a run, with `variant`, as `variants` gives it.
+def read(results: str, models: Sequence[str], datasets: Sequence[str], k: int = 1) -> pd.DataFrame:
+    """Return the outcomes of all models on all data sets of a run that models are compared by (see `main`).
 
-    `tasks`: those to read, of "zeroshot" and "retrieval". Raises what `files` and `tables.read` raise.
+    With `variant`, as `variants` gives it; texts are categories. One file is in memory at a time. Raises what `files`
+    and `tables.read` raise.
     """
-    found = files(results, models, datasets)
-    wanted = found[found["task"].isin(tasks)]
-    parts = [outcomes(tables.read(row.path, row.task), k) for row in wanted.itertuples()]
-    if not parts:
-        raise InputError(f"The data sets {', '.join(datasets)} have no results of {' or '.join(tasks)}: name others.")
-    # Millions of rows repeat a few texts: kept as categories.
+    parts = []
+    for row in files(results, models, datasets).itertuples():
+        items = outcomes(tables.read(row.path, row.task), k)
+        if row.task == "retrieval":
+            items = pd.concat([items, over_sets(items)], ignore_index=True).astype(dict.fromkeys(KEY, str))
+        parts.append(_categories(items[_compared_by(items)]))
     found = {column: pd.concat([part[column] for part in parts], ignore_index=True) for column in ("right", "total")}
     for column in (*KEY, "item"):
-        values = [part[column].astype("category") for part in parts]
-        found[column] = pd.api.types.union_categoricals(values)
+        found[column] = pd.api.types.union_categoricals([part[column] for part in parts], sort_categories=True)
     found = pd.DataFrame(found)[[*KEY, "item", "right", "total"]]
     return found.assign(variant=variants(found))
 
@@ -330,6 +337,23 @@ def _resampled(right: np.ndarray, total: np.ndarray, drawn: np.ndarray) -> np.nd
     return found
 
 
+def _means(resampled: np.ndarray, place: Sequence[int], n_resamples: int, seed: int) -> np.ndarray:
+    """Return the mean over the languages at `place`, drawn anew, in each resample of `_resampled`: (resamples, models).
+
+    Languages without a drawn item in a resample (NaN) are left out there.
+    """
+    times = stats.weights(len(place), n_resamples, seed + 1) if len(place) > 1 else np.ones((n_resamples, 1))
+    chosen = resampled[:, :, place]
+    known = np.isfinite(chosen)
+    sums = np.einsum("rml,rl->rm", np.where(known, chosen, 0), times)
+    counts = np.einsum("rml,rl->rm", known, times)
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+
+
+def _drawn(n_items: int, n_resamples: int, seed: int) -> np.ndarray:
+    return stats.weights(n_items, n_resamples, seed) if n_items > 1 else np.ones((n_resamples, 1))
+
+
 def ranking(
     board: pd.DataFrame,
     groups: dict[str, Sequence[str]] | None = None,
@@ -340,58 +364,64 @@ def ranking(
     """Return the models of one board by their mean over languages, in all and in each group of languages.
 
     `groups`: name -> codes; "all" always comes first. Columns: group, model, value, ci_low, ci_high, rank, rank_low,
-    rank_high, first (share of the resamples in which the model is best), n (languages). An interval draws languages and
-    items anew; in a group of one language only items. With a single item and language there is no interval (NaN).
+    rank_high, first (share of the resamples in which the model is best), n (languages), items. An interval draws
+    languages and items anew; in a group of one language only items, and where all of them are right, or none, it is the
+    exact one (`stats.exact`). With a single item and language there is no interval (NaN).
     """
     right, total, models, langs, names = cube(board)
     with np.errstate(invalid="ignore"):
         value = right.sum(axis=2) / total.sum(axis=2)
-    drawn = stats.weights(len(names), n_resamples, seed) if len(names) > 1 else np.ones((n_resamples, 1))
-    resampled = _resampled(right, total, drawn)
+    resampled = _resampled(right, total, _drawn(len(names), n_resamples, seed))
     parts = []
     for group, codes in {"all": langs, **(groups or {})}.items():
         place = [number for number, lang in enumerate(langs) if lang in set(codes)]
         if not place:
             continue
-        times = stats.weights(len(place), n_resamples, seed + 1) if len(place) > 1 else np.ones((n_resamples, 1))
-        chosen = resampled[:, :, place]
-        known = np.isfinite(chosen)
-        sums = np.einsum("rml,rl->rm", np.where(known, chosen, 0), times)
-        counts = np.einsum("rml,rl->rm", known, times)
-        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        means = _means(resampled, place, n_resamples, seed)
         found = stats.rank_intervals(models, value[:, place].mean(axis=1), means, level)
-        if len(place) == len(names) == 1:
+        n_items = int((total[:, place].sum(axis=(0, 1)) > 0).sum())
+        if len(place) == n_items == 1:
             found[["ci_low", "ci_high"]] = np.nan
-        parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place)))
+        elif len(place) == 1:
+            sure = found["value"].isin([0, 1])
+            ends = [stats.exact(share, n_items, level) for share in found.loc[sure, "value"]]
+            found.loc[sure, ["ci_low", "ci_high"]] = np.array(ends, float).reshape(-1, 2)
+        parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place), items=n_items))
     table = pd.concat(parts, ignore_index=True)
     return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]
 
 
-def comparisons(board: pd.DataFrame, n_permutations: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """Compare all models of one board in pairs: first (the better), second, value (difference), p, p_holm, unit, n.
+def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+    """Compare all models of one board in pairs, over languages and items at once.
 
-    The test is a permutation test that swaps the two models (`stats.sign_flips`): over languages where there are at
-    least FEWEST, else over items, which for single right or wrong answers is McNemar's exact test. p_holm corrects for
-    all pairs of the board; as many patterns of signs are tried as a correction for so many pairs needs. Rows are in
-    the order of the ranks. With one model there are none.
+    Columns: first (the better), second, value, ci_low, ci_high, p, p_holm, n (languages), items. `value` is the
+    difference of the means over languages. It is computed again in the resamples of `ranking`, languages and items
+    drawn anew and the same for both models. p (two-sided) is twice the share of resamples in which the first is not
+    better. Where that share is too small for so many resamples, p is that of a normal distribution with the resamples'
+    standard deviation: the larger of the two counts, so that a rank's interval never reaches 1 for a model that is told
+    from the first. With few items and languages p is at least 2 / 2 ** n, n being the larger of their numbers, as in a
+    test that swaps the models. p_holm is Holm's correction (1979) for all pairs of the board. Rows are in the order of
+    the ranks. With one model there are none.
     """
+    from scipy import stats as scipy_stats
+
     right, total, models, langs, names = cube(board)
     with np.errstate(invalid="ignore"):
-        value = right.sum(axis=2) / total.sum(axis=2)
-    means = value.mean(axis=1)
-    order = sorted(range(len(models)), key=lambda number: (-means[number], models[number]))
-    pairs = list(combinations(order, 2))
-    columns = ["first", "second", "value", "p", "p_holm", "unit", "n"]
-    if not pairs:
-        return pd.DataFrame(columns=columns).astype({"value": float, "p": float, "p_holm": float, "n": int})
-    over_languages = len(langs) >= FEWEST
-    # By item: what it adds to the mean over languages, so that the differences add up to that of the means.
-    by_unit = value.T if over_languages else (right / total.sum(axis=2, keepdims=True)).mean(axis=1).T
-    gaps = np.stack([by_unit[:, one] - by_unit[:, other] for one, other in pairs], axis=1)
-    p = stats.sign_flips(gaps, max(n_permutations, 40 * len(pairs)), seed)
-    table = pd.DataFrame([(models[one], models[other], means[one] - means[other]) for one, other in pairs])
-    table = table.set_axis(columns[:3], axis=1).assign(p=p, p_holm=stats.holm(p))
-    return table.assign(unit="languages" if over_languages else "items", n=len(langs) if over_languages else len(names))
+        value = (right.sum(axis=2) / total.sum(axis=2)).mean(axis=1)
+    resampled = _resampled(right, total, _drawn(len(names), n_resamples, seed))
+    means = _means(resampled, range(len(langs)), n_resamples, seed)
+    order = sorted(range(len(models)), key=lambda number: (-value[number], models[number]))
+    rows, least = [], 2.0 ** (1 - max(len(langs), len(names)))
+    for one, other in combinations(order, 2):
+        gap, gaps = value[one] - value[other], means[:, one] - means[:, other]
+        gaps = gaps[np.isfinite(gaps)]
+        spread = gaps.std()
+        tail = 2 * scipy_stats.norm.sf(gap / spread) if spread > 0 else float(gap == 0)
+        p = min(1.0, max(2 * (gaps <= 0).mean(), tail, least))
+        rows.append([models[one], models[other], gap, *map(float, stats.interval(gaps, level)), p])
+    table = pd.DataFrame(rows, columns=["first", "second", "value", "ci_low", "ci_high", "p"])
+    table = table.astype(dict.fromkeys(["value", "ci_low", "ci_high", "p"], float))
+    return table.assign(p_holm=stats.holm(table["p"]), n=len(langs), items=len(names))
 
 
 def neighbours(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -417,9 +447,9 @@ def summary(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rankings and the comparisons of all boards of a run, which are read one data set at a time.
 
-    The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), protocol (text), left_out (the
-    number of languages that not all models have, and that are not compared), title. The second: BOARD, the columns of
-    `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
+    The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), over (the languages and items,
+    as text), protocol (text), left_out (the number of languages that not all models have, and that are not compared),
+    title. The second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
     """
     ranked, pairs = [], []
     for dataset in datasets:
@@ -428,15 +458,33 @@ def summary(
             codes = pd.Series(sorted(board["lang"].unique()), dtype=str)
             home = tiers(codes, given)
             groups = {name: list(codes[home == name]) for name in home.cat.categories}
-            found, tested = ranking(board, groups, n_resamples, seed=seed), comparisons(board, seed=seed)
+            found = ranking(board, groups, n_resamples, seed=seed)
+            tested = comparisons(board, n_resamples, seed=seed)
             whole = found["group"] == "all"
             found["letters"] = letters(found[whole], tested).reindex(found.index).fillna("")
             keys = board[["model", *PROTOCOL]].drop_duplicates().astype(str)
             said = {model: protocol(rows) for model, rows in keys.groupby("model")}
             left_out = len(codes) - int(found.loc[whole, "n"].iloc[0])
+            shared = board.groupby("lang", observed=True)["model"].nunique()
+            shared = set(shared.index[shared == shared.max()])  # `ranking` raises where that is not all models
+            within = {name: sorted(shared & set(codes)) for name, codes in {"all": list(codes), **groups}.items()}
+            one = board[board["model"] == board["model"].iloc[0]].groupby("lang", observed=True)["total"].sum()
+            asked = [int(one[within[group]].sum()) for group in found["group"]]
+            rows = zip(found["group"], found["items"], asked, strict=True)
+            found["over"] = [_over(within[group], items, n, key[2]) for group, items, n in rows]
             ranked.append(found.assign(**named, protocol=found["model"].map(said), left_out=left_out))
             pairs.append(tested.assign(**named))
     return pd.concat(ranked, ignore_index=True), pd.concat(pairs, ignore_index=True)
+
+
+def _over(codes: Sequence[str], n_items: int, n: int, metric: str) -> str:
+    """Return what a mean is over: "German, 428 images of 107 classes" or "59 languages, up to 107 classes"."""
+    counted = "class" if metric.startswith("accuracy") else "image"
+    counted = f"{n_items:,} {counted}" + ("es" if counted == "class" else "s") * (n_items != 1)
+    if len(codes) > 1:
+        return f"{len(codes)} languages, up to {counted}"
+    asked = {"accuracy": f"{n:,} images of ", "t2i": f"{n:,} captions of "}.get(re.split("[ @]", metric)[0], "")
+    return f"{languages.table().set_index('code')['name'].get(codes[0], codes[0])}, {asked}{counted}"
 
 
 def table(ranked: pd.DataFrame) -> pd.DataFrame:
@@ -503,7 +551,7 @@ def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000,
             row = [group, "the others", gap.mean(), np.nan, np.nan, np.nan, len(gap)]
             if len(gap) >= 3:
                 mean = stats.bootstrap(gap, gap.index, n_resamples, seed=seed).iloc[0]
-                row[3:6] = mean.ci_low, mean.ci_high, stats.sign_flips(gap.to_numpy()[:, None], seed=seed)[0]
+                row[3:6] = mean.ci_low, mean.ci_high, stats.sign_flip(gap, seed=seed)
             rows.append(row)
         if len(rest):
             row = [group, "its other languages", own.mean() - rest.mean(), np.nan, np.nan, np.nan, n]
