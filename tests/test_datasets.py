@@ -1,5 +1,6 @@
 import errno
 import io
+import os
 import re
 import struct
 import subprocess
@@ -352,7 +353,7 @@ def test_the_archives_of_the_variants_are_read(small, tmp_path, name, file, name
 
 def test_an_archive_is_unpacked_once_and_a_killed_run_leaves_nothing_that_counts(small, tmp_path, capsys):
     tar = archive(tmp_path / "imagenet-a.tar", [f"a/{TENCH}/1.jpg", f"a/{TENCH}/2.jpg", f"a/{SHARK}/3.jpg"])
-    home = tmp_path / f"imagenet-a.tar.{tar.stat().st_size}.unpacked"
+    home = tmp_path / f"imagenet-a.tar.{tar.stat().st_size}.{tar.stat().st_mtime_ns:x}.unpacked"
     part = home.with_name(f".{home.name}.part")
     folders(part, [GOLDFISH])
 
@@ -375,6 +376,16 @@ def test_runs_at_the_same_time_unpack_an_archive_once(small, tmp_path, capfd):
     assert [run.wait() for run in runs] == [0, 0, 0]
     assert capfd.readouterr().out.count("Unpacking") == 1
     assert len(list(tmp_path.glob(f"*.unpacked/{TENCH}/*.jpg"))) == 300
+
+
+def test_another_archive_of_the_same_name_and_size_is_unpacked_anew(small, tmp_path):
+    tar = archive(tmp_path / "imagenet-a.tar", [f"a/{TENCH}/1.jpg"])
+    size, time = tar.stat().st_size, tar.stat().st_mtime_ns
+    assert [path.rsplit("/")[-1] for path in datasets.load("imagenet-a", tar, [TENCH], 2)["path"]] == ["1.jpg"]
+    archive(tar, [f"a/{TENCH}/2.jpg"])
+    os.utime(tar, ns=(time + 1, time + 1))
+    assert tar.stat().st_size == size
+    assert [path.rsplit("/")[-1] for path in datasets.load("imagenet-a", tar, [TENCH], 2)["path"]] == ["2.jpg"]
 
 
 def test_an_archive_where_nobody_may_write_is_unpacked_into_the_cache(small, tmp_path, monkeypatch):

@@ -16,13 +16,13 @@ from typing import IO
 
 from babelatlas import InputError, fetch
 
-SUFFIXES = (".tar", ".tar.gz", ".tgz", ".zip")
+ENDINGS = (".tar", ".tar.gz", ".tgz", ".zip")
 DAMAGE = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def is_archive(path: Path) -> bool:
     """Return whether `path` is a file with the name of an archive that `unpack` reads."""
-    return path.name.lower().endswith(SUFFIXES) and path.is_file()
+    return path.name.lower().endswith(ENDINGS) and path.is_file()
 
 
 def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
@@ -30,12 +30,14 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
 
     `place` maps the name of a file in the archive to where it goes below the folder, "" to leave it out; what is not a
     plain file is left out. `expected`: what the archive should hold, for the message where `place` leaves out all.
-    The folder, `<archive>.<size>.unpacked`, lies beside the archive, or in the cache where that cannot be written. It
-    appears when it is complete: a run that is killed leaves a part that the next one removes; of runs at the same time
-    one unpacks and the others wait.
+    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, so that another archive
+    of that name counts as another, lies beside the archive, or in the cache where that cannot be written. It appears
+    when it is complete: a run that is killed leaves a part that the next one removes; of runs at the same time one
+    unpacks and the others wait.
     Raises InputError for a damaged archive, one that holds nothing of what is expected, and a disk without room.
     """
-    name = f"{archive.name}.{archive.stat().st_size}.unpacked"
+    known = archive.stat()
+    name = f"{archive.name}.{known.st_size}.{known.st_mtime_ns:x}.unpacked"
     beside, away = archive.parent / name, _away(archive) / name
     for folder in (beside, away):
         if folder.is_dir():
@@ -62,7 +64,7 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            size = archive.stat().st_size / 1e6
+            size = known.st_size / 1e6
             raise InputError(
                 f"There is no room to unpack {archive} into {folder.parent}: make room for about {size:,.0f} MB."
             ) from error
