@@ -8,7 +8,7 @@ import pandas as pd
 from babelatlas import InputError, tables
 
 DATA = Path(__file__).parent / "data"
-CLASS_LISTS = ("imagenet-1k", "pictograms")
+CLASS_LISTS = {"imagenet-1k": "imagenet-1k.csv", "pictograms": "pictograms.csv"}  # files of data/
 
 
 def class_list(classes: str) -> pd.DataFrame:
@@ -18,7 +18,7 @@ def class_list(classes: str) -> pd.DataFrame:
     path of a text file with one wnid on each line, whatever follows it after a space or comma (as in ImageNet's lists).
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
-    path = DATA / f"{classes}.csv" if classes in CLASS_LISTS else tables.locate(classes)
+    path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
     if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
             f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV or text file."

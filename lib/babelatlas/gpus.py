@@ -78,7 +78,13 @@ def _uuid(name: str, known: list[tuple[str, str]]) -> str:
 def folder() -> Path:
     """Return the folder of the locks, made where it is missing: one for each user of this machine."""
     path = Path(tempfile.gettempdir()) / f"babelatlas-gpus-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:  # a file of this name, say
+        raise InputError(
+            f"The folder {path} for the locks of GPUs cannot be made ({error.strerror}): delete what is there, or name "
+            "a folder that can be written to as TMPDIR."
+        ) from error
     if path.is_symlink() or path.stat().st_uid != os.getuid():
         raise InputError(f"The folder {path} belongs to somebody else: delete it, or name another one as TMPDIR.")
     return path
