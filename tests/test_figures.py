@@ -289,6 +289,16 @@ def test_a_map_of_accuracy_draws_each_language_in_its_step_with_its_own_marker()
     assert legend == ["0 to 10 % (1)", "10 to 25 % (0)", "25 to 50 % (0)", "50 to 75 % (0)", "75 to 100 % (1)"]
 
 
+def test_languages_with_words_and_no_score_are_crosses_on_the_map_of_accuracies():
+    world = pd.DataFrame({"latitude": [10.0, -5.0], "longitude": [20.0, -175.0]})
+    places = world[:1].assign(value=0.05)
+    axis = figures.accuracy_map(world, places, "accuracy", world[1:])
+    _, crosses, *steps = axis.collections
+    assert crosses.get_offsets().tolist() == [[185.0, -5.0]]
+    assert len(steps) == 5
+    assert texts(axis.figure.legends[0].get_texts())[0] == "words, no score (1)"
+
+
 def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     table = pd.DataFrame({"language": ["A", "B"], "group": ["low", "high"], "value": [0.2, 0.4], "others": [0.1, 0.5]})
     table = table.assign(ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1)
@@ -297,6 +307,9 @@ def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     assert others.get_ydata().tolist() == [0.5, 0.1]
     assert (low.get_xdata().tolist(), low.get_ydata().tolist()) == ([1], [0.2])
     assert (high.get_xdata().tolist(), high.get_ydata().tolist()) == ([0], [0.4])
-    assert texts(axis.texts) == ["B", "A"]
+    assert texts(axis.get_xticklabels()) == ["B", "A"]  # below the axis, where they cross nothing
+    assert axis.texts == []
+    assert texts(axis.figure.legends[0].get_texts()) == ["mean of other models", "low", "high"]
+    assert axis.get_legend() is None
     alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
     assert len(alone.lines) == 2

@@ -716,15 +716,21 @@ def _words(letters: str) -> list[str]:
 STEPS = (0, 0.1, 0.25, 0.5, 0.75, 1)
 
 
-def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
+def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str, waiting: pd.DataFrame | None = None) -> Axes:
     """Draw every language as a grey dot and those of `places` coloured by their value, a fraction, in five steps.
 
-    `world`: latitude, longitude (degrees). `places`: latitude, longitude (NaN: left out), value. Higher steps are
-    drawn larger, each with its own marker, so that the map can be read without colours. Cut as `world_map`.
+    `world`: latitude, longitude (degrees). `places`: latitude, longitude (NaN: left out), value. `waiting`: latitude,
+    longitude of those that have words and no value, small dark crosses. Higher steps are drawn larger, each with its
+    own marker, so that the map can be read without colours. Cut as `world_map`.
     """
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     known = world.dropna(subset=["latitude", "longitude"])
     axis.scatter((known["longitude"] + 170) % 360 - 170, known["latitude"], s=2.5, color="0.8", linewidths=0)
+    if waiting is not None:
+        crosses = waiting.dropna(subset=["latitude", "longitude"])
+        at = ((crosses["longitude"] + 170) % 360 - 170, crosses["latitude"])
+        text = f"words, no score ({len(crosses)})"
+        axis.scatter(*at, s=11, color="0.35", marker="x", linewidths=0.8, zorder=2, label=text)
     shades = plt.get_cmap(SEQUENTIAL)(np.linspace(0.0, 0.95, len(STEPS) - 1))
     drawn = places.dropna(subset=["latitude", "longitude"])
     step = np.clip(np.searchsorted(STEPS, drawn["value"], side="right") - 1, 0, len(STEPS) - 2)
@@ -747,41 +753,34 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
     return axis
 
 
-def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy", named: int = 14) -> Axes:
+def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy", named: int = 20) -> Axes:
     """Draw one model's score in every language, the best first, with intervals, above the mean of the other models.
 
     `table`: language, group, value, ci_low, ci_high, others (mean of the other models, NaN where there are none), all
-    fractions. `groups` orders the groups, each with its colour and marker; `named` languages carry their name.
+    fractions. `groups` orders the groups, each with its colour and marker. Below the axis stand the names of `named`
+    languages, evenly spread, the first and the last among them.
     """
-    _, axis = plt.subplots(figsize=(7.2, 4.4))
+    figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
     rows = table.sort_values(["value", "language"], ascending=[False, True], ignore_index=True)
     if rows["others"].notna().any():
         axis.step(
             rows.index, rows["others"], where="mid", color="0.55", linewidth=1.2, linestyle="-", marker="",
-            label="mean of the others",
+            label="mean of other models",
         )  # fmt: skip
     for place, group in enumerate(groups):
         part = rows[rows["group"] == group]
         colour, marker = _look(group, place)
         axis.vlines(part.index, part["ci_low"], part["ci_high"], color=colour, linewidth=1.2)
         axis.plot(part.index, part["value"], marker, color=colour, linestyle="", markersize=5, label=group)
-    for rank in np.unique(np.linspace(0, len(rows) - 1, min(named, len(rows))).round().astype(int)):
-        height = np.nanmax(rows.loc[rank, ["value", "ci_high"]].to_numpy(float))
-        axis.annotate(
-            rows.loc[rank, "language"],
-            (rank, height),
-            (2, 5),
-            textcoords="offset points",
-            rotation=35,
-            size=8.5,
-            c="0.3",
-        )
-    axis.set_ylim(0, min(1.25, 1.25 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02))
-    axis.set_yticks([tick for tick in axis.get_yticks() if 0 <= tick <= 1])
-    axis.set_xlim(-0.8, len(rows) + 0.8)
-    axis.set_xticks([])
+    places = np.unique(np.linspace(0, len(rows) - 1, min(named, len(rows))).round().astype(int))
+    axis.set_xticks(places, rows.loc[places, "language"], rotation=45, ha="right", rotation_mode="anchor", size=9)
+    axis.tick_params(axis="x", bottom=True, length=3, color="0.6")
+    axis.set_ylim(0, min(1.02, 1.08 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02))
+    axis.set_xlim(-0.8, len(rows) - 0.2)
     axis.grid(axis="x", visible=False)
-    axis.set_xlabel(f"{len(rows)} languages, the best first")
+    some = f", {len(places)} of them named" if len(places) < len(rows) else ""
+    axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
     axis.set_ylabel(label)
-    axis.legend(loc="upper right", fontsize=9.5)
+    handles = axis.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=min(3, len(handles[0])), fontsize=9.5)
     return percent_axis(axis)

@@ -6,15 +6,24 @@ written as a character reference, and the word is set apart from the direction o
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
-from babelatlas import InputError, languages, leaderboard, models, stats, tables
+from babelatlas import InputError, languages, leaderboard, models, published, tables, wordnets
 
-EXAMPLES = 10
+EXAMPLES = 8
+# What models are compared by, in the order of the pages.
+METRICS = ("accuracy@1", "t2i recall@1", "i2t recall@1")
+# COCO-SM's published metrics that a page shows, and what it calls them.
+COCO_SM = {"recall@1 text-to-image": "COCO-SM, t2i", "recall@1 image-to-text": "COCO-SM, i2t"}
+# What translated COCO-SM's captions, by the names in its reports; source: its README.
+TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator", "nllb": "NLLB"}
 # What of a table's provenance a page shows, in this order, by the names of the notebooks' parameters.
 RECORDED = (
     "weights", "device", "preset", "prompts", "stand_in", "choice", "similarity", "precision", "preprocessing",
@@ -46,18 +55,6 @@ def percent(value: float) -> str:
     return "" if pd.isna(value) else f"{100 * value:.1f} %"
 
 
-def bar(value: float, low: float = np.nan, high: float = np.nan) -> str:
-    """Return a bar for a fraction, as HTML in the colour of the text: solid to `low`, pale from there to `high`.
-
-    Without an interval it is solid up to the value. The numbers stand beside it, for readers who do not see it.
-    """
-    low, high = (value, value) if pd.isna(low) else (low, high)
-    style = "display:inline-block;height:0.7em;background:currentColor;"
-    parts = [(low, 0.75), (high - low, 0.3)]
-    spans = [f'<span style="{style}opacity:{shade};width:{12 * width:.2f}em"></span>' for width, shade in parts]
-    return f'<span aria-hidden="true" style="white-space:nowrap">{"".join(spans)}</span>'
-
-
 def markdown_table(table: pd.DataFrame) -> str:
     """Return a table as Markdown; its cells are Markdown already, its columns' names are the head."""
     rows = [[str(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
@@ -82,17 +79,91 @@ def file_name(lang: str) -> str:
     return f"language-{languages.canonical(lang)}.md"
 
 
-def examples(labels: pd.DataFrame, lang: str, n: int = EXAMPLES) -> pd.DataFrame:
-    """Return labels of a language, evenly spread over the class list: label, English label ("" where none), source.
+def boards(found: pd.DataFrame) -> pd.DataFrame:
+    """Return of a `languages` table the rows that the pages show: `leaderboard.main`, of the metrics of METRICS.
 
-    `labels`: a `labels` table with the language and, for the glosses, English; its order is that of the class list.
+    Rows come by data set, in the order of the table, and within one by metric. Raises InputError where there are none.
+    """
+    rows = found[found["metric"].isin(METRICS)]
+    if rows.empty:
+        raise InputError(f"The table of scores has no row with one of {', '.join(METRICS)}: run chapter 35 again.")
+    rows = leaderboard.main(rows)
+    place = rows.groupby(["dataset", "variant"], sort=False).ngroup() * len(METRICS) + rows["metric"].map(METRICS.index)
+    return rows.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
+
+
+def best(found: pd.DataFrame) -> pd.DataFrame:
+    """Return of `boards` the highest row in each board and language, with `models` (how many were compared).
+
+    Of equal ones the first by name; boards in order of appearance, languages by name, `described` beside it.
+    """
+    by = ["title", "lang"]
+    sizes = found.groupby(by)["model"].nunique().rename("models").reset_index()
+    kept = found.sort_values(["value", "model"], ascending=[False, True], kind="stable").drop_duplicates(by)
+    kept = described(kept.merge(sizes, on=by))
+    order = {title: place for place, title in enumerate(found["title"].unique())}
+    return kept.assign(place=kept["title"].map(order)).sort_values(["place", "language"], ignore_index=True)
+
+
+def described(found: pd.DataFrame) -> pd.DataFrame:
+    """Return `leaderboard.described`, with words for what a language has not: "no family", "no region"."""
+    return leaderboard.described(found).replace({"family": {"none": "no family"}, "macroarea": {"none": "no region"}})
+
+
+def ranks(scores: pd.DataFrame, model: str, names: Sequence[str], sets: Sequence[str]) -> pd.DataFrame:
+    """Return mean and rank of a model among all languages, a row for each board, from what chapter 35 wrote.
+
+    `scores`: a `scores` table as `leaderboard.table` makes it; `names`: the models, `sets`: the data sets to keep.
+    Columns: title, value, ci_low, ci_high (of the mean), rank, rank_low, rank_high, models (how many were ranked), n
+    (languages). Raises InputError where the model has no rank.
+    """
+    kept = scores[(scores["group"] == "all") & scores["model"].isin(names) & scores["dataset"].isin(sets)]
+    kept = kept.assign(kind=kept["metric"].str.partition(" ")[0], metric=kept["metric"].str.partition(" ")[2])
+    key = ["dataset", "metric", "variant"]
+    mean, rank = (kept[(kept["kind"] == kind) & (kept["model"] == model)] for kind in ("mean", "rank"))
+    if mean.empty or len(mean) != len(rank):
+        raise InputError(f"The leaderboard has no rank of {model!r}: run chapter 35 with this model first.")
+    places = {"value": "rank", "ci_low": "rank_low", "ci_high": "rank_high"}
+    found = mean.drop(columns="kind").merge(rank[[*key, *places]].rename(columns=places), on=key)
+    sizes = kept[kept["kind"] == "rank"].groupby(["dataset", "metric"])["model"].nunique().rename("models")
+    found = found.merge(sizes.reset_index(), on=["dataset", "metric"]).astype(dict.fromkeys(places.values(), int))
+    found = found[found["metric"].isin(METRICS)]
+    return found.assign(title=[leaderboard.title(row.dataset, row.metric) for row in found.itertuples()])
+
+
+def galleries(paths: Sequence[str | os.PathLike]) -> dict[str, int]:
+    """Return of `retrieval` tables how many images there are to choose from: data set -> number."""
+    found = {}
+    for path in paths:
+        columns = ["dataset", "direction", "n_candidates"]
+        rows = pq.read_table(tables.locate(path), columns=columns, filters=[("direction", "=", "t2i")]).to_pandas()
+        for name, size in rows.groupby("dataset")["n_candidates"].max().items():
+            found[name] = max(int(size), found.get(name, 0))
+    return found
+
+
+def chance(row, images: dict[str, int] | None = None) -> float:
+    """Return how often guessing finds the right answer, for a row of `boards`; NaN where that is not known.
+
+    One of the classes; from text to image one of the images to choose from (`images`, as `galleries` gives them); from
+    image to text the mean over images of their captions divided by all captions: 1 divided by the number of images.
+    """
+    size = (images or {}).get(row.dataset, 0) if row.metric.startswith("t2i") else row.items
+    return 1 / size if size else np.nan
+
+
+def examples(labels: pd.DataFrame, lang: str, n: int = EXAMPLES) -> pd.DataFrame:
+    """Return labels of a language, evenly spread over the class list: English label ("" where none), label, source.
+
+    `labels`: a `labels` table with the language and, for the English labels, English; its order is the class list's.
     """
     own = labels[labels["lang"] == lang]
     english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
     rows = np.unique(np.linspace(0, len(own) - 1, min(n, len(own))).round().astype(int))
     chosen = own.iloc[rows]
     gloss = chosen["wnid"].map(english).fillna("")
-    return pd.DataFrame({"label": chosen["label"], "English": gloss, "source": chosen["source"]}).reset_index(drop=True)
+    columns = {"English": gloss, "label": chosen["label"], "source": chosen["source"], "licence": chosen["licence"]}
+    return pd.DataFrame(columns).reset_index(drop=True)
 
 
 def about(lang: str) -> str:
@@ -116,49 +187,153 @@ def about(lang: str) -> str:
     return "\n".join(lines)
 
 
-def score_table(rows: pd.DataFrame, linked: Sequence[str] = ()) -> str:
-    """Return the models' scores in one language on one board as a Markdown table, the best first."""
-    rows = rows.sort_values(["value", "model"], ascending=[False, True])
-    said = {True: "yes", False: "no", None: "no list"}
-    listed = [models.seen(row.model, row.lang) if row.model in models.names() else None for row in rows.itertuples()]
-    cells = {
-        "model": [model_link(name, linked) for name in rows["model"]],
-        "score": [percent(value) for value in rows["value"]],
-        "95 % interval": [f"{text} %" if text else "" for text in stats.ranges(rows)],
-        " ": [bar(row.value, row.ci_low, row.ci_high) for row in rows.itertuples()],
-        "named by its authors": [said[known] for known in listed],
-    }
-    return markdown_table(pd.DataFrame(cells))
+def score_table(rows: pd.DataFrame, linked: Sequence[str] = (), images: dict[str, int] | None = None) -> str:
+    """Return the models' scores in one language as a Markdown table: a row for each model, a column for each board.
+
+    `rows`: of `boards`, in that language. The first rows say what guessing gives, and n (images or queries). Models
+    come by their score in the first column. The last column, where any model has such a list, says whether the authors
+    name the language.
+    """
+    titles = list(rows["title"].unique())
+    told = rows.assign(cell=[_interval(row) for row in rows.itertuples()])
+    wide = told.pivot(index="model", columns="title", values="cell").reindex(columns=titles).fillna("")
+    first = rows[rows["title"] == titles[0]].set_index("model")["value"].reindex(wide.index)
+    wide = wide.iloc[np.lexsort([wide.index, -first.fillna(-1).to_numpy()])]
+    heads = rows.drop_duplicates("title").set_index("title").loc[titles]
+    guess = [percent(chance(row, images)) for row in heads.itertuples()]
+    sizes = rows.groupby("title")["n"].agg(["min", "max"]).loc[titles].itertuples(index=False, name=None)
+    counts = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in sizes]
+    table = pd.DataFrame([guess, counts, *wide.to_numpy().tolist()], columns=[escape(title) for title in titles])
+    table.insert(0, "model", ["*guessing*", "*n*", *(model_link(name, linked) for name in wide.index)])
+    lang = rows["lang"].iloc[0]
+    known = [models.seen(name, lang) if name in models.names() else None for name in wide.index]
+    if any(said is not None for said in known):
+        said = {True: "yes", False: "no", None: "no list"}
+        table["named by its authors"] = ["", "", *(said[answer] for answer in known)]
+    return markdown_table(table)
+
+
+def _interval(row) -> str:
+    """Return a score with its interval in percent, "57.0 (51.9 to 62.5)"; without one where there is none."""
+    ends = "" if pd.isna(row.ci_low) else f" ({100 * row.ci_low:.1f} to {100 * row.ci_high:.1f})"
+    return f"{100 * row.value:.1f}{ends}"
+
+
+def published_table(lang: str) -> str:
+    """Return the published results of models in one language as a Markdown table, in percent; "" where there are none.
+
+    Babel-ImageNet's accuracy of 12 models (Geigle et al. 2024, Tables 8 and 9), and COCO-SM's recall@1 of two, its mean
+    over the translators that have the language (reports of the repository). Models come by their accuracy.
+    """
+    accuracy, coco = _published()
+    accuracy = accuracy[accuracy["lang"] == lang].set_index("model")["value"]
+    coco = coco[coco["lang"] == lang]
+    recall = coco.groupby(["model", "metric"])["value"].mean().unstack().reindex(columns=list(COCO_SM))
+    wide = pd.concat([accuracy.rename("Babel-ImageNet"), recall.rename(columns=COCO_SM)], axis=1).dropna(
+        how="all", axis=1
+    )
+    if wide.empty:
+        return ""
+    wide = wide.sort_values(wide.columns[0], ascending=False, kind="stable")
+    cells = wide.map(lambda value: "" if pd.isna(value) else f"{100 * value:.1f}")
+    return markdown_table(cells.rename_axis("model").reset_index().assign(model=[escape(name) for name in wide.index]))
+
+
+def published_text(lang: str) -> str:
+    """Return what others have published of a language as Markdown: a sentence on each source, and `published_table`."""
+    told = published_table(lang)
+    if not told:
+        return f"Neither Babel-ImageNet's paper nor COCO-SM has results in {escape(languages.name(lang))}."
+    accuracy, coco = _published()
+    rows, lines = accuracy[accuracy["lang"] == lang], []
+    if len(rows):
+        classes, n = rows.iloc[0][["classes", "n"]]
+        lines.append(
+            f"Babel-ImageNet {{cite:p}}`geigle2024babel`: top-1 accuracy on ImageNet's photographs of the {classes:,} "
+            f"classes that Babel-ImageNet has a label for in this language ({n:,} images, guessing "
+            f"{percent(1 / classes)}), with {' or '.join(rows['variant'].unique())}."
+        )
+    sets = coco.loc[coco["lang"] == lang, "variant"].unique()
+    if len(sets):
+        names = ", ".join(TRANSLATORS[name] for name in sets)
+        made = "English captions" if lang == "en" else f"captions translated by machine (mean of {names})"
+        lines.append(f"COCO-SM {{cite:p}}`cocosm2023`: recall@1 on photographs with {made}.")
+    lines.append("In percent; neither source gives intervals.")
+    return "\n\n".join([" ".join(lines), told])
+
+
+@cache
+def _published() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return Babel-ImageNet's accuracies by language, and COCO-SM's rows of the metrics in COCO_SM, by language."""
+    coco = published.read("cocosm2023")
+    coco = coco[(coco["lang"] != "") & coco["metric"].isin(COCO_SM) & coco["variant"].isin(TRANSLATORS)]
+    return published.by_language(), coco
+
+
+def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
+    """Return the labels of one language as Markdown: for each label set how many, then one table of examples.
+
+    `labels`: label set -> its `labels` table. Under the table stand the sources' names and licences.
+    """
+    lines, parts = [], []
+    for name, table in labels.items():
+        n = int((table["lang"] == lang).sum())
+        if n:
+            lines.append(f"- {escape(name)}: {n:,} of {table['wnid'].nunique():,} classes have a label.")
+            parts.append(examples(table, lang).assign(set=name))
+    if not parts:
+        return ""
+    rows = pd.concat(parts, ignore_index=True)
+    shown = pd.DataFrame(
+        {
+            "label set": rows["set"].map(escape),
+            "English label": rows["English"].map(escape),
+            "label": [word(label, lang) for label in rows["label"]],
+            "source": [f"`{source}`" for source in rows["source"]],
+        }
+    )
+    known = wordnets.manifest().drop_duplicates("source").set_index("source")
+    told = []
+    for row in rows.drop_duplicates("source").itertuples():
+        name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
+        link = f"[{escape(name)}]({url})" if url.startswith("http") else escape(name)
+        told.append(f"`{row.source}`: {link}, {escape(row.licence)}")
+    return "\n\n".join(
+        [
+            "\n".join(lines),
+            "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
+            "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
+            "by their meaning; no speaker has checked each of them, and some are wrong.",
+            markdown_table(shown),
+            f"Sources: {'; '.join(told)}.",
+        ]
+    )
 
 
 def prompt_table(changes: pd.DataFrame, lang: str, linked: Sequence[str] = ()) -> str:
     """Return how the prompts change the models' scores in one language, as a Markdown table; "" where nothing is known.
 
     `changes`: a `protocols` table: its rows of the switch "prompts", and the base (switch "") to compare with. A cell
-    is the score with its 95 % Wilson interval, which takes the images as independent, and the change in points.
+    is the score in percent and, in all columns but the base's, the change in points.
     """
     rows = changes[(changes["lang"] == lang) & changes["switch"].isin(["", "prompts"])]
     rows = rows[rows["metric"] == "accuracy@1"].sort_values("switch", kind="stable")  # the base first
-    key = ["dataset", "labels", "model"]
-    base = rows[rows["switch"] == ""].drop_duplicates(key).set_index(key)["value"]
+    rows = rows[rows["dataset"].isin(rows.loc[rows["switch"] == "prompts", "dataset"])]  # not those on wide canvases
     if not (rows["switch"] == "prompts").any():
         return ""
-    rows = rows.drop_duplicates([*key, "prompts"])
-    low, high = stats.wilson(rows["value"], rows["n"])
+    key = ["dataset", "labels", "model"]
+    base = rows[rows["switch"] == ""].drop_duplicates(key).set_index(key)["value"]
     cells = []
-    for row, start, end in zip(rows.itertuples(), low, high, strict=True):
+    for row in rows.drop_duplicates([*key, "prompts"]).itertuples():
         before = base.get((row.dataset, row.labels, row.model), np.nan)
-        change = "" if row.switch == "" or pd.isna(before) else f", {100 * (row.value - before):+.1f}"
-        told = f"{100 * row.value:.1f} ({100 * start:.1f} to {100 * end:.1f}){change}"
-        cells.append((row.dataset, row.model, row.prompts, told))
+        change = "" if row.switch == "" or pd.isna(before) else f" ({100 * (row.value - before):+.1f})"
+        cells.append((row.dataset, row.model, row.prompts, f"{100 * row.value:.1f}{change}"))
     table = pd.DataFrame(cells, columns=["dataset", "model", "prompts", "told"])
     order = list(dict.fromkeys(table["prompts"]))
     wide = table.pivot(index=["dataset", "model"], columns="prompts", values="told").reindex(columns=order)
     wide = wide.fillna("").rename(columns=escape).reset_index()
-    wide["model"] = [model_link(name, linked) for name in wide["model"]]
-    return markdown_table(
-        wide.rename(columns={"dataset": "data set"}).assign(**{"data set": wide["dataset"].map(escape)})
-    )
+    wide.insert(0, "model", [model_link(name, linked) for name in wide.pop("model")])
+    return markdown_table(wide.assign(dataset=wide["dataset"].map(escape)).rename(columns={"dataset": "data set"}))
 
 
 def language_page(
@@ -168,90 +343,76 @@ def language_page(
     changes: pd.DataFrame | None = None,
     linked: Sequence[str] = (),
     note: str = "",
+    images: dict[str, int] | None = None,
 ) -> str:
     """Return the page of one language as MyST Markdown.
 
-    `found`: rows of `leaderboard.scores`, of this language among others; `labels`: label set -> its `labels` table;
-    `changes`: a `protocols` table; `linked`: models that have a page; `note`: Markdown to stand at the top, as
-    `models.caution` gives it. Raises InputError where the language has no score.
+    `found`: rows of `boards`, of this language among others; `labels`: label set -> its `labels` table; `changes`: a
+    `protocols` table; `linked`: models that have a page; `note`: Markdown to stand above the run's scores, as
+    `models.caution` gives it; `images`: as `galleries` gives it. Raises InputError where the language has no score.
     """
     name, rows = languages.name(lang), found[found["lang"] == lang]
     if rows.empty:
         known = ", ".join(sorted(found["lang"].unique()))
         raise InputError(f"There is no score in {name} ({lang}): evaluated were {known}.")
-    text = [f"# {escape(name)}", f"What can the models of this run do in {name}?", note, about(lang), "## Labels"]
-    used = [part for part in dict.fromkeys(rows["labels"]) if part]
-    for part in used:
-        table = (labels or {}).get(part)
-        if table is None:
-            text.append(f"The label set “{escape(part)}” is not among the tables of this run, and is not shown.")
-            continue
-        chosen = examples(table, lang)
-        shown = chosen.assign(
-            label=[word(label, lang) for label in chosen["label"]],
-            English=chosen["English"].map(escape),
-            source=chosen["source"].map(escape),
-        )
-        n = int((table["lang"] == lang).sum())
-        text.append(
-            f"{n:,} of the {table['wnid'].nunique():,} classes of “{escape(part)}” have a label in {name}. "
-            f"{len(shown)} of them, evenly spread over the list:"
-        )
-        text.append(markdown_table(shown))
-    if not used:
-        text.append(f"In {name} this run has captions only, and no labels.")
-    text += ["## Scores", "The bar is solid up to the lower end of the interval, which draws classes or images anew."]
-    for key, board in rows.groupby(leaderboard.BOARD, sort=False):
-        best = board.loc[board["value"].idxmax()]
-        text.append(f"### {escape(leaderboard.title(*key[1:]))}")
-        chance = 1 / max(1, _classes(labels, best["labels"], lang)) if best["labels"] else np.nan
-        guess = f" Guessing would be right in {percent(chance)}." if 0 < chance < 1 else ""
-        text.append(
-            f"Highest: {escape(best['model'])}, {percent(best['value'])}, n = {best['n']:,}.{guess} Protocol: "
-            f"{escape(leaderboard.protocol(board))}."
-        )
-        text.append(score_table(board, linked))
+    words = label_text(lang, labels or {})
+    used = [part for part in dict.fromkeys(rows["labels"]) if part and part not in (labels or {})]
+    absent = f"The tables of this run do not have the label set {', '.join(map(escape, used))}." if used else ""
     told = prompt_table(changes, lang, linked) if changes is not None and len(changes) else ""
-    text.append("## What changed with the prompt")
-    text.append(
-        "Top-1 accuracy in percent by set of prompts, with its 95 % interval (Wilson's, images taken as independent) "
-        f"and the change in points from the first. Which changes hold is the chapter on the protocol's.\n\n{told}"
+    text = [
+        f"# {escape(name)}",
+        f"What can models do in {escape(name)}: those of this run, and those of published studies?",
+        about(lang),
+        "## The models of this run",
+        note,
+        "Percent, with 95 % intervals, which draw classes or images anew. The order of the rows is no test: the "
+        "chapter on the leaderboard has the tests. t2i: a caption asks for its image; i2t: an image asks for its "
+        "captions.",
+        score_table(rows, linked, images),
+        "\n".join(
+            f"- {escape(name)}: {escape(leaderboard.protocol(board))}"
+            for name, board in rows.groupby("dataset", sort=False)
+        ),
+        "## Published models",
+        published_text(lang),
+        "## Labels",
+        words,
+        absent,
+        "" if words or absent else f"No label set of the study has words in {escape(name)}; it has captions only.",
+        "## What changed with the prompt",
+        "Top-1 accuracy in percent for each set of prompts, and in brackets the change in points from the first. No "
+        f"interval is given here: which changes hold is tested in the chapter on the protocol.\n\n{told}"
         if told
-        else "This run did not try other prompts in this language."
-    )
-    text.append("All languages: [the list](languages.md).")
+        else "This run did not try other prompts in this language.",
+        "All languages: [the list](languages.md).",
+    ]
     return "\n\n".join(part.strip() for part in text if part.strip()) + "\n"
 
 
-def _classes(labels: dict[str, pd.DataFrame] | None, name: str, lang: str) -> int:
-    table = (labels or {}).get(name)
-    return 0 if table is None else int((table["lang"] == lang).sum())
-
-
 def index_page(found: pd.DataFrame) -> str:
-    """Return the page that lists the languages by family, each with its best score on every board.
+    """Return the page that lists the languages by family and by name, each with its best score on every board.
 
-    `found`: rows of `leaderboard.scores`.
+    `found`: rows of `boards`.
     """
-    best = leaderboard.described(leaderboard.best(found))
-    titles = best[["dataset", "metric", "variant"]].itertuples(index=False, name=None)
-    best = best.assign(title=[leaderboard.title(*key) for key in titles])
-    families = best.groupby("family")["lang"].nunique().sort_values(ascending=False, kind="stable")
+    rows = best(found)
+    families = rows.groupby("family")["lang"].nunique().sort_values(ascending=False, kind="stable")
+    count = families.drop(["no family", *languages.NOT_FAMILIES], errors="ignore")
     text = [
         "# The languages",
-        f"In which languages were models evaluated? In {best['lang'].nunique()}, of {len(families)} families; each has "
-        "a page. The scores are those of the best model in each language, in percent.",
+        f"In which languages were models evaluated? In {rows['lang'].nunique()}, of {len(count)} "
+        f"{'family' if len(count) == 1 else 'families'}; each has a page. The scores are those of the best model in "
+        "each language, in percent; the best of several is partly luck.",
     ]
     for family in families.index:
-        rows = best[best["family"] == family]
-        table = rows.assign(told=[percent(value) for value in rows["value"]])
+        part = rows[rows["family"] == family]
+        table = part.assign(told=[percent(value) for value in part["value"]])
         table = table.pivot(index=["language", "lang"], columns="title", values="told")
-        table = table.reindex(columns=[name for name in best["title"].unique() if name in table]).fillna("")
+        table = table.reindex(columns=[name for name in rows["title"].unique() if name in table]).fillna("")
         table = table.rename(columns=escape).reset_index()
         table["language"] = [
             f"[{escape(row.language)}]({file_name(row.lang)})" for row in table[["language", "lang"]].itertuples()
         ]
-        title = "No family" if family == "none" else family
+        title = family[0].upper() + family[1:]
         text += [f"## {escape(title)}", markdown_table(table.rename(columns={"lang": "code"}))]
     return "\n\n".join(text) + "\n"
 
@@ -268,12 +429,9 @@ def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
             old.unlink()
     paths = []
     for name, text in pages.items():
-        part = folder / f".{name}.{os.getpid()}.part"
-        try:
+        with tables.beside(folder / name) as part:
             part.write_text(text, encoding="utf-8")
-            paths.append(part.replace(folder / name))
-        finally:
-            part.unlink(missing_ok=True)
+        paths.append(folder / name)
     return paths
 
 
@@ -296,7 +454,8 @@ def facts(name: str) -> pd.DataFrame:
         "training data": row["data"],
         "languages spoken of": f"{row['n_languages']} (counted by {row['counted_by']})" if row["n_languages"] else "",
         "languages listed": f"{row['n_listed']}: {models.BASES[row['basis']]}" if row["n_listed"] else "",
-        "context (tokens)": row["context_length"],
+        # A model that a run trains has the context of that run, which stands in the record.
+        "context (tokens)": "" if entry.embedded else row["context_length"],
         "pooling of the text": row["pooling"],
         "in the tables of Geigle et al. (2024)": row["paper_row"],
     }
@@ -327,7 +486,12 @@ def record(paths: Sequence[str]) -> pd.DataFrame:
 
 
 def _short(value) -> str:
-    """Return a value of the record as text: hashes by their first 12 digits, lists with commas."""
+    """Return a value of the record as text: hashes by their first 12 digits, lists with commas, lists of lists as a
+    count, since their names stand in the chapter that made them.
+    """
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        counts = Counter(str(part[0]) for part in value)
+        return ", ".join(f"{name}: {number:,}" for name, number in counts.items())
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b", r"\1", text)
 
