@@ -123,7 +123,7 @@ def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
     scores = pd.concat([scores[ndcg].merge(sizes[0], on=key), scores[~ndcg].merge(sizes[1], on=key)])
     scores = scores.assign(task="retrieval", labels="", prompts="", metric=scores["direction"] + " " + scores["metric"])
     parts = [scores.drop(columns="direction")]
-    for metric in (*KS, "ndcg@20"):
+    for metric in (*KS, "ndcg@20") if known.any() else KS:
         items = over_sets(outcomes(table[known] if metric == "ndcg@20" else table, metric))
         if len(items):
             parts.append(_interval(items, n_resamples, seed))
@@ -347,7 +347,8 @@ def _means(resampled: np.ndarray, place: Sequence[int], n_resamples: int, seed: 
     known = np.isfinite(chosen)
     sums = np.einsum("rml,rl->rm", np.where(known, chosen, 0), times)
     counts = np.einsum("rml,rl->rm", known, times)
-    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    # Single precision differs in the seventh digit where two models do not differ at all.
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0).round(6)
 
 
 def _drawn(n_items: int, n_resamples: int, seed: int) -> np.ndarray:
@@ -417,7 +418,7 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.9
         gaps = gaps[np.isfinite(gaps)]
         spread = gaps.std()
         tail = 2 * scipy_stats.norm.sf(gap / spread) if spread > 0 else float(gap == 0)
-        p = min(1.0, max(2 * (gaps <= 0).mean(), tail, least))
+        p = min(1.0, max(2 * (gaps < 1e-6).mean(), tail, least))
         rows.append([models[one], models[other], gap, *map(float, stats.interval(gaps, level)), p])
     table = pd.DataFrame(rows, columns=["first", "second", "value", "ci_low", "ci_high", "p"])
     table = table.astype(dict.fromkeys(["value", "ci_low", "ci_high", "p"], float))
