@@ -267,10 +267,10 @@ def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
     table = table.assign(rank=[1, 2, 3], rank_low=[1, 1, 3], rank_high=[2, 2, 3], letters=["a", "ab", "b"])
     axes = figures.ranks(table)
     assert texts(axes[0].get_yticklabels()) == ["x", "y", "z"]
-    assert axes[0].lines[0].get_xdata().tolist() == [0.6, 0.5, 0.2]
-    assert [segment[:, 0].tolist() for segment in axes[1].collections[0].get_segments()] == [[1, 2], [1, 2], [3, 3]]
-    assert [list(line.get_ydata()) for line in axes[2].lines] == [[0, 1], [1, 2]]
-    assert texts(axes[2].get_xticklabels()) == ["a", "b"]
+    assert axes[2].lines[0].get_xdata().tolist() == [0.6, 0.5, 0.2]
+    assert [segment[:, 0].tolist() for segment in axes[0].collections[0].get_segments()] == [[1, 2], [1, 2], [3, 3]]
+    assert [list(line.get_ydata()) for line in axes[1].lines] == [[0, 1], [1, 2]]
+    assert texts(axes[1].get_xticklabels()) == ["a", "b"]
 
 
 def test_a_letter_may_be_followed_by_a_number():

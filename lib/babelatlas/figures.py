@@ -658,11 +658,11 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
 
 
 def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
-    """Draw a leaderboard: the models' means, their ranks, both with intervals, and which are not told apart.
+    """Draw a leaderboard: the models' ranks, which of them are not told apart, and their means, with intervals.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
     rank_high, letters (as `stats.compact_letters` gives them). A column of joined dots in the last panel is one letter:
-    its models are not told apart. Returns the Axes of the three panels.
+    its models are not told apart. On a narrow screen the first panels are seen first. Returns the Axes of the three.
     """
     rows = table.reset_index(drop=True)
     words = [_words(letters) for letters in rows["letters"]]
@@ -674,30 +674,31 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
         figsize=(7.2, 1.1 + (0.3 if len(rows) <= 30 else 0.22) * len(rows)),
         sharey=True,
         layout="constrained",
-        width_ratios=[3, 2.4, min(3, 0.5 + 0.22 * len(order))],
+        width_ratios=[2.4, min(3, 0.5 + 0.22 * len(order)), 3],
     )
-    names = {"value": ("value", "ci_low", "ci_high"), "rank": ("rank", "rank_low", "rank_high")}
-    for axis, (middle, low, high), place in zip(axes, names.values(), (0, 1), strict=False):
+    rank, letter, mean = axes
+    names = {"rank": ("rank", "rank_low", "rank_high"), "value": ("value", "ci_low", "ci_high")}
+    for axis, (middle, low, high), place in zip((rank, mean), names.values(), (1, 0), strict=True):
         axis.hlines(rows.index, rows[low], rows[high], color=COLOURS[place], linewidth=1.8, zorder=2)
         axis.plot(rows[middle], rows.index, MARKERS[place], color=COLOURS[place], linestyle="", markersize=5)
         axis.grid(axis="y", color="0.9", linewidth=0.6)
         axis.tick_params(labelsize=size)
-    percent_axis(axes[0], "x").set_xlabel(label, size=10)
-    axes[0].set_xlim(left=min(0, rows["ci_low"].min()) if rows["ci_low"].notna().any() else 0)
-    axes[1].set_xlabel("rank", size=10)
-    axes[1].set_xlim(0.5, len(rows) + 0.5)
+    percent_axis(mean, "x").set_xlabel(label, size=10)
+    mean.set_xlim(left=min(0, rows["ci_low"].min()) if rows["ci_low"].notna().any() else 0)
+    rank.set_xlabel("rank", size=10)
+    rank.set_xlim(0.5, len(rows) + 0.5)
     step = max(1, round(len(rows) / 6))
-    axes[1].set_xticks(sorted({1, *range(step, len(rows) + 1, step)}))
+    rank.set_xticks(sorted({1, *range(step, len(rows) + 1, step)}))
     for place, word in enumerate(order):
         members = [number for number, row in enumerate(words) if word in row]
-        axes[2].plot([place] * len(members), members, "o-", color="0.25", linewidth=1.4, markersize=4)
-    axes[2].set_xticks(range(len(order)), order if len(order) <= 16 else [""] * len(order))
-    axes[2].set_xlim(-0.6, max(len(order), 2) - 0.4)
-    axes[2].tick_params(labelsize=size, labelleft=False)
-    axes[2].grid(axis="x", visible=False)
-    axes[2].set_xlabel("not told apart", size=10)
-    axes[0].set_yticks(range(len(rows)), rows["model"])
-    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+        letter.plot([place] * len(members), members, "o-", color="0.25", linewidth=1.4, markersize=4)
+    letter.set_xticks(range(len(order)), order if len(order) <= 16 else [""] * len(order))
+    letter.set_xlim(-0.6, max(len(order), 2) - 0.4)
+    letter.tick_params(labelsize=size)
+    letter.grid(axis="x", visible=False)
+    letter.set_xlabel("not told apart", size=10)
+    rank.set_yticks(range(len(rows)), rows["model"])
+    rank.set_ylim(len(rows) - 0.5, -0.5)
     return axes
 
 

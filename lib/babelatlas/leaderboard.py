@@ -248,44 +248,6 @@ def boards(items: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, str], pd.
     yield from items.groupby(BOARD, sort=False, observed=True)
 
 
-def scores(items: pd.DataFrame, n_resamples: int = 1000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
-    """Return one row for each board, model and language: KEY, variant, value, ci_low, ci_high, n (queries or images).
-
-    The interval is over items. Rows come in the order of `items`.
-    """
-    parts = []
-    for _, board in boards(items):
-        by = [*KEY, "variant"]
-        board = board.astype(dict.fromkeys(by, str))
-        found = stats.accuracy_interval(board, by, "item", "right", "total", n_resamples, level, seed)
-        order = board[by].drop_duplicates()
-        parts.append(order.merge(found, on=by))
-    return pd.concat(parts, ignore_index=True)
-
-
-def means(items: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `scores` without intervals, quickly: KEY, variant, value, n."""
-    by = [*KEY, "variant"]
-    sums = items.groupby(by, as_index=False, sort=False, observed=True)[["right", "total"]].sum()
-    sums = sums.astype(dict.fromkeys(by, str))
-    return sums.assign(value=sums["right"] / sums["total"], n=sums["total"].astype(int))[[*by, "value", "n"]]
-
-
-def compared(items: pd.DataFrame, model: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Return the `scores` of one model, with `others`: the mean of the other models in the language (NaN: no others).
-
-    With `title`, and what `described` adds. Raises InputError where the model has no outcomes.
-    """
-    own = items[items["model"] == model]
-    if own.empty:
-        raise InputError(f"There are no results of {model!r}: expected one of {', '.join(items['model'].unique())}.")
-    by = [*BOARD, "lang"]
-    rest = means(items[items["model"] != model]).groupby(by)["value"].mean().rename("others").reset_index()
-    found = described(scores(own, n_resamples, seed=seed).merge(rest, how="left", on=by))
-    titles = found[["dataset", "metric", "variant"]].itertuples(index=False, name=None)
-    return found.assign(title=[title(*key) for key in titles])
-
-
 def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
     """Return the group of each language: its tier where tiers are given, else the paper's resource group.
 
@@ -499,18 +461,6 @@ def table(ranked: pd.DataFrame) -> pd.DataFrame:
         part[["value", "ci_low", "ci_high"]] = ranked[list(columns)].to_numpy(float)
         parts.append(part[list(tables.SCORE)])
     return tables.check(pd.concat(parts, ignore_index=True), "scores")
-
-
-def best(found: pd.DataFrame) -> pd.DataFrame:
-    """Return of `scores` the best model's row in each board and language; of equal ones the first by name.
-
-    With the column `models`, how many were compared. The best of many is a little better than it would be on new items.
-    """
-    by = [*BOARD, "lang"]
-    ordered = found.sort_values(["value", "model"], ascending=[False, True], kind="stable")
-    sizes = found.groupby(by)["model"].nunique().rename("models").reset_index()
-    kept = ordered.drop_duplicates(by).merge(sizes, on=by)
-    return found[by].drop_duplicates().merge(kept, on=by)[[*found.columns, "models"]]
 
 
 def described(found: pd.DataFrame) -> pd.DataFrame:
