@@ -32,6 +32,7 @@ RUN = f"results/{config['run']}"
 MODELS, DATASETS, CHAPTERS = config["models"], config["datasets"], config["chapters"]
 PROTOCOLS = config.get("protocols", [])
 CLASSES = ["imagenet-1k", "pictograms"]
+SCORES = study.tables_of(config, HERE / "notebooks")  # what chapters write, some of it for others
 ENTRIES = {model: models.find(model, config.get("modules", {}).get(model, "")) for model in MODELS}
 TRAINED = [model for model in MODELS if ENTRIES[model].embedded]  # the embedded world's own models
 DRAWN = [dataset for dataset in DATASETS if dataset in study.DRAWN]  # and its images
@@ -122,10 +123,12 @@ def given(notebook, **parameters):
     Use it with wildcards only: Snakemake sees no change in parameters that were computed from input or output.
 
     First those that this run shares: the seed, its models and data sets, its tiers of languages, and its own folder where a default names a
-    path below results/demo. Then what the config gives, then what the graph sets.
+    path below results/demo; "" for another chapter's table that this run does not make. Then what the config gives,
+    then what the graph sets.
     """
     declared = study.declared(HERE / "notebooks" / f"{notebook}.ipynb")
     shared = {name: study.placed(default, config["run"]) for name, default in declared.items()}
+    shared |= {name: "" for name, path in declared.items() if study.is_missing(name, path, SCORES)}
     shared = {name: value for name, value in shared.items() if value != declared[name]}
     shared |= {name: config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
     shared |= {"datasets": PROTOCOLS} if notebook in ("28_protocols", "33_protocol") else {}
@@ -258,9 +261,10 @@ def material(dataset):
     return {name: path for name, path in given.items() if path is not None}
 
 
-def made(dataset):
-    """What this run itself makes of a data set: files that an evaluation has to wait for."""
-    return [path for path in material(dataset).values() if str(path).startswith(f"{RUN}/")]
+def files(dataset):
+    """What an evaluation has to wait for, or that makes it run again when it changes: what this run makes, and captions."""
+    made = [path for path in material(dataset).values() if str(path).startswith(f"{RUN}/")]
+    return made + study.annotations(config.get("annotations", {}).get(dataset, ""))
 
 
 def checkpoint(model):
@@ -301,10 +305,14 @@ def graphics(wildcards):
     return 0 if wildcards.model in TRAINED else 1
 
 
-def prompts():
-    """The prompt templates of this run's evaluations."""
-    declared = study.declared(HERE / "notebooks" / "20_zeroshot.ipynb")
-    return config["parameters"].get("20_zeroshot", {}).get("prompts", declared["prompts"])
+def valued(notebook):
+    """The parameters of a notebook as this run's config has them."""
+    return study.declared(HERE / "notebooks" / f"{notebook}.ipynb") | config["parameters"].get(notebook, {})
+
+
+def templates(notebook):
+    """The files of prompt templates that an evaluation may read."""
+    return study.templates(notebook, valued(notebook))
 
 
 rule zeroshot:
@@ -312,8 +320,8 @@ rule zeroshot:
     input:
         source("20_zeroshot"),
         weights=lambda wildcards: weights(wildcards.model),
-        material=lambda wildcards: made(wildcards.dataset),
-        prompts=[prompts()] if prompts().endswith((".parquet", ".csv")) else [],
+        material=lambda wildcards: files(wildcards.dataset),
+        prompts=templates("20_zeroshot"),
     output:
         table=RUN + "/zeroshot/{model}_{dataset}.parquet",
         vectors=RUN + "/embeddings/{model}/{dataset}.npz",
@@ -344,9 +352,10 @@ rule retrieval:
     input:
         source("21_retrieval"),
         weights=lambda wildcards: weights(wildcards.model),
-        material=lambda wildcards: made(wildcards.dataset),
+        material=lambda wildcards: files(wildcards.dataset),
     output:
         table=RUN + "/retrieval/{model}_{dataset}.parquet",
+        report=RUN + "/exports/{model}_{dataset}.csv",
         page=page("21_retrieval_{model}_{dataset}"),
     log:
         logged("21_retrieval_{model}_{dataset}"),
@@ -361,6 +370,7 @@ rule retrieval:
             "21_retrieval",
             dataset=wildcards.dataset,
             output=f"{RUN}/retrieval/{wildcards.model}_{wildcards.dataset}.parquet",
+            report=f"{RUN}/exports/{wildcards.model}_{wildcards.dataset}.csv",
             **loaded(wildcards.model, wildcards.dataset),
             **material(wildcards.dataset),
         ),
@@ -378,7 +388,8 @@ rule protocols:
     input:
         source("28_protocols"),
         weights=lambda wildcards: weights(wildcards.model),
-        material=[path for dataset in PROTOCOLS for path in made(dataset)],
+        material=[path for dataset in PROTOCOLS for path in files(dataset)],
+        prompts=templates("28_protocols"),
     output:
         table=RUN + "/protocols/{model}.parquet",
         page=page("28_protocols_{model}"),
@@ -419,7 +430,7 @@ rule subsets:
             model=wildcards.model,
             dataset=wildcards.dataset,
             labels=datasets.entry(wildcards.dataset).labels,
-            prompts=prompts(),
+            prompts=valued("20_zeroshot")["prompts"],
             vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
             output=f"{RUN}/subsets/{wildcards.model}_{wildcards.dataset}.parquet",
         ),

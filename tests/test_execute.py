@@ -1,6 +1,7 @@
 """Running one notebook: parameters are checked, errors told in a sentence, outputs whole."""
 
 import json
+from contextlib import contextmanager
 
 import nbformat
 import pytest
@@ -126,3 +127,16 @@ def test_a_job_of_the_embedded_world_sees_no_gpu_and_one_for_a_gpu_sees_its_own(
 def test_a_notebook_that_is_not_there_is_named_with_the_nearest(notebook, tmp_path):
     with pytest.raises(InputError, match=r"no notebook '05_divison'.*did you mean 05_division\?"):
         execute.execute(notebook.with_name("05_divison.ipynb"), tmp_path / "page.ipynb", {})
+
+
+def test_a_gpu_that_cannot_be_taken_is_told_in_a_sentence_and_noted(notebook, tmp_path, capsys, monkeypatch):
+    @contextmanager
+    def refused():
+        raise InputError("The folder of locks belongs to somebody else.")
+        yield
+
+    monkeypatch.setattr(execute.gpus, "claimed", refused)
+    assert execute.main([str(notebook), str(tmp_path / "page.ipynb"), "--gpu", "1", "--log", "log.txt"]) == 1
+    told = capsys.readouterr().err
+    assert told == "  failed   05_division: The folder of locks belongs to somebody else.\n"
+    assert "somebody else" in (tmp_path / "log.failed").read_text(encoding="utf-8")

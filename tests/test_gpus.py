@@ -145,6 +145,31 @@ def test_a_run_uses_as_many_gpus_as_there_are_and_the_config_allows(machine, tmp
     assert capsys.readouterr().out == f"{printed}\n"
 
 
+def test_the_number_that_is_asked_for_goes_before_the_configs(machine, tmp_path, capsys):
+    machine(TWO)
+    (tmp_path / "run.yml").write_text("gpus: 1", encoding="utf-8")
+    assert gpus.main([str(tmp_path / "run.yml"), "2"]) == 0
+    assert capsys.readouterr().out == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "sentence"),
+    [
+        ("", "abc", "should be a number from 1, got abc"),
+        ("", "0", "should be a number from 1, got 0"),
+        ("gpus: many", "", "should be a number from 1, got many"),
+        ("models: [", "", "cannot be read as YAML"),
+        ("models", "", "should hold 'key: value' lines"),
+    ],
+)
+def test_a_number_or_a_config_that_is_none_is_told(machine, tmp_path, capsys, given, asked, sentence):
+    machine(TWO)
+    (tmp_path / "run.yml").write_text(given, encoding="utf-8")
+    assert gpus.main([str(tmp_path / "run.yml"), asked]) == 1
+    told = capsys.readouterr()
+    assert (told.out, sentence in told.err) == ("", True)
+
+
 def test_without_a_gpu_no_number_is_printed(machine, capsys):
     machine("", status=1)
     gpus.main([])
@@ -156,4 +181,11 @@ def test_a_folder_of_locks_that_is_somebody_elses_is_refused(machine, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f"babelatlas-gpus-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(gpus.InputError, match="belongs to somebody else"):
+        gpus.folder()
+
+
+def test_a_file_in_the_place_of_the_folder_of_locks_is_told_in_a_sentence(machine, tmp_path):
+    machine(TWO)
+    (tmp_path / f"babelatlas-gpus-{os.getuid()}").write_text("")
+    with pytest.raises(gpus.InputError, match=r"cannot be made \(File exists\): delete what is there"):
         gpus.folder()

@@ -157,7 +157,7 @@ def test_a_data_set_more_is_one_job_for_each_model_and_what_reads_them(small_run
 
 def test_every_variant_of_imagenet_is_compared_with_the_labels_of_imagenet(tmp_path):
     names = ["imagenet-1k", "imagenet-a", "imagenet-r"]
-    changes = {"models": ["msiglip-b16"], "datasets": names, "protocols": [], "chapters": ["30_accuracy"]}
+    changes = {"models": ["msiglip-b16"], "datasets": names, "protocols": [], "chapters": ["00_summary", "30_accuracy"]}
     images = {name: str(tmp_path) for name in names}
     done = snakemake(
         tmp_path, "--dry-run", "--printshellcmds", "--", f"{RUN}/zeroshot/msiglip-b16_imagenet-r.parquet",
@@ -172,7 +172,7 @@ FEW = {
     "models": ["msiglip-b16"],
     "datasets": ["xm3600"],
     "protocols": [],
-    "chapters": ["40_published_groups", "41_published_languages", "42_published_retrieval"],
+    "chapters": ["00_summary", "40_published_groups", "41_published_languages", "42_published_retrieval"],
     "parameters": {"40_published_groups": {"resamples": 20}, "41_published_languages": {"source": "nobody2030"}},
 }
 FEW_TARGETS = [

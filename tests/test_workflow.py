@@ -91,6 +91,12 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"modules": {"mine": "mine.py"}}, "'modules' names 'mine', which is not among its models"),
         ({"modules": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
         ({"modules": {"picto-en": "mine.py"}}, "'picto-en' is that of a known model"),
+        ({"images": {"imagenet-1k": ["/data"]}}, r"images of 'imagenet-1k' should be one path, got \['/data'\]"),
+        ({"annotations": {"xm3600": ["/data"]}}, r"annotations of 'xm3600' should be one path, got \['/data'\]"),
+        ({"models": ["picto-en", "picto-en"]}, "'models' names 'picto-en' twice"),
+        ({"datasets": ["pictograms", "pictograms"]}, "'datasets' names 'pictograms' twice"),
+        ({"seed": True}, "needs 'seed' as int, got True"),
+        ({"models": [], "modules": {"mine": "mine.py"}}, r"not among its models: add it there\."),
         ({"gpus": 0}, "'gpus' is how many to use at once, got 0"),
     ],
 )
@@ -115,7 +121,12 @@ def test_a_path_of_the_config_that_is_not_there_is_named_before_any_job(key, tmp
 
 
 def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):
-    changes = {"models": ["msiglip-b16"], "datasets": ["imagenet-1k"], "protocols": [], "chapters": ["30_accuracy"]}
+    changes = {
+        "models": ["msiglip-b16"],
+        "datasets": ["imagenet-1k"],
+        "protocols": [],
+        "chapters": ["00_summary", "30_accuracy"],
+    }
     changes |= {"images": {"imagenet-1k": str(tmp_path / "absent")}, "parameters": {}}
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
@@ -156,9 +167,56 @@ def test_chapters_on_published_numbers_read_nothing_of_the_run():
         assert workflow.reads(NOTEBOOKS / f"{name}.ipynb") == []
 
 
-def test_a_chapter_on_scores_that_no_other_chapter_writes_is_named(config):
-    with pytest.raises(InputError, match=r"00_summary reads scores/accuracy\.parquet, which no chapter"):
-        workflow.check_config(config | {"chapters": ["00_summary"]}, NOTEBOOKS)
+@pytest.mark.parametrize("chapter", ["36_world", "37_exports", "70_model", "71_languages"])
+def test_a_chapter_on_scores_that_no_other_chapter_writes_is_named_with_the_one_that_does(config, chapter):
+    sentence = rf"{chapter} reads scores/\w+\.parquet, which no chapter of this config writes: add 35_leaderboard to"
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(config | {"chapters": ["00_summary", chapter]}, NOTEBOOKS)
+    assert workflow.check_config(config | {"chapters": ["00_summary", "35_leaderboard", chapter]}, NOTEBOOKS)
+
+
+def test_a_book_without_a_title_page_is_refused_before_anything_runs(config):
+    with pytest.raises(InputError, match="no title page: add 00_summary to the config's chapters"):
+        workflow.check_config(config | {"chapters": ["30_accuracy"]}, NOTEBOOKS)
+
+
+def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
+    chapters = ["00_summary", "34_retrieval", "35_leaderboard", "36_world", "70_model", "90_status"]
+    changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(tmp_path)}, "protocols": []}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes | {"chapters": chapters, "parameters": {}}), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
+    assert done.returncode == 0, done.stderr
+    lines = (done.stdout + done.stderr).splitlines()
+    (summary,) = [line for line in lines if re.search(r"execute \S+/00_summary\.ipynb", line)]
+    assert '"accuracy": ""' in summary
+
+
+@pytest.mark.parametrize(
+    ("notebook", "given", "sentence"),
+    [
+        ("20_zeroshot", {"missing": "many"}, "'missing' of the notebook 20_zeroshot should be a whole number.*'many'"),
+        ("20_zeroshot", {"missing": 1.5}, "a whole number"),
+        ("20_zeroshot", {"tidy": 1}, "'tidy' of .* should be true or false, such as False, got 1"),
+        ("20_zeroshot", {"resamples": True}, "a whole number"),
+        ("20_zeroshot", {"languages": "de"}, r"a list, such as \[\], got 'de'"),
+        ("20_zeroshot", {"images": [1]}, r"a text"),
+        ("29_subsets", {"sizes": [2, "five"]}, "a whole number in its list, such as 2, got 'five'"),
+        ("30_accuracy", {"tiers": ["en"]}, "'name: value' lines"),
+        ("28_protocols", {"prompts": "nlb-80"}, r"'prompts' names the prompts 'nlb-80'.*did you mean nllb-80\?"),
+        ("28_protocols", {"other_prompts": ["lable"]}, r"did you mean label\?"),
+        ("20_zeroshot", {"fallback": ["openai-81"]}, r"did you mean openai-80\?"),
+    ],
+)
+def test_a_parameter_of_another_kind_is_named(config, notebook, given, sentence):
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(config | {"parameters": {notebook: given}}, NOTEBOOKS)
+
+
+def test_parameters_that_may_be_lists_and_numbers_that_may_be_whole_are_accepted(config):
+    given = {"20_zeroshot": {"fallback": ["label"], "prompts": "own.parquet"}, "21_retrieval": {"images": ["a", "b"]}}
+    given |= {"00_summary": {"threshold": 1}}
+    assert workflow.check_config(config | {"parameters": given}, NOTEBOOKS)
 
 
 @given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS | workflow.OPTIONAL))
@@ -194,10 +252,93 @@ def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_dat
     assert not {"zeroshot.py", "pictograms.py", "senses.parquet", "execute.py"} & names
 
 
-def test_imports_inside_functions_and_of_names_from_modules_count():
-    code = "from babelatlas import InputError, tables\nimport babelatlas.stats as s\n"
-    code += "def f():\n    from babelatlas.figures import show"
-    assert workflow._imported(code, "here") == {"tables", "stats", "figures"}
+@pytest.fixture
+def reached(tmp_path, monkeypatch):
+    """A function that writes a library of modules, name -> code, and returns what a chapter with some code reaches."""
+    monkeypatch.setattr(workflow, "LIBRARY", tmp_path)
+    (tmp_path / "data" / "published").mkdir(parents=True)
+    for name in ("words.csv", "files.csv", "published/paper.csv"):
+        (tmp_path / "data" / name).write_text("", encoding="utf-8")
+
+    def write(code: str, **modules: str) -> set[str]:
+        for name, text in {"__init__": "", **modules}.items():
+            (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        write_chapter(tmp_path / "chapter.ipynb", code)
+        found = {str(path.relative_to(tmp_path)) for path in workflow.sources(tmp_path / "chapter.ipynb")}
+        return found - {"chapter.ipynb", "__init__.py"}
+
+    return write
+
+
+# A module with a function that reads a file, one that uses another module for it, and one for the command line.
+WORDS = """
+from babelatlas import papers
+
+DATA = Path(__file__).parent / "data"
+
+def words():
+    "Not of data/files.csv, which is published elsewhere."
+    return open(DATA / "words.csv")
+
+def compared():
+    return papers.read(words())
+
+def main():
+    from babelatlas import tools
+
+    return tools, compared()
+
+if __name__ == "__main__":
+    main()
+"""
+PAPERS = 'FOLDER = resources.files("babelatlas") / "data" / "published"\ndef read(x):\n    return FOLDER / f"{x}.csv"'
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from babelatlas import words\nwords.words()", {"words.py", "data/words.csv"}),
+        ("from babelatlas import words as w\nf = w.words", {"words.py", "data/words.csv"}),
+        ("from babelatlas.words import words\nwords()", {"words.py", "data/words.csv"}),
+        ("from babelatlas import words\n'published'", set()),
+        ("from babelatlas import again\nagain.words()", {"again.py", "words.py", "data/words.csv"}),
+        ("from babelatlas import words\nwords.compared()", {"all"}),
+        ("import babelatlas.words", {"all", "tools.py"}),
+        ("from babelatlas import words\ngetattr(words, 'words')()", {"all", "tools.py"}),
+        ("from babelatlas import words\nwords.made_elsewhere()", {"all", "tools.py"}),
+        ("from babelatlas import words\nwords.main()", {"all", "tools.py"}),
+    ],
+)
+def test_a_chapter_depends_on_what_it_uses_of_a_module_not_on_all_that_the_module_can_do(reached, code, expected):
+    whole = {"words.py", "papers.py", "data/words.csv", "data/published/paper.csv"}
+    found = reached(code, words=WORDS, papers=PAPERS, tools="", again="from babelatlas.words import words")
+    assert found == (expected - {"all"} | whole if "all" in expected else expected)
+
+
+def test_the_gpus_work_is_not_done_again_for_a_paper_more():
+    papers = {path.name for path in (workflow.LIBRARY / "data" / "published").iterdir()} | {"published.py"}
+    for name in ("20_zeroshot", "21_retrieval", "28_protocols", "29_subsets"):
+        assert papers & {path.name for path in workflow.sources(NOTEBOOKS / f"{name}.ipynb")} == set()
+    assert "cocosm.py" not in {path.name for path in workflow.sources(NOTEBOOKS / "20_zeroshot.ipynb")}
+    assert papers <= {path.name for path in workflow.sources(NOTEBOOKS / "43_coco_sm.ipynb")}
+
+
+def test_every_file_of_the_data_is_read_by_something():
+    named = {path.name for notebook in NOTEBOOKS.glob("*.ipynb") for path in workflow.sources(notebook)}
+    shipped = {path.name for path in (workflow.LIBRARY / "data").rglob("*") if path.is_file()}
+    # A licence, and what only a command reads: where the facts about models are from, the sheet to fill in.
+    other = {"licence_cecill-c.txt", "models_sources.csv", "sheet.html"}
+    assert shipped - named == other
+
+
+def test_what_a_chapter_writes_itself_it_does_not_read(tmp_path):
+    write_chapter(tmp_path / "39_mine.ipynb", 'f"{results}/scores/mine.parquet", f"{results}/scores/other.parquet"')
+    import nbformat
+
+    notebook = nbformat.read(tmp_path / "39_mine.ipynb", as_version=4)
+    notebook.cells[0].source += '\noutput = "results/demo/scores/mine.parquet"'
+    nbformat.write(notebook, tmp_path / "39_mine.ipynb")
+    assert workflow.reads(tmp_path / "39_mine.ipynb") == ["scores/other.parquet"]
 
 
 def test_a_parameters_cell_that_computes_is_refused(tmp_path):
@@ -253,6 +394,12 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
     assert planned == {"chapter_31_class_count", "chapter_90_status", "book"}
 
 
+def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
+    named = set(re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    made = {path.stem for path in (small_run / "_build" / "html").glob("*.html")}
+    assert named - made == set()
+
+
 @pytest.mark.parametrize(
     ("notebook", "parameter", "rule"),
     [
@@ -274,6 +421,30 @@ def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, no
     changed.write_text(yaml.safe_dump(config), encoding="utf-8")
     done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
     assert rule in jobs(done.stdout + done.stderr)
+
+
+def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_what_reads_them(tmp_path, config):
+    (tmp_path / "meta").mkdir()
+    for name in ("meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    names = ["xm3600", "imagenet-1k"]
+    changes = {"datasets": names, "images": dict.fromkeys(names, "meta"), "annotations": {"xm3600": "meta"}}
+    changes |= {"models": ["msiglip-b16"], "protocols": names, "chapters": ["00_summary"]}
+    changes["parameters"] = {"20_zeroshot": {"fallback": ["own.csv", "label"]}, "28_protocols": {"prompts": "own.csv"}}
+    changes["parameters"]["28_protocols"]["other_prompts"] = ["more.parquet"]
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    results = ["zeroshot/msiglip-b16_imagenet-1k", "retrieval/msiglip-b16_xm3600", "protocols/msiglip-b16"]
+    done = snakemake(tmp_path, "--dry-run", "--", *(f"results/demo/{name}.parquet" for name in results), config=path)
+    assert done.returncode == 0, done.stderr
+    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", done.stdout + done.stderr, re.MULTILINE))
+    given = {"meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"}
+    found = {rule: given & set(inputs[rule].split(", ")) for rule in ("zeroshot", "retrieval", "protocols")}
+    assert found == {
+        "zeroshot": {"own.csv"},
+        "retrieval": {"meta/captions.json"},
+        "protocols": {"meta/captions.json", "own.csv", "more.parquet"},
+    }
 
 
 def test_pages_that_a_notebook_wrote_are_staged_and_two_of_one_name_are_refused(tmp_path):

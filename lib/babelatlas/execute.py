@@ -215,12 +215,13 @@ def main(arguments: list[str] | None = None) -> int:
     os.chdir(study)
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
     device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
-    with opened(given.log) or nullcontext() as log, device() as gpu:
-        print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
-        if log:
-            print(f"running: {name}, {gpu or 'no GPU taken'}, parameters {json.dumps(given.parameters)}", file=log)
+    with opened(given.log) or nullcontext() as log:
         try:
-            seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix, log)
+            with device() as gpu:
+                print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
+                if log:
+                    print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(given.parameters)}", file=log)
+                seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix, log)
         except (InputError, RuntimeError) as error:
             if log and error.__cause__:
                 print(error.__cause__, file=log)

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 
 from babelatlas import InputError, near
+from babelatlas.book import TITLE_PAGE
 
 LIBRARY = Path(__file__).resolve().parent
 
@@ -38,6 +39,11 @@ OPTIONAL = {
 }
 # Data sets that a run makes itself.
 DRAWN = ("pictograms", "compositions", "pictogram-captions")
+# Notebooks whose parameters name sets of prompts, or tables of them, and these parameters.
+EVALUATIONS = ("20_zeroshot", "28_protocols")
+PROMPTS = ("prompts", "fallback", "other_prompts")
+# Endings of files with captions, as their publishers have them.
+CAPTIONS = (".json", ".jsonl", ".txt", ".gz", ".zip")
 # Kinds of tables that the stages of a run make: folders of results/<run>.
 KINDS = ("zeroshot", "retrieval", "protocols", "subsets", "models", "labels")
 
@@ -94,58 +100,188 @@ def placed(value, run: str):
     return value
 
 
+# What a value of each kind is called; parameters that may be a list of texts where their default is a text.
+WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "'name: value' lines",
+}
+LISTS = ("images", "fallback")
+
+
 def check_parameters(path: str | os.PathLike, given: dict) -> None:
-    """Raise InputError where `given` holds a name that the notebook at `path` does not declare."""
-    known = list(declared(path))
-    for name in given:
+    """Raise InputError where `given` holds what the notebook at `path` does not declare, or a value of another kind.
+
+    The kind is that of the default: whole numbers do for numbers, a list is compared by its first element.
+    """
+    known = declared(path)
+    for name, value in given.items():
         if name not in known:
             raise InputError(f"The notebook {Path(path).stem} has no parameter {name!r}: {near(name, known)}")
+        default = known[name]
+        if name in LISTS and isinstance(value, list) and all(isinstance(one, str) for one in value):
+            continue
+        pairs = [(default, value, "")]
+        if isinstance(default, list) and default and isinstance(value, list):
+            pairs += [(default[0], one, " in its list") for one in value]
+        for expected, got, where in pairs:
+            kind = type(expected)
+            fits = isinstance(got, int | float) if kind is float else isinstance(got, kind)
+            if not fits or isinstance(got, bool) != (kind is bool):
+                raise InputError(
+                    f"The parameter {name!r} of the notebook {Path(path).stem} should be {WORDS[kind]}{where}, such as "
+                    f"{expected!r}, got {got!r}."
+                )
 
 
-def _imported(code: str, where: str) -> set[str]:
-    """Return the names of the library's modules that Python source imports, at any depth of the code."""
+def _parsed(code: str, where: str) -> ast.Module:
     try:
-        tree = ast.parse(code)
+        return ast.parse(code)
     except SyntaxError as error:
         raise InputError(f"{where} is not valid Python (line {error.lineno}: {error.msg}): correct it.") from error
-    names = set()
+
+
+def _aliases(tree: ast.AST) -> dict[str, set[tuple[str, str]]]:
+    """Return what Python source imports from the library, at any depth: its name there -> {(module, name in it)}.
+
+    The name in it is "" for the module as a whole.
+    """
+    found = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("babelatlas.")}
-        elif isinstance(node, ast.ImportFrom) and node.module == "babelatlas":
-            names |= {alias.name for alias in node.names if (LIBRARY / f"{alias.name}.py").is_file()}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("babelatlas."):
-            names.add(node.module.split(".")[1])
-    return names
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "babelatlas":
+            module = node.module.partition(".")[2]
+            for alias in node.names:
+                whole = not module and (LIBRARY / f"{alias.name}.py").is_file()
+                one = (alias.name, "") if whole else (module or "__init__", alias.name)
+                found.setdefault(alias.asname or alias.name, set()).add(one)
+    return found
+
+
+def _uses(node: ast.AST, aliases: dict, own: dict) -> set[tuple[str, str]]:
+    """Return what a piece of code uses: {(module, name in it)}; the module "" is its own.
+
+    A module is used with everything in it ("*") where it is passed on, in place of a name looked up in it, and by
+    `import babelatlas.x`, which is how one is imported that does something when it is.
+    """
+    found, looked_up = set(), set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in aliases:
+            looked_up.add(id(part.value))
+            found |= {(module, name or part.attr) for module, name in aliases[part.value.id]}
+        elif isinstance(part, ast.Name) and id(part) not in looked_up:
+            found |= {(module, name or "*") for module, name in aliases.get(part.id, ())}
+            found |= {("", part.id)} if part.id in own else set()
+        elif isinstance(part, ast.Import):
+            names = [alias.name.partition("babelatlas.")[2] for alias in part.names]
+            found |= {(name, "*") for name in names if name}
+    return found
+
+
+def _named(node: ast.AST) -> set[str]:
+    """Return the paths below `data/` that a piece of code names: DATA / "x.csv", … / "data" / "x", "data/x", "x.csv".
+
+    A word is not enough for a folder: "published" is one of English.
+    """
+    divisions = [part for part in ast.walk(node) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)]
+    inner = {id(part.left) for part in divisions}
+    paths = {_tail(part) for part in divisions if id(part) not in inner}
+    words = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    paths |= {word for word in words if word.startswith("data/") or (Path(word).suffix and "/" not in word)}
+    return {path.rpartition("data/")[2].strip("/") for path in paths} - {"", "."}
+
+
+def _tail(node: ast.AST) -> str:
+    """Return the end of a path that is put together with "/", as far as it is plain text; DATA is "data"."""
+    if isinstance(node, ast.BinOp):
+        right = node.right.value if isinstance(node.right, ast.Constant) else None
+        return f"{_tail(node.left)}/{right}" if isinstance(right, str) else _tail(node.left)
+    return "data" if isinstance(node, ast.Name) and node.id == "DATA" else ""
+
+
+def _described(code: ast.Module) -> tuple[dict[str, tuple[set, set, str]], dict[str, set]]:
+    """Return the pieces of Python source, and what it imports: name -> {(module, name in it)}.
+
+    A piece is name -> (what it uses, data it names, its text), "" for what always runs. A function, a class or a plain
+    assignment counts where it is used; what a program does when it is called from the command line
+    (`if __name__ == "__main__"`) does not.
+    """
+    nodes = {"": []}
+    for statement in code.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = [statement.name]
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)] or [""]
+        elif isinstance(statement, ast.ImportFrom) or ast.unparse(statement).startswith("if __name__"):
+            continue
+        else:
+            names = [""]
+        for name in names:
+            nodes.setdefault(name, []).append(statement)
+    for statement in ast.walk(code):  # explanations name files that the code does not read
+        if isinstance(getattr(statement, "body", None), list) and statement.body:
+            first = statement.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                first.value.value = ""
+    aliases = _aliases(code)
+    pieces = {
+        name: (
+            set().union(*(_uses(node, aliases, nodes) for node in group)),
+            set().union(*(_named(node) for node in group)),
+            "\n".join(ast.unparse(node) for node in group),
+        )
+        for name, group in nodes.items()
+    }
+    return pieces, {name: {(module, one or "*") for module, one in uses} for name, uses in aliases.items()}
 
 
 @cache
-def _module(path: Path, changed: int) -> tuple[str, frozenset[str]]:
-    """Return the text of one of the library's modules and the names of those it imports; `changed`: its time."""
-    text = path.read_text(encoding="utf-8")
-    return text, frozenset(_imported(text, path.name))
+def _module(path: Path, changed: int) -> tuple[dict[str, tuple[set, set, str]], dict[str, set]]:
+    """Return the pieces and imports of a module of the library; `changed`: its time, so that a new one is read."""
+    return _described(_parsed(path.read_text(encoding="utf-8"), path.name))
+
+
+def _reached(path: str | os.PathLike) -> tuple[set[Path], set[str], list[str]]:
+    """Return what a notebook reaches: the modules of the library, paths below `data/`, and the texts of the pieces."""
+    path = Path(path)
+    cells = [_parsed(code, f"A cell of {path.name}") for code in _code(load(path))]
+    notebook, _ = _described(ast.Module([statement for cell in cells for statement in cell.body], []))
+    found, queue, seen = [("", piece) for piece in notebook.values()], {("__init__", "*")}, set()
+    for module, (uses, _, _) in found:  # the list grows as it is read
+        queue |= {(other or module, name) for other, name in uses}
+        while queue:
+            module, name = one = queue.pop()
+            file = LIBRARY / f"{module}.py"
+            if one in seen or not file.is_file():
+                continue
+            seen.add(one)
+            pieces, imports = _module(file, file.stat().st_mtime_ns)
+            if name in pieces:
+                found.append((module, pieces[name]))
+                queue.add((module, ""))
+            else:  # from another module; or all, and so does a name that is made in a way that is not seen here
+                queue |= imports.get(name) or {(module, other) for other in pieces}
+    data = set().union(*(named for _, (_, named, _) in found))
+    return {LIBRARY / f"{module}.py" for module, _ in seen}, data, [text for _, (_, _, text) in found]
 
 
 def sources(path: str | os.PathLike) -> list[Path]:
-    """Return the files that decide what a notebook does, sorted: itself, the library's modules it imports, their data.
+    """Return the files that decide what a notebook does: itself, the library's modules it uses, their data; sorted.
 
-    Modules are followed through their own imports. A file or folder of `data/` counts where an imported module names
-    it. Absolute paths; the notebook itself comes first, as given.
+    A module counts where the notebook uses something of it, or something that uses something of it in turn: not all
+    that a module imports is used by each of its functions. A file or folder of `data/` counts where what is used names
+    it as a path. Absolute paths; the notebook itself comes first, as given.
     """
-    path = Path(path)
-    queue = set().union(*(_imported(code, f"A cell of {path.name}") for code in _code(load(path))), {"__init__"})
-    files, texts = set(), ""
-    while queue:
-        module = LIBRARY / f"{queue.pop()}.py"
-        if module not in files and module.is_file():
-            files.add(module)
-            text, names = _module(module, module.stat().st_mtime_ns)
-            texts += text
-            queue |= names
-    for entry in (LIBRARY / "data").glob("*"):
-        if entry.name in texts:
-            files |= {entry} if entry.is_file() else {file for file in entry.rglob("*") if file.is_file()}
-    return [path, *sorted(files)]
+    files, named, _ = _reached(path)
+    data = LIBRARY / "data"
+    for file in data.rglob("*"):
+        place = file.relative_to(data)
+        if file.is_file() and named & {str(folder) for folder in (place, *place.parents)}:
+            files.add(file)
+    return [Path(path), *sorted(files)]
 
 
 def is_table(value, folder: str) -> bool:
@@ -160,23 +296,31 @@ def is_table(value, folder: str) -> bool:
 def reads(path: str | os.PathLike) -> list[str]:
     """Return what a notebook reads in the folder `results` of its run: kinds of tables, or single files; sorted.
 
-    It is taken from the notebook's own code and from that of the library's modules which it imports itself:
+    It is taken from the notebook's own code and from what it uses of the library, without what it writes itself:
     f"{results}/zeroshot/{model}_x.parquet" reads the kind "zeroshot", f"{results}/scores/accuracy.parquet" that file,
     and f"{results}/{task}/..." both kinds of evaluations, "zeroshot" and "retrieval".
     A notebook with a parameter `results` that names neither reads all `KINDS`; one without such a parameter nothing.
     """
-    path = Path(path)
-    if not str(declared(path).get("results", "")).startswith("results/"):
+    parameters = declared(path)
+    if not str(parameters.get("results", "")).startswith("results/"):
         return []
-    cells = _code(load(path))
-    modules = [LIBRARY / f"{name}.py" for code in cells for name in _imported(code, f"A cell of {path.name}")]
-    texts = [*cells, *(module.read_text(encoding="utf-8") for module in modules)]
+    _, _, texts = _reached(path)
+    own = {_below(value) for name, value in parameters.items() if name.startswith("output")}
     named = {name for text in texts for name in re.findall(r"\{results\}/([\w./-]+)", text)}
-    files = {name for name in named if Path(name).suffix in (".parquet", ".csv", ".json", ".yaml")}
+    files = {name for name in named if Path(name).suffix in (".parquet", ".csv", ".json", ".yaml")} - own
     kinds = {name.split("/")[0] for name in named - files} & set(KINDS)
     if any("{results}/{" in text for text in texts):
         kinds |= {"zeroshot", "retrieval"}
     return sorted(files | kinds) or sorted(KINDS)
+
+
+def _below(value) -> str:
+    """Return the place of a path in the folder of its run, "" for any other value.
+
+    >>> _below("results/demo/scores/accuracy.parquet")
+    'scores/accuracy.parquet'
+    """
+    return "/".join(value.split("/")[2:]) if isinstance(value, str) and value.startswith("results/") else ""
 
 
 def failures(found: dict[str, str]) -> str:
@@ -205,7 +349,7 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
         if key not in KEYS | OPTIONAL:
             raise InputError(f"The config has a key {key!r} that nothing reads: {near(key, KEYS | OPTIONAL)}")
     for key, kind in (KEYS | {key: kind for key, kind in OPTIONAL.items() if key in config}).items():
-        if not isinstance(config.get(key), kind):
+        if not isinstance(config.get(key), kind) or isinstance(config[key], bool):
             got = "nothing" if key not in config else repr(config[key])
             raise InputError(f"The config needs {key!r} as {kind.__name__}, got {got}: see config/demo.yml.")
     if config.get("gpus", 1) < 1:
@@ -222,6 +366,12 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
             raise InputError(f"The config's parameters of {notebook} should be 'name: value' lines, got {given!r}.")
         check_parameters(folder / f"{notebook}.ipynb", given)
         _check_languages(notebook, given)
+        _check_prompts(notebook, given)
+    for key in ("models", "datasets", "protocols", "chapters"):
+        names = config.get(key, [])
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"The config's {key!r} names {twice!r} twice: leave one out.")
     _check_models(config)
     _check_datasets(config)
     _check_chapters(config, folder)
@@ -252,7 +402,8 @@ def _check_models(config: dict) -> None:
     for name, file in modules.items():
         if name not in config["models"]:
             raise InputError(
-                f"The config's 'modules' names {name!r}, which is not among its models: {near(name, config['models'])}"
+                f"The config's 'modules' names {name!r}, which is not among its models: "
+                + (near(name, config["models"]) if config["models"] else "add it there.")
             )
         if not str(file).endswith(".py"):
             raise InputError(f"The config's module of {name!r} should be a Python file (.py), got {file!r}.")
@@ -279,8 +430,12 @@ def _check_datasets(config: dict) -> None:
             if name in DRAWN or (key == "annotations" and task != "retrieval"):
                 why = "the run makes them itself" if name in DRAWN else f"{task} has none"
                 raise InputError(f"The config gives {key} of {name!r}, but {why}: leave them out.")
-            if not isinstance(paths, str) and not (isinstance(paths, list) and all(isinstance(p, str) for p in paths)):
-                raise InputError(f"The config's {key} of {name!r} should be a path or a list of paths, got {paths!r}.")
+            several = key == "images" and task == "retrieval"
+            if isinstance(paths, list) and several and paths and all(isinstance(path, str) for path in paths):
+                continue
+            if not isinstance(paths, str):
+                expected = "a path or a list of paths" if several else "one path"
+                raise InputError(f"The config's {key} of {name!r} should be {expected}, got {paths!r}: give it so.")
     for name in config["datasets"]:
         entry = datasets.entry(name)
         notebook = "20_zeroshot" if entry.task == "zero-shot" else "21_retrieval"
@@ -294,7 +449,10 @@ def _check_datasets(config: dict) -> None:
 
 
 def _check_chapters(config: dict, notebooks: Path) -> None:
-    """Raise InputError where a chapter reads tables that no stage of this run, or no other chapter, makes."""
+    """Raise InputError where a chapter reads tables that no stage of this run, or no other chapter, makes.
+
+    And where the title page is missing, without which the book cannot be rendered when all else is done.
+    """
     from babelatlas import datasets, models
 
     tasks = {datasets.entry(name).task for name in config["datasets"]}
@@ -306,12 +464,7 @@ def _check_chapters(config: dict, notebooks: Path) -> None:
     made |= {"zeroshot", "subsets"} if "zero-shot" in tasks else set()
     listed = {model.name for model in models.MODELS if model.embedded} & set(config["models"])
     made |= {"models"} if listed else set()
-    written = {
-        "/".join(value.split("/")[2:])
-        for chapter in config["chapters"]
-        for name, value in declared(notebooks / f"{chapter}.ipynb").items()
-        if name.startswith("output")
-    }
+    written = tables_of(config, notebooks)
     for chapter in config["chapters"]:
         needs = reads(notebooks / f"{chapter}.ipynb")
         kinds = [name for name in needs if name in KINDS]
@@ -323,9 +476,43 @@ def _check_chapters(config: dict, notebooks: Path) -> None:
         for name in needs:
             if name.startswith("scores/") and name not in written:
                 raise InputError(
-                    f"The chapter {chapter} reads {name}, which no chapter of this config writes: add the one that "
-                    "does."
+                    f"The chapter {chapter} reads {name}, which no chapter of this config writes: add "
+                    f"{_writer(name, notebooks)} to its chapters, or leave {chapter} out."
                 )
+    if TITLE_PAGE not in config["chapters"]:
+        raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
+
+
+def tables_of(config: dict, notebooks: str | os.PathLike) -> set[str]:
+    """Return the tables that the chapters of a config write, as places in the folder of the run."""
+    values = [
+        declared(Path(notebooks) / f"{chapter}.ipynb") | config["parameters"].get(chapter, {})
+        for chapter in config["chapters"]
+    ]
+    return {_below(value) for each in values for name, value in each.items() if name.startswith("output")} - {""}
+
+
+def is_missing(name: str, default, written: set[str]) -> bool:
+    """Return whether a parameter's default is a table of scores that no chapter of this run writes.
+
+    A chapter that can do without such a table takes its path as a parameter, "" for none, in place of reading it from
+    the folder `results`.
+
+    >>> is_missing("accuracy", "results/demo/scores/accuracy.parquet", set())
+    True
+    """
+    return not name.startswith("output") and _below(default).startswith("scores/") and _below(default) not in written
+
+
+def _writer(table: str, notebooks: Path) -> str:
+    """Return the name of the notebook whose default is to write a table, or words for it."""
+    one = {"parameters": {}}
+    found = [
+        path.stem
+        for path in notebooks.glob("*.ipynb")
+        if table in tables_of(one | {"chapters": [path.stem]}, notebooks)
+    ]
+    return min(found, default="the one that does")
 
 
 def _check_consent(entries: list, allowed: list[str]) -> None:
@@ -335,6 +522,49 @@ def _check_consent(entries: list, allowed: list[str]) -> None:
         if entry.remote_code:
             own = (one for one in allowed if one.partition("@")[0] == entry.source.repository)
             checkpoints.check_consent(entry, next(own, ""))
+
+
+def _check_prompts(notebook: str, given: dict) -> None:
+    """Raise InputError for prompts of an evaluation that are neither a known set nor the name of a table."""
+    from babelatlas import prompts
+
+    if notebook not in EVALUATIONS:
+        return
+    for key in PROMPTS:
+        names = given.get(key, [])
+        for name in [names] if isinstance(names, str) else names:
+            if name and name not in prompts.NAMES and not prompts.is_file(name):
+                raise InputError(
+                    f"In the config's parameters of {notebook}, {key!r} names the prompts {name!r}, which there are "
+                    f"not: {near(name, prompts.NAMES)}"
+                )
+
+
+def templates(notebook: str, parameters: dict) -> list[str]:
+    """Return the files of prompt templates among the parameters of an evaluation: all that may be read.
+
+    >>> templates("20_zeroshot", {"prompts": "label", "fallback": ["own/de.parquet", "label"]})
+    ['own/de.parquet']
+    """
+    values = [parameters.get(key) or [] for key in PROMPTS if notebook in EVALUATIONS]
+    names = [name for value in values for name in ([value] if isinstance(value, str) else value)]
+    return [name for name in dict.fromkeys(names) if name.endswith((".parquet", ".csv"))]
+
+
+@cache
+def annotations(path: str) -> list[str]:
+    """Return the files of captions that a config's path stands for: itself, or those of a folder, none for a name.
+
+    Of files below the folder of the study the paths are relative to it.
+    """
+    from babelatlas import tables
+
+    place, root = tables.locate(path), tables.root()
+    files = [place]
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if file.suffix in CAPTIONS and file.name[0] != ".")
+    files = [file for file in files if path and file.is_file()]
+    return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]
 
 
 def _check_languages(notebook: str, given: dict) -> None:
