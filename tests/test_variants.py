@@ -1,6 +1,9 @@
 """One model by many protocols, against what each protocol gives alone, computed by hand."""
 
+import dataclasses
+import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ import pytest
 from PIL import Image
 
 from babelatlas import InputError, models, prompts, protocol, tables, variants, zeroshot
+from babelatlas import captions as caption_sets
 from babelatlas.tokens import Tokenizer
 
 CLIP, M_CLIP = models.entry("openclip-xlmr-b32"), models.entry("mclip-xlmr-l14")
@@ -312,3 +316,42 @@ def test_the_first_encoder_stays_and_of_the_others_the_last(monkeypatch):
     load("bfloat16")
     assert load("auto") is first
     assert asked == ["auto", "bfloat16", "float16", "bfloat16"]
+
+
+def test_texts_that_lose_their_end_are_counted_for_each_set_and_not_printed(pictures, captions, capsys):
+    def short(precision):
+        encoder = Toy(precision)
+        encoder.tokenizer = dataclasses.replace(encoder.tokenizer, context_length=4)
+        return encoder
+
+    table, _ = variants.classify(short, CLIP, plan_of(), pictures, LABELS)
+    prompted = set(_filled("pictograms"))
+    long = [text for text in prompted if len(text) > 4]
+    assert table.attrs["cut"] == {"pictograms": (len(long), len(prompted)), "label": (2, 6)}  # Katze and mouse
+    gallery = pictures.assign(image=[str(number) for number in range(12)])[["image", "path"]]
+    plan = variants.turns("retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"])
+    table, _ = variants.retrieve(short, plan, gallery, captions)
+    assert table.attrs["cut"] == {"google": (48, 48), "bing": (48, 48)}
+    assert variants._named(table, "m", "d", "").attrs["cut"] == table.attrs["cut"]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("given", ["", "test_2017_flickr", "absent.parquet"])
+def test_notebook_28_checks_its_inputs_before_any_work(given, tmp_path, monkeypatch):
+    notebook = json.loads((Path(__file__).parent.parent / "notebooks" / "28_protocols.ipynb").read_text("utf-8"))
+    parameters, work = ("".join(notebook["cells"][number]["source"]) for number in (1, 4))
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    names = {"captions": caption_sets, "models": models, "tables": tables, "variants": variants}
+    exec(parameters, names)
+    names |= {"datasets": ["multi30k"], "images": {"multi30k": [str(folder) for folder in folders]}}
+    names |= {"labels": {}, "annotations": {"multi30k": given}}
+    monkeypatch.setattr(variants, "loader", lambda *rest: pytest.fail("the model is loaded first"))
+    if given == "absent.parquet":
+        with pytest.raises(InputError, match=r"absent\.parquet does not exist"):
+            exec(work, names)
+    else:
+        with pytest.raises(pytest.fail.Exception):
+            exec(work, names)
+        assert names["inputs"] == [str(folder) for folder in folders]

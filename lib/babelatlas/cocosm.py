@@ -33,6 +33,8 @@ METRICS = {
 }
 COLUMNS = ["language", *METRICS, "meta"]
 SOURCE = "cocosm2023"
+# The translators as the README of COCO-SM calls them.
+TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator", "nllb": "NLLB"}
 # The names of what is taken over all translators, and over all languages, in the published numbers.
 MEAN, LANGUAGES = "mean of translators", "all 21 languages"
 ROUNDING = 0.001
@@ -145,14 +147,9 @@ def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
     whole = complete(report)
     if len(translators(report)) > 1 and len(set(whole["language"])) > 1:
         parts.append((path.with_name(f"{path.stem}_reduced.csv"), reduced(whole)))
-    path.parent.mkdir(parents=True, exist_ok=True)
     for place, part in parts:
-        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-        try:
+        with tables.beside(place) as beside:
             part.to_csv(beside, index=False, float_format="%.3f", lineterminator="\n")
-            beside.replace(place)
-        finally:
-            beside.unlink(missing_ok=True)
     return [place for place, _ in parts]
 
 
