@@ -15,15 +15,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from babelatlas import InputError, languages, leaderboard, models, published, tables, wordnets
+from babelatlas import InputError, cocosm, languages, leaderboard, models, published, tables, wordnets
 
 EXAMPLES = 8
 # What models are compared by, in the order of the pages.
 METRICS = ("accuracy@1", "t2i recall@1", "i2t recall@1")
 # COCO-SM's published metrics that a page shows, and what it calls them.
 COCO_SM = {"recall@1 text-to-image": "COCO-SM, t2i", "recall@1 image-to-text": "COCO-SM, i2t"}
-# What translated COCO-SM's captions, by the names in its reports; source: its README.
-TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator", "nllb": "NLLB"}
 # What of a table's provenance a page shows, in this order, by the names of the notebooks' parameters.
 RECORDED = (
     "weights", "device", "preset", "prompts", "stand_in", "choice", "similarity", "precision", "preprocessing",
@@ -255,7 +253,7 @@ def published_text(lang: str) -> str:
         )
     sets = coco.loc[coco["lang"] == lang, "variant"].unique()
     if len(sets):
-        names = ", ".join(TRANSLATORS[name] for name in sets)
+        names = ", ".join(cocosm.TRANSLATORS[name] for name in sets)
         made = "English captions" if lang == "en" else f"captions translated by machine (mean of {names})"
         lines.append(f"COCO-SM {{cite:p}}`cocosm2023`: recall@1 on photographs with {made}.")
     lines.append("In percent; neither source gives intervals.")
@@ -266,7 +264,7 @@ def published_text(lang: str) -> str:
 def _published() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return Babel-ImageNet's accuracies by language, and COCO-SM's rows of the metrics in COCO_SM, by language."""
     coco = published.read("cocosm2023")
-    coco = coco[(coco["lang"] != "") & coco["metric"].isin(COCO_SM) & coco["variant"].isin(TRANSLATORS)]
+    coco = coco[(coco["lang"] != "") & coco["metric"].isin(COCO_SM) & coco["variant"].isin(cocosm.TRANSLATORS)]
     return published.by_language(), coco
 
 
