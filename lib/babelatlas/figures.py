@@ -661,7 +661,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     """Draw a leaderboard: the models' ranks, which of them are not told apart, and their means, with intervals.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
-    rank_high, letters (as `stats.compact_letters` gives them). A column of joined dots in the last panel is one letter:
+    rank_high, letters (as `stats.compact_letters` gives them). A column of joined dots is one letter:
     its models are not told apart. On a narrow screen the first panels are seen first. Returns the Axes of the three.
     """
     rows = table.reset_index(drop=True)
