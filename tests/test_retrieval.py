@@ -2,16 +2,19 @@
 
 import doctest
 import itertools
+import json
 import math
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
-from babelatlas import InputError, retrieval, tables, zeroshot
+from babelatlas import InputError, cocosm, execute, retrieval, tables, zeroshot
 
 torch = pytest.importorskip("torch")
 PROTOCOL = {"model": "m", "dataset": "d", "choice": "all", "similarity": "cosine", "precision": "float32"}
@@ -484,3 +487,55 @@ def test_it_is_much_faster_than_a_loop_that_sorts_and_gives_the_same():
     assert np.mean(found["rank"] == ranks) > 0.99
     assert (np.abs(found["rank"] - ranks) <= found["tied"] + 1).all()
     assert loop > 2 * ours
+
+
+MODEL = """
+import numpy as np
+
+
+def image_forward_fn(model, images, device, transform):
+    return np.array([[*np.asarray(image).mean(axis=(0, 1)), 1] for image in images])
+
+
+def text_forward_fn(model, texts, device, transform):
+    return np.array([[len(text), sum(text.encode()) % 7, len(set(text)), 1] for text in texts])
+
+
+embedding_dim = 4
+image_preprocess = text_preprocess = model = None
+"""
+
+
+def test_notebook_21_takes_a_list_of_images_and_reports_where_a_language_has_no_ndcg(tmp_path):
+    for number in range(8):
+        Image.new("RGB", (4, 4), (30 * number, 90, 200 - 20 * number)).save(tmp_path / f"{number}.png")
+    names = [f"{number}.png" for number in range(8)]
+    images = tables.write(
+        pd.DataFrame({"path": names, "wnid": names, "draw": 0}), tmp_path / "images.parquet", "images"
+    )
+    # Two sets, neither of them the main one. Swahili has second captions only, which are no translations.
+    rows = itertools.product(["first set", "second set"], [("en", 0), ("de", 0), ("sw", 1)], enumerate(names))
+    made = [(name, lang, image, number, lang * place + name[0]) for name, (lang, number), (place, image) in rows]
+    texts = tables.write(
+        pd.DataFrame(made, columns=list(tables.SCHEMAS["captions"][0])), tmp_path / "captions.parquet", "captions"
+    )
+    (tmp_path / "own.py").write_text(MODEL, encoding="utf-8")
+    parameters = {
+        "model": "own",
+        "checkpoint": tmp_path / "own.py",
+        "dataset": "pictogram-captions",
+        "images": [images],
+    }
+    parameters |= {"annotations": texts, "minimum_images": 2, "resamples": 20, "cache": "", "device": "cpu"}
+    parameters |= {"output": tmp_path / "ranks.parquet", "report": tmp_path / "own.csv"}
+    plain = json.loads(json.dumps(parameters, default=str))
+    execute.execute(Path(__file__).parents[1] / "notebooks" / "21_retrieval.ipynb", tmp_path / "page.ipynb", plain)
+
+    found = tables.read(tmp_path / "ranks.parquet", "retrieval")
+    assert set(tables.made_from(tmp_path / "ranks.parquet")["inputs"]) == {str(images), str(texts)}
+    assert found.groupby("lang")["ndcg20"].count().to_dict() == {"de": 32, "en": 32, "sw": 0}
+    assert set(cocosm.read_report(tmp_path / "own.csv")["language"]) == {"de", "en", "sw"}
+    reduced = pd.read_csv(tmp_path / "own_reduced.csv")
+    assert reduced["language"].tolist() == ["de", "en", "all", "first set", "second set"]
+    page = (tmp_path / "page.ipynb").read_text(encoding="utf-8")
+    assert "On pictogram-captions (captions: first set + second set), with own, a caption finds" in page
