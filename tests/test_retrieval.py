@@ -467,13 +467,14 @@ def test_it_is_much_faster_than_a_loop_that_sorts_and_gives_the_same():
     gallery = [f"i{number}" for number in range(1000)]
     pairs = [(image, number) for image in gallery for number in range(3)]
     images, vectors = unit(0, 1000, 64), unit(1, 3000, 64)
-    ours = math.inf
-    for _ in range(3):  # the best of three: other work may hold up one
-        began = time.perf_counter()
-        found = retrieval.evaluate(images, gallery, [(captions(pairs), vectors)])
-        ours = min(ours, time.perf_counter() - began)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # and the time of the processor: other work on the machine does not count
+    began = time.process_time()
+    found = retrieval.evaluate(images, gallery, [(captions(pairs), vectors)])
+    ours = time.process_time() - began
+    torch.set_num_threads(threads)
     scores = vectors @ images.T
-    began = time.perf_counter()
+    began = time.process_time()
     ranks = []
     for row, score in enumerate(scores):
         order = np.argsort(-score, kind="stable")
@@ -481,12 +482,12 @@ def test_it_is_much_faster_than_a_loop_that_sorts_and_gives_the_same():
     for image, score in enumerate(scores.T):
         order = np.argsort(-score, kind="stable")
         ranks.append(int(np.flatnonzero(order // 3 == image)[0]) + 1)
-    loop = time.perf_counter() - began
+    loop = time.process_time() - began
 
     # Ties within rounding may have another order there.
     assert np.mean(found["rank"] == ranks) > 0.99
     assert (np.abs(found["rank"] - ranks) <= found["tied"] + 1).all()
-    assert loop > 2 * ours
+    assert loop > 2 * ours, (loop, ours)
 
 
 MODEL = """
