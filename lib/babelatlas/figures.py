@@ -393,6 +393,17 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     return axis
 
 
+def _frame_map(axis: Axes) -> None:
+    """Cut a map of degrees in the Pacific, at 170 degrees west, and leave out all but what is drawn on it."""
+    axis.set_aspect(1.25)
+    axis.set_xlim(-172, 192)
+    axis.set_ylim(-57, 80)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+
+
 def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
     """Draw every language as a dot at its place; those of `groups` in colour, the others in grey.
 
@@ -409,13 +420,7 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
         colour, marker = _look(group, place)
         look = {"color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
         axis.scatter(rows["x"], rows["latitude"], s=20 + 6 * place, label=f"{group} ({len(rows)})", **look)
-    axis.set_aspect(1.25)
-    axis.set_xlim(-172, 192)
-    axis.set_ylim(-57, 80)
-    axis.set_xticks([])
-    axis.set_yticks([])
-    axis.grid(False)
-    axis.spines[:].set_visible(False)
+    _frame_map(axis)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5, markerscale=1.4)
     return axis
 
@@ -742,13 +747,7 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str, waiting:
         axis.scatter(
             (rows["longitude"] + 170) % 360 - 170, rows["latitude"], s=22 + 9 * place, zorder=3, label=text, **look
         )
-    axis.set_aspect(1.25)
-    axis.set_xlim(-172, 192)
-    axis.set_ylim(-57, 80)
-    axis.set_xticks([])
-    axis.set_yticks([])
-    axis.grid(False)
-    axis.spines[:].set_visible(False)
+    _frame_map(axis)
     handles = axis.get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9.5, title=label, title_fontsize=10)
     return axis
