@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas import InputError
-from babelatlas.tables import PROTOCOL, locate
+from babelatlas.tables import PROTOCOL, beside, locate
 
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
 TIE = 1e-6
@@ -245,13 +245,8 @@ def write_vectors(
     arrays |= {f"{lang} prompts": np.array(name) for lang, name in (prompts or {}).items()}
     for lang, switches in (protocol or {}).items():
         arrays |= {f"{lang} {switch}": np.array(setting) for switch, setting in switches.items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part.npz")
-    try:
-        np.savez(part, **arrays)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with beside(path) as part, part.open("wb") as file:
+        np.savez(file, **arrays)
     return path
 
 
