@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from babelatlas import InputError
 
 TEXT, WHOLE, REAL, FLAG, WORDS = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.string())
+REALS = pa.list_(pa.float64())
 
 # How a result was obtained, beside its prompts or captions; see protocol.py.
 PROTOCOL = {"similarity": TEXT, "precision": TEXT, "preprocessing": TEXT}
@@ -37,6 +38,8 @@ SETTING = {
     "captions": TEXT,
     "choice": TEXT,
 }
+TRIAL = {"model": TEXT, "replicate": WHOLE, "dataset": TEXT, **PROTOCOL, "lang": TEXT}
+TRIAL |= {"item": TEXT, "image": TEXT, "text": TEXT}  # one translation beside one image
 SCORE_KEY = {"task": TEXT, "dataset": TEXT, "model": TEXT, "lang": TEXT, "group": TEXT, "variant": TEXT, "metric": TEXT}
 SCORE = SCORE_KEY | {"value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE}
 
@@ -94,6 +97,24 @@ SCHEMAS = {
     "retrieval": (
         QUERY | {"query": TEXT, "rank": WHOLE, "tied": WHOLE, "own": WHOLE, "n_candidates": WHOLE, "ndcg20": REAL},
         [*QUERY, "query"],
+    ),
+    # The ambiguous sources of a disambiguation data set: each item has a sense "a" and a sense "b", each with its
+    # translation. `word`: the ambiguous word, "" where the data set does not say. Items have one name in all languages.
+    "tuples": (
+        {"lang": TEXT, "item": TEXT, "sense": TEXT, "word": TEXT, "source": TEXT, "translation": TEXT},
+        ["lang", "item", "sense"],
+    ),
+    # The images of the items: "a0" and "b0" are the original images of the two senses, "a1", "b1" ... further ones;
+    # "mix" blends a0 and b0, "side" sets them side by side. `path` as in `images`.
+    "contexts": ({"item": TEXT, "image": TEXT, "path": TEXT}, ["item", "image"]),
+    # What a translation ("a" or "b") costs a model beside an image; lower is better: minus the cosine, or perplexity
+    # (`similarity` says which). `replicate` numbers trainings of one model that differ in their seed.
+    "disambiguation": (TRIAL | {"cost": REAL}, [*TRIAL]),
+    # The log-probabilities (natural logarithm) of the tokens of a translation, the end token included, when logits are
+    # divided by `temperature`; `shared`: how many tokens both translations of the item have in common at the start.
+    "tokens": (
+        TRIAL | {"temperature": REAL, "shared": WHOLE, "log_probabilities": REALS},
+        [*TRIAL, "temperature"],
     ),
     # What one model scores in one language under one protocol: `switch` is what differs from the base, "" for the base.
     "protocols": (
