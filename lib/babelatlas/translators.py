@@ -54,11 +54,17 @@ class Translator:
 
 
 class Scorer(Protocol):
-    """What every loaded translator can do. A *trial* is an image, a source, a translation and its language."""
+    """What every loaded translator can do. A *trial* is an image, a source, a translation and its language.
+
+    `uses_images` False (a text-only model): `evaluate` then asks without images, each trial once, so that what cannot
+    differ is equal to the last bit and counts as a tie. `key` identifies the weights.
+    """
 
     name: str
+    key: str
     precision: str
     device: str
+    uses_images: bool
 
     def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
         """Return the ids of each translation's tokens, the end token included, what begins a translation not.
