@@ -784,3 +784,118 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
     handles = axis.get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=min(3, len(handles[0])), fontsize=9.5)
     return percent_axis(axis)
+
+
+def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "family") -> np.ndarray:
+    """Draw IC against TC: every language a small dot, every model's mean a large one with its intervals both ways.
+
+    `points`: panel, model, TC, IC (fractions), one row for each model and language. `means`: panel, model and, for TC
+    and IC each, value, "TC low", "TC high", "IC low", "IC high" (NaN where there is no interval). Dotted lines stand at
+    one half; above the diagonal the image is told apart better than the translation. Returns the Axes of the panels.
+    """
+    panels = list(dict.fromkeys(means[panel]))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 4.6), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    names = list(dict.fromkeys(means["model"]))
+    for axis, title in zip(axes[0], panels, strict=True):
+        axis.plot([0, 1], [0, 1], color="0.8", linewidth=1, linestyle="-", marker="", zorder=0)
+        for draw in (axis.axhline, axis.axvline):
+            draw(0.5, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
+        for row in means[means[panel] == title].to_dict("records"):
+            place = names.index(row["model"])
+            # One more step for each round, so that no two models share both.
+            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+            part = points[(points[panel] == title) & (points["model"] == row["model"])]
+            axis.scatter(part["TC"], part["IC"], s=11, color=colour, marker=marker, alpha=0.45, linewidths=0)
+            axis.plot([row["TC low"], row["TC high"]], [row["IC"]] * 2, color=colour, linestyle="-", marker="")
+            axis.plot([row["TC"]] * 2, [row["IC low"], row["IC high"]], color=colour, linestyle="-", marker="")
+            look = {"color": colour, "marker": marker, "s": 70, "edgecolors": "black", "linewidths": 0.8, "zorder": 4}
+            axis.scatter(row["TC"], row["IC"], label=row["model"], **look)
+        axis.set_title(title, size=10.5)
+        axis.set_aspect("equal")
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis, "xy").set_xlabel("TC", size=10)
+    axes[0, 0].set_xlim(-0.02, 1.02)
+    axes[0, 0].set_ylim(-0.02, 1.02)
+    axes[0, 0].set_ylabel("IC", size=10)
+    handles: dict = {}
+    for axis in axes[0]:
+        drawn, said = axis.get_legend_handles_labels()
+        handles |= dict(zip(said, drawn, strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=9)
+    return axes[0]
+
+
+def temperature_curves(table: pd.DataFrame, panel: str = "metric", series: str = "model") -> np.ndarray:
+    """Draw scores over the temperature that logits are divided by, with bands, one panel for each value of `panel`.
+
+    `table`: panel, series, temperature, value, ci_low, ci_high (fractions). A dotted line stands at temperature 1, the
+    model as it is. Returns the Axes of the panels.
+    """
+    panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[series]))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 3.9), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, title in zip(axes[0], panels, strict=True):
+        axis.axvline(1, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
+        for place, name in enumerate(names):
+            rows = table[(table[panel] == title) & (table[series] == name)].sort_values("temperature")
+            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
+            axis.fill_between(
+                rows["temperature"], rows["ci_low"], rows["ci_high"], color=look["color"], alpha=0.12, linewidth=0
+            )
+            marker = MARKERS[place % len(MARKERS)]
+            axis.plot(rows["temperature"], rows["value"], marker=marker, markersize=4.5, label=name, **look)
+        axis.set_title(title, size=10.5)
+        axis.set_xlabel("temperature", size=10)
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    return axes[0]
+
+
+def overlap_heatmap(
+    table: pd.DataFrame, order: Sequence[str], groups: Sequence[str] = (), label: str = "", number: bool = True
+) -> np.ndarray:
+    """Draw a number for each pair of names, one panel for each `panel`; the lower triangle only, as it is symmetric.
+
+    `table`: panel, first, second, value (fraction), in any order; pairs that are not there stay blank. `order`: the
+    names; `groups`: the group of each, in which case lines part the groups. `label` names the colour bar. `number`
+    writes the percent into the cells. Panels of more than 16 names stand below one another. Returns the Axes of the
+    panels.
+    """
+    panels = list(dict.fromkeys(table["panel"]))
+    wide = len(order) > 16
+    size = 9 if len(order) <= 9 else 8
+    shape = (len(panels), 1) if wide else (1, len(panels))
+    height = 1.2 + len(panels) * (0.6 + 0.13 * len(order)) if wide else 1.7 + 7.2 / max(2, len(panels))
+    figure, axes = plt.subplots(*shape, figsize=(7.2, height), sharey=True, squeeze=False, layout="constrained")
+    axes = axes.ravel()
+    top = max(table["value"].max(), 1e-9)
+    place = {name: number for number, name in enumerate(order)}
+    for axis, title in zip(axes, panels, strict=True):
+        cells = np.full((len(order), len(order)), np.nan)
+        for row in table[table["panel"] == title].itertuples():
+            one, other = sorted((place[row.first], place[row.second]))
+            cells[other, one] = row.value
+        image = axis.imshow(cells, vmin=0, vmax=top, cmap=SEQUENTIAL, interpolation="nearest")
+        axis.set_yticks(range(len(order)), order, size=size)
+        axis.set_xticks(range(len(order)), order, size=size, rotation=90)
+        axis.tick_params(left=False, bottom=False, pad=2)
+        axis.grid(False)
+        axis.spines[:].set_visible(False)
+        axis.set_title(title, size=10.5)
+        for edge in (number for number in range(1, len(groups)) if groups[number] != groups[number - 1]):
+            axis.plot([-0.5, edge - 0.5], [edge - 0.5] * 2, color="black", linewidth=1, linestyle="-", marker="")
+            axis.plot(
+                [edge - 0.5] * 2, [edge - 0.5, len(order) - 0.5], color="black", linewidth=1, linestyle="-", marker=""
+            )
+        for (row, column), value in np.ndenumerate(cells):
+            if number and np.isfinite(value):
+                colour = "black" if value > 0.6 * top else "white"
+                text = axis.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=size - 0.5, c=colour)
+                text.set_in_layout(False)
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
+    percent_axis(bar.ax, "x")
+    return axes
