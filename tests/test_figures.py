@@ -313,3 +313,64 @@ def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     assert axis.get_legend() is None
     alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
     assert len(alone.lines) == 2
+
+
+@pytest.fixture
+def places():
+    columns = ["family", "model", "TC", "IC"]
+    points = pd.DataFrame([["x", "a", 0.5, 0.6], ["x", "a", 0.7, 0.8], ["y", "b", 0.4, 0.9]], columns=columns)
+    means = pd.DataFrame([["x", "a", 0.6, 0.7], ["y", "b", 0.4, 0.9]], columns=columns)
+    ends = {"TC low": [0.55, np.nan], "TC high": [0.65, np.nan], "IC low": [0.6, np.nan], "IC high": [0.8, np.nan]}
+    return points, means.assign(**ends)
+
+
+def test_text_against_image_draws_each_language_small_and_each_mean_large_with_both_intervals(places):
+    axes = figures.text_against_image(*places)
+    assert [axis.get_title() for axis in axes] == ["x", "y"]
+    small, large = axes[0].collections
+    assert np.asarray(small.get_offsets()).tolist() == [[0.5, 0.6], [0.7, 0.8]]
+    assert np.asarray(large.get_offsets()).tolist() == [[0.6, 0.7]]
+    wide, tall = axes[0].lines[-2:]
+    assert (list(wide.get_xdata()), list(wide.get_ydata())) == ([0.55, 0.65], [0.7, 0.7])
+    assert (list(tall.get_xdata()), list(tall.get_ydata())) == ([0.6, 0.6], [0.6, 0.8])
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["a", "b"]
+
+
+def test_no_two_of_forty_models_share_colour_and_marker_beside_each_other_in_text_against_image(places):
+    names = [f"model {number}" for number in range(40)]
+    points = pd.DataFrame({"family": "x", "model": names, "TC": 0.5, "IC": 0.5})
+    ends = dict.fromkeys(["TC low", "TC high", "IC low", "IC high"], 0.5)
+    axes = figures.text_against_image(points, points.assign(**ends))
+    large = axes[0].collections[1::2]
+    looks = {(tuple(dots.get_facecolor()[0]), dots.get_paths()[0].vertices.tobytes()) for dots in large}
+    assert len(looks) == 40
+
+
+def test_temperature_curves_draw_each_model_in_the_order_of_temperatures_and_mark_one():
+    table = pd.DataFrame({"metric": ["TC", "TC", "IC", "IC"], "model": "a", "temperature": [2.0, 0.5, 0.5, 2.0]})
+    table = table.assign(value=[0.6, 0.5, 0.7, 0.8], ci_low=0.4, ci_high=0.9)
+    text, image = figures.temperature_curves(table)
+    assert [axis.get_title() for axis in (text, image)] == ["TC", "IC"]
+    one, curve = text.lines
+    assert list(one.get_xdata()) == [1, 1]
+    assert (list(curve.get_xdata()), list(curve.get_ydata())) == ([0.5, 2.0], [0.5, 0.6])
+    assert list(image.lines[1].get_ydata()) == [0.7, 0.8]
+
+
+def test_the_heatmap_of_overlaps_puts_each_pair_below_the_diagonal_and_parts_the_groups():
+    table = pd.DataFrame({"panel": "TC", "first": ["c", "a"], "second": ["a", "b"], "value": [0.2, 0.4]})
+    (axis,) = figures.overlap_heatmap(table, ["a", "b", "c"], ["x", "x", "y"], "IoU")
+    cells = np.ma.filled(axis.images[0].get_array(), np.nan)
+    np.testing.assert_array_equal(cells, [[np.nan] * 3, [0.4, np.nan, np.nan], [0.2, np.nan, np.nan]])
+    assert texts(axis.texts) == ["40", "20"]
+    flat, upright = axis.lines
+    assert (list(flat.get_ydata()), list(upright.get_xdata())) == ([1.5, 1.5], [1.5, 1.5])
+
+
+def test_panels_of_many_names_stand_below_one_another_in_the_heatmap_of_overlaps():
+    names = [f"language {number}" for number in range(20)]
+    table = pd.DataFrame({"panel": ["TC", "IC"], "first": names[0], "second": names[1], "value": 0.5})
+    top, bottom = figures.overlap_heatmap(table, names, number=False)
+    top.figure.canvas.draw()
+    assert top.get_position().y0 > bottom.get_position().y1
+    assert len(top.texts) == 0
