@@ -78,7 +78,10 @@ def load(
     """
     dataset = datasets.entry(name)
     if dataset.task != "retrieval":
-        raise InputError(f"The data set {name!r} has classes in place of captions: read it with datasets.load.")
+        raise InputError(
+            f"The data set {name!r} has no captions: read it with datasets.load, or contexts.read where it has ambiguous "
+            "words."
+        )
     if not isinstance(annotations, str | os.PathLike):
         raise InputError(
             f"The captions of the data set {name!r} should be one path, a file or a folder, got {annotations!r}: give "

@@ -32,10 +32,10 @@ RESEARCH = "for research and education that is not commercial; images keep their
 class Dataset:
     """What the study knows of one data set.
 
-    `task`: "zero-shot" or "retrieval". `shows`: what its images show. `labels`: the class list that its label sets are
-    for, "" for retrieval. `parallel`: "" where the captions of the languages are independent, "first" where caption
-    number 0 of an image is the same statement in all of them, "all" where every number is. `url`: where to get it, ""
-    for what the run makes. `citation`: a key of the bibliography.
+    `task`: "zero-shot", "retrieval" or "disambiguation". `shows`: what its images show. `labels`: the class list that
+    its label sets are for, "" for the other tasks. `parallel`: "" where the captions of the languages are independent,
+    "first" where caption number 0 of an image is the same statement in all of them, "all" where every number is.
+    `url`: where to get it, "" for what the run makes. `citation`: a key of the bibliography.
 
     Counts are 0 where they depend on the run: `n_images`; `n_classes`, and images of `each` (0 too where they differ);
     `n_languages`, and `n_captions` of all languages in one set. `size`: what has to be downloaded, in MB, 0 where not
@@ -211,6 +211,30 @@ DATASETS = [
         files=("coco-sm-google", "coco-sm-bing", "coco-sm-nllb", "coco-sm-mapping", "coco-sm-excluded", "coco-val2014"),
         sets=("google", "bing", "nllb"),
     ),
+    Dataset(
+        "pictogram-pairs",
+        "disambiguation",
+        "two drawings for each English word with two senses",
+        "MIT; as pictograms; words: as the label sets",
+    ),
+    Dataset(
+        "imagenet-1k-pairs",
+        "disambiguation",
+        "photographs of two of ImageNet-1k's classes that share an English word",
+        RESEARCH + "; words: as the label sets",
+        "https://www.image-net.org/download.php",
+        "deng2009imagenet",
+        files=("imagenet-1k-images",),
+    ),
+    # The classes are timm's list of 21,843: those of the release of autumn 2011, and two more.
+    Dataset(
+        "imagenet-21k-pairs",
+        "disambiguation",
+        "photographs of two of ImageNet-21k's classes that share an English word",
+        RESEARCH + "; words: as the label sets",
+        "https://www.image-net.org/download.php",
+        "deng2009imagenet",
+    ),
 ]
 
 
@@ -245,7 +269,10 @@ def load(
     """
     dataset = entry(name)
     if dataset.task != "zero-shot":
-        raise InputError(f"The data set {name!r} has captions in place of classes: read it with captions.load.")
+        instead = "captions in place of classes: read it with captions.load"
+        if dataset.task == "disambiguation":
+            instead = "ambiguous words in place of classes: read its images with contexts.read"
+        raise InputError(f"The data set {name!r} has {instead}.")
     wanted = None if wnids is None else set(wnids)
     path = given(images, dataset)
     absent = 0
