@@ -79,8 +79,8 @@ def load(
     dataset = datasets.entry(name)
     if dataset.task != "retrieval":
         raise InputError(
-            f"The data set {name!r} has no captions: read it with datasets.load, or contexts.read where it has ambiguous "
-            "words."
+            f"The data set {name!r} has classes or ambiguous words in place of captions: read it with "
+            "datasets.load or contexts.read."
         )
     if not isinstance(annotations, str | os.PathLike):
         raise InputError(
