@@ -1,7 +1,7 @@
 # The study as a graph: which notebook makes which table from which. `make book` runs it, and so does
 # `snakemake --configfile config/demo.yml --cores all`. Every rule but the last runs one notebook with parameters into
 # an executed copy below results/<run>/notebooks; the last renders these copies and the prose of book/ as HTML.
-# Notebooks 20, 21 and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
+# Notebooks 20 to 23 and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
 import json
 import logging
 import os
@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from babelatlas import InputError, datasets, models
+from babelatlas import InputError, datasets, models, translators
 from babelatlas import workflow as study
 
 HERE = Path(os.path.relpath(workflow.basedir))
@@ -30,7 +30,7 @@ except InputError as error:
 PYTHON = sys.executable
 RUN = f"results/{config['run']}"
 MODELS, DATASETS, CHAPTERS = config["models"], config["datasets"], config["chapters"]
-PROTOCOLS = config.get("protocols", [])
+PROTOCOLS, TRANSLATORS = config.get("protocols", []), config.get("translators", [])
 CLASSES = ["imagenet-1k", "pictograms"]
 SCORES = study.tables_of(config, HERE / "notebooks")  # what chapters write, some of it for others
 ENTRIES = {model: models.find(model, config.get("modules", {}).get(model, "")) for model in MODELS}
@@ -38,13 +38,23 @@ TRAINED = [model for model in MODELS if ENTRIES[model].embedded]  # the embedded
 DRAWN = [dataset for dataset in DATASETS if dataset in study.DRAWN]  # and its images
 ZEROSHOT = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if datasets.entry(dataset).task == "zero-shot"]
 RETRIEVAL = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if datasets.entry(dataset).task == "retrieval"]
+AMBIGUOUS = [dataset for dataset in DATASETS if datasets.entry(dataset).task == "disambiguation"]
+PAIRS = [dataset for dataset in AMBIGUOUS if dataset in study.PAIRS]  # made from lexicons; the others are read from files
+DISAMBIGUATION = [f"{model}_{dataset}" for model in MODELS for dataset in AMBIGUOUS]
+TRANSLATION = [f"{translator}_{dataset}" for translator in TRANSLATORS for dataset in AMBIGUOUS]
+GATED = [translator for translator in TRANSLATORS if translator in study.trained()]  # the embedded world's own translators
 STAGES = [
     "09_senses",
     *(f"10_labels_{classes}" for classes in CLASSES),
     *(["11_pictograms"] if DRAWN else []),
+    *(f"14_pairs_{dataset}" for dataset in PAIRS),
+    *(f"15_commute_{dataset}" for dataset in AMBIGUOUS if dataset not in PAIRS),
     *(f"12_train_{model}" for model in TRAINED),
+    *(f"13_gated_{translator}" for translator in GATED),
     *(f"20_zeroshot_{evaluation}" for evaluation in ZEROSHOT),
     *(f"21_retrieval_{evaluation}" for evaluation in RETRIEVAL),
+    *(f"22_disambiguation_{evaluation}" for evaluation in DISAMBIGUATION),
+    *(f"23_translators_{evaluation}" for evaluation in TRANSLATION),
     *(f"28_protocols_{model}" for model in MODELS if PROTOCOLS),
     *(f"29_subsets_{evaluation}" for evaluation in ZEROSHOT),
 ]
@@ -55,7 +65,11 @@ TABLES = {
     "protocols": [f"{RUN}/protocols/{model}.parquet" for model in MODELS if PROTOCOLS],
     "subsets": [f"{RUN}/subsets/{evaluation}.parquet" for evaluation in ZEROSHOT],
     "models": [f"{RUN}/models/{model}/training_texts.parquet" for model in TRAINED],
-    "labels": [f"{RUN}/labels/{classes}.parquet" for classes in [*CLASSES, *(["compositions"] if DRAWN else [])]],
+    "labels": [f"{RUN}/labels/{classes}.parquet" for classes in [*CLASSES, *(["compositions"] if DRAWN else []), *PAIRS]],
+    "tuples": [f"{RUN}/tuples/{dataset}.parquet" for dataset in AMBIGUOUS],
+    "contexts": [f"{RUN}/contexts/{dataset}.parquet" for dataset in AMBIGUOUS],
+    "disambiguation": [f"{RUN}/disambiguation/{evaluation}.parquet" for evaluation in [*DISAMBIGUATION, *TRANSLATION]],
+    "tokens": [f"{RUN}/tokens/{evaluation}.parquet" for evaluation in TRANSLATION],
 }
 
 FAILED = {}  # log of a job that failed -> what Snakemake knows of it
@@ -122,15 +136,16 @@ def given(notebook, **parameters):
 
     Use it with wildcards only: Snakemake sees no change in parameters that were computed from input or output.
 
-    First those that this run shares: the seed, its models and data sets, its tiers of languages, and its own folder where a default names a
-    path below results/demo; "" for another chapter's table that this run does not make. Then what the config gives,
-    then what the graph sets.
+    First those that this run shares: the seed, its models, translators and data sets, its tiers of languages, and its own
+    folder where a default names a path below results/demo; "" for another chapter's table that this run does not make.
+    Then what the config gives, then what the graph sets.
     """
     declared = study.declared(HERE / "notebooks" / f"{notebook}.ipynb")
     shared = {name: study.placed(default, config["run"]) for name, default in declared.items()}
     shared |= {name: "" for name, path in declared.items() if study.is_missing(name, path, SCORES)}
     shared = {name: value for name, value in shared.items() if value != declared[name]}
     shared |= {name: config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
+    shared |= {"translators": TRANSLATORS} if "translators" in declared else {}
     shared |= {"datasets": PROTOCOLS} if notebook in ("28_protocols", "33_protocol") else {}
     shared |= {"tiers": tiers()} if "tiers" in declared else {}
     values = shared | config["parameters"].get(notebook, {}) | parameters
@@ -216,11 +231,72 @@ rule pictograms:
         run("11_pictograms")
 
 
+def ambiguous_words():
+    """The labels of the senses of ambiguous words that this run draws, which its models are trained on too; none without."""
+    return [f"{RUN}/labels/pictogram-pairs.parquet"] if "pictogram-pairs" in DATASETS else []
+
+
+rule pairs:
+    "Find the ambiguous words of a list of classes, the words for each sense in every language, and images of both senses."
+    input:
+        source("14_pairs"),
+        senses=RUN + "/senses/senses.parquet",
+    output:
+        tuples=RUN + "/tuples/{dataset}.parquet",
+        contexts=RUN + "/contexts/{dataset}.parquet",
+        labels=RUN + "/labels/{dataset}.parquet",
+        page=page("14_pairs_{dataset}"),
+    log:
+        logged("14_pairs_{dataset}"),
+    wildcard_constraints:
+        dataset=one_of(PAIRS),
+    priority: 20
+    params:
+        given=lambda wildcards: given(
+            "14_pairs",
+            dataset=wildcards.dataset,
+            senses=f"{RUN}/senses/senses.parquet",
+            output=f"{RUN}/tuples/{wildcards.dataset}.parquet",
+            output_contexts=f"{RUN}/contexts/{wildcards.dataset}.parquet",
+            output_labels=f"{RUN}/labels/{wildcards.dataset}.parquet",
+            **stated("images", wildcards.dataset),
+        ),
+    shell:
+        run("14_pairs", "{wildcards.dataset}")
+
+
+rule commute:
+    "Read the released files of CoMMuTE: ambiguous sentences, two translations and two images of each."
+    input:
+        source("15_commute"),
+        texts=lambda wildcards: study.annotations(config.get("annotations", {}).get(wildcards.dataset, "")),
+    output:
+        tuples=RUN + "/tuples/{dataset}.parquet",
+        contexts=RUN + "/contexts/{dataset}.parquet",
+        page=page("15_commute_{dataset}"),
+    log:
+        logged("15_commute_{dataset}"),
+    wildcard_constraints:
+        dataset=one_of([dataset for dataset in AMBIGUOUS if dataset not in PAIRS]),
+    params:
+        given=lambda wildcards: given(
+            "15_commute",
+            dataset=wildcards.dataset,
+            output=f"{RUN}/tuples/{wildcards.dataset}.parquet",
+            output_contexts=f"{RUN}/contexts/{wildcards.dataset}.parquet",
+            **stated("images", wildcards.dataset),
+            **stated("annotations", wildcards.dataset),
+        ),
+    shell:
+        run("15_commute", "{wildcards.dataset}")
+
+
 rule train:
     "Train one tiny model on pictograms; the distilled one needs its teacher."
     input:
         source("12_train"),
         labels=RUN + "/labels/pictograms.parquet",
+        senses=ambiguous_words(),
         teacher=lambda wildcards: (
             RUN + "/models/picto-en/open_clip_model.safetensors" if wildcards.model == "picto-distilled" else []
         ),
@@ -231,14 +307,53 @@ rule train:
     log:
         logged("12_train_{model}"),
     wildcard_constraints:
-        model="picto-[a-z]+",
+        model=one_of(model.name for model in models.MODELS if model.embedded),
     priority: 10  # the longest steps: start them as soon as they can
     params:
         given=lambda wildcards: given(
-            "12_train", model=wildcards.model, labels=f"{RUN}/labels/pictograms.parquet", output=f"{RUN}/models"
+            "12_train",
+            model=wildcards.model,
+            labels=f"{RUN}/labels/pictograms.parquet",
+            senses="".join(ambiguous_words()),
+            output=f"{RUN}/models",
         ),
     shell:
         run("12_train", "{wildcards.model}")
+
+
+rule gated:
+    "Train one tiny translator on the words of the embedded world; images reach it as a trained model sees them."
+    input:
+        source("13_gated"),
+        labels=RUN + "/labels/pictograms.parquet",
+        senses=ambiguous_words(),
+        features=RUN + "/models/picto-en/open_clip_model.safetensors",
+    output:
+        weights=RUN + "/models/{translator}/model.safetensors",
+        page=page("13_gated_{translator}"),
+    log:
+        logged("13_gated_{translator}"),
+    wildcard_constraints:
+        translator=one_of(GATED),
+    priority: 5
+    params:
+        given=lambda wildcards: given(
+            "13_gated",
+            model=wildcards.translator,
+            gate=translators.entry(wildcards.translator).gate,
+            dataset="pictogram-pairs",
+            labels=f"{RUN}/labels/pictograms.parquet",
+            senses="".join(ambiguous_words()),
+            features=f"{RUN}/models/picto-en",
+            output=f"{RUN}/models",
+        ),
+    shell:
+        run("13_gated", "{wildcards.translator}")
+
+
+def stated(kind, dataset):
+    """The parameter that says where the images or annotations of a data set are, if the config does."""
+    return {kind: config[kind][dataset]} if dataset in config.get(kind, {}) else {}
 
 
 def pictures(dataset):
@@ -281,9 +396,9 @@ def weights(model):
     return [config["modules"][model]] if model in config.get("modules", {}) else []
 
 
-def allowed(model):
-    """The repository of a model's code, if the config lets it run here."""
-    source = ENTRIES[model].source
+def allowed(entry):
+    """The repository of the code of a model or a translator, if the config lets it run here."""
+    source = entry.source
     return next((one for one in config.get("remote_code", []) if source and one.partition("@")[0] == source.repository), "")
 
 
@@ -295,7 +410,7 @@ def loaded(model, job):
     return {
         "model": model,
         "checkpoint": checkpoint(model),
-        "remote_code": allowed(model),
+        "remote_code": allowed(ENTRIES[model]),
         "cache": f"{RUN}/cache/{model}/{job}",
     }
 
@@ -381,6 +496,77 @@ rule retrieval:
 def described(name):
     """Data set -> its images, labels or annotations, of those whose protocols are compared."""
     return {dataset: material(dataset)[name] for dataset in PROTOCOLS if name in material(dataset)}
+
+
+rule disambiguation:
+    "Compare the images of ambiguous words with the translations of their two senses by one model, in every language."
+    input:
+        source("22_disambiguation"),
+        weights=lambda wildcards: weights(wildcards.model),
+        tuples=RUN + "/tuples/{dataset}.parquet",
+        contexts=RUN + "/contexts/{dataset}.parquet",
+    output:
+        table=RUN + "/disambiguation/{model}_{dataset}.parquet",
+        page=page("22_disambiguation_{model}_{dataset}"),
+    log:
+        logged("22_disambiguation_{model}_{dataset}"),
+    wildcard_constraints:
+        model=one_of(MODELS),
+        dataset=one_of(AMBIGUOUS),
+    resources:
+        gpu=graphics,
+    priority: 5
+    params:
+        given=lambda wildcards: given(
+            "22_disambiguation",
+            dataset=wildcards.dataset,
+            tuples=f"{RUN}/tuples/{wildcards.dataset}.parquet",
+            contexts=f"{RUN}/contexts/{wildcards.dataset}.parquet",
+            output=f"{RUN}/disambiguation/{wildcards.model}_{wildcards.dataset}.parquet",
+            **loaded(wildcards.model, wildcards.dataset),
+        ),
+    shell:
+        run("22_disambiguation", "{wildcards.model}, {wildcards.dataset}", "--gpu {resources.gpu}")
+
+
+def translator_checkpoint(translator):
+    """Where a translator is: trained in this run, or a folder of the config; "" takes the published one."""
+    return f"{RUN}/models/{translator}" if translator in GATED else config.get("checkpoints", {}).get(translator, "")
+
+
+rule translation:
+    "Ask one translator how likely each translation is beside each image, in every language."
+    input:
+        source("23_translators"),
+        weights=lambda wildcards: f"{RUN}/models/{wildcards.translator}/model.safetensors" if wildcards.translator in GATED else [],
+        tuples=RUN + "/tuples/{dataset}.parquet",
+        contexts=RUN + "/contexts/{dataset}.parquet",
+    output:
+        table=RUN + "/disambiguation/{translator}_{dataset}.parquet",
+        tokens=RUN + "/tokens/{translator}_{dataset}.parquet",
+        page=page("23_translators_{translator}_{dataset}"),
+    log:
+        logged("23_translators_{translator}_{dataset}"),
+    wildcard_constraints:
+        translator=one_of(TRANSLATORS),
+        dataset=one_of(AMBIGUOUS),
+    resources:
+        gpu=lambda wildcards: 0 if wildcards.translator in GATED else 1,
+    priority: 5
+    params:
+        given=lambda wildcards: given(
+            "23_translators",
+            model=wildcards.translator,
+            checkpoint=translator_checkpoint(wildcards.translator),
+            remote_code=allowed(translators.find(wildcards.translator, translator_checkpoint(wildcards.translator))),
+            dataset=wildcards.dataset,
+            tuples=f"{RUN}/tuples/{wildcards.dataset}.parquet",
+            contexts=f"{RUN}/contexts/{wildcards.dataset}.parquet",
+            output=f"{RUN}/disambiguation/{wildcards.translator}_{wildcards.dataset}.parquet",
+            output_tokens=f"{RUN}/tokens/{wildcards.translator}_{wildcards.dataset}.parquet",
+        ),
+    shell:
+        run("23_translators", "{wildcards.translator}, {wildcards.dataset}", "--gpu {resources.gpu}")
 
 
 rule protocols:

@@ -26,9 +26,11 @@ KEYS = {
     "chapters": list,
     "parameters": dict,
 }
-# Keys that may be left out: folders of models' checkpoints, files of the user's own models, repositories whose code may
-# run here; where the images and captions of data sets are; data sets whose protocols are compared; GPUs to use at once.
+# Keys that may be left out: models that translate; folders of models' checkpoints, files of the user's own models,
+# repositories whose code may run here; where the images and captions of data sets are; data sets whose protocols are
+# compared; GPUs to use at once.
 OPTIONAL = {
+    "translators": list,
     "checkpoints": dict,
     "modules": dict,
     "remote_code": list,
@@ -37,15 +39,23 @@ OPTIONAL = {
     "protocols": list,
     "gpus": int,
 }
-# Data sets that a run makes itself.
+# Data sets that notebook 11 draws, and all that a run makes itself.
 DRAWN = ("pictograms", "compositions", "pictogram-captions")
+MADE = (*DRAWN, "pictogram-pairs")
+# Data sets of ambiguous words that notebook 14 finds in lexicons; those of notebook 15 are read from files.
+PAIRS = ("pictogram-pairs", "imagenet-1k-pairs", "imagenet-21k-pairs")
 # Notebooks whose parameters name sets of prompts, or tables of them, and these parameters.
 EVALUATIONS = ("20_zeroshot", "28_protocols")
 PROMPTS = ("prompts", "fallback", "other_prompts")
 # Endings of files with captions, as their publishers have them.
 CAPTIONS = (".json", ".jsonl", ".txt", ".gz", ".zip")
+# And the names of CoMMuTE's: src.en, correct.fr, incorrect.fr, img.order.
+SENTENCES = re.compile(r"(src|correct|incorrect)\.[a-z-]+|img\.order")
 # Kinds of tables that the stages of a run make: folders of results/<run>.
-KINDS = ("zeroshot", "retrieval", "protocols", "subsets", "models", "labels")
+KINDS = (
+    *("zeroshot", "retrieval", "protocols", "subsets", "models", "labels"),
+    *("tuples", "contexts", "disambiguation", "tokens"),
+)
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[str]:
@@ -367,13 +377,14 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
         check_parameters(folder / f"{notebook}.ipynb", given)
         _check_languages(notebook, given)
         _check_prompts(notebook, given)
-    for key in ("models", "datasets", "protocols", "chapters"):
+    for key in ("models", "translators", "datasets", "protocols", "chapters"):
         names = config.get(key, [])
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InputError(f"The config's {key!r} names {twice!r} twice: leave one out.")
     _check_models(config)
     _check_datasets(config)
+    _check_translators(config)
     _check_chapters(config, folder)
     return config
 
@@ -396,7 +407,7 @@ def check_paths(config: dict) -> None:
 
 
 def _check_models(config: dict) -> None:
-    from babelatlas import models
+    from babelatlas import models, translators
 
     modules = config.get("modules", {})
     for name, file in modules.items():
@@ -409,7 +420,38 @@ def _check_models(config: dict) -> None:
             raise InputError(f"The config's module of {name!r} should be a Python file (.py), got {file!r}.")
     entries = [models.find(name, modules.get(name, "")) for name in config["models"]]
     for name in config.get("checkpoints", {}):
-        models.entry(name)
+        if name not in (*config.get("translators", []), *translators.names()):
+            models.entry(name)
+    _check_consent(entries, config.get("remote_code", []))
+
+
+def trained() -> list[str]:
+    """Return the names of the translators that a run trains itself."""
+    from babelatlas import translators
+
+    return [entry.name for entry in translators.TRANSLATORS if entry.embedded]
+
+
+def _check_translators(config: dict) -> None:
+    """Raise InputError for a translator that is not known, or that has nothing to be trained or tested on."""
+    from babelatlas import datasets, translators
+
+    names, folders = config.get("translators", []), config.get("checkpoints", {})
+    entries = [translators.find(name, folders.get(name, "")) for name in names]
+    twice = next((name for name in names if name in config["models"]), None)
+    if twice is not None:
+        raise InputError(f"The config names {twice!r} under 'models' and under 'translators': leave one out.")
+    if names and "disambiguation" not in {datasets.entry(name).task for name in config["datasets"]}:
+        raise InputError(
+            "The config has 'translators', but no data set for disambiguation: add one to its datasets, such as "
+            "pictogram-pairs, or leave the translators out."
+        )
+    own = [name for name in names if name in trained()]
+    if own and "pictogram-pairs" not in config["datasets"]:
+        raise InputError(
+            f"The translator {own[0]!r} is trained on the data set pictogram-pairs, which is not among the "
+            "config's datasets: add it there, or leave the translator out."
+        )
     _check_consent(entries, config.get("remote_code", []))
 
 
@@ -424,11 +466,18 @@ def _check_datasets(config: dict) -> None:
                 f"The config's 'protocols' names {name!r}, which is not among its datasets: "
                 f"{near(name, config['datasets'])}"
             )
+        if datasets.entry(name).task == "disambiguation":
+            raise InputError(
+                f"The config's 'protocols' names {name!r}, which is for disambiguation: protocols are compared on data "
+                "sets to classify and to retrieve; leave it out there."
+            )
     for key in ("images", "annotations"):
         for name, paths in config.get(key, {}).items():
             task = datasets.entry(name).task
-            if name in DRAWN or (key == "annotations" and task != "retrieval"):
-                why = "the run makes them itself" if name in DRAWN else f"{task} has none"
+            texts = task == "retrieval" or (task == "disambiguation" and name not in PAIRS)
+            if name in MADE or (key == "annotations" and not texts):
+                why = "the run makes them itself" if name in MADE else f"{task} has none"
+                why = "they are made from lexicons" if name in PAIRS and name not in MADE else why
                 raise InputError(f"The config gives {key} of {name!r}, but {why}: leave them out.")
             several = key == "images" and task == "retrieval"
             if isinstance(paths, list) and several and paths and all(isinstance(path, str) for path in paths):
@@ -437,15 +486,33 @@ def _check_datasets(config: dict) -> None:
                 expected = "a path or a list of paths" if several else "one path"
                 raise InputError(f"The config's {key} of {name!r} should be {expected}, got {paths!r}: give it so.")
     for name in config["datasets"]:
-        entry = datasets.entry(name)
-        notebook = "20_zeroshot" if entry.task == "zero-shot" else "21_retrieval"
-        named = name in config.get("images", {}) or "images" in config["parameters"].get(notebook, {})
-        if name not in DRAWN and not named:
-            where = f" (get them from {entry.url})" if entry.url else ""
+        entry, given = datasets.entry(name), config["parameters"].get(reader(name), {})
+        where = f" (get them from {entry.url})" if entry.url else ""
+        if name not in MADE and name not in config.get("images", {}) and "images" not in given:
             raise InputError(
                 f"The data set {name!r} needs images{where}: name their folder under 'images' in the config, as in "
                 f"images: {{{name}: /data/{name}}}."
             )
+        listed = name in config.get("annotations", {}) or "annotations" in given
+        if entry.task == "disambiguation" and name not in PAIRS and not listed:
+            raise InputError(
+                f"The data set {name!r} needs its texts{where}: name their folder under 'annotations' in the config, "
+                f"as in annotations: {{{name}: /data/{name}}}."
+            )
+
+
+def reader(dataset: str) -> str:
+    """Return the notebook that reads or makes a data set's images.
+
+    >>> reader("imagenet-1k-pairs")
+    '14_pairs'
+    """
+    from babelatlas import datasets
+
+    if dataset in PAIRS:
+        return "14_pairs"
+    notebooks = {"zero-shot": "20_zeroshot", "retrieval": "21_retrieval", "disambiguation": "15_commute"}
+    return notebooks[datasets.entry(dataset).task]
 
 
 def _check_chapters(config: dict, notebooks: Path) -> None:
@@ -464,6 +531,9 @@ def _check_chapters(config: dict, notebooks: Path) -> None:
     made |= {"zeroshot", "subsets"} if "zero-shot" in tasks else set()
     listed = {model.name for model in models.MODELS if model.embedded} & set(config["models"])
     made |= {"models"} if listed else set()
+    if "disambiguation" in tasks:
+        made |= {"tuples", "contexts", *(["tokens"] if config.get("translators") else [])}
+        made |= {"disambiguation"} if config["models"] or config.get("translators") else set()
     written = tables_of(config, notebooks)
     for chapter in config["chapters"]:
         needs = reads(notebooks / f"{chapter}.ipynb")
@@ -553,16 +623,17 @@ def templates(notebook: str, parameters: dict) -> list[str]:
 
 @cache
 def annotations(path: str) -> list[str]:
-    """Return the files of captions that a config's path stands for: itself, or those of a folder, none for a name.
+    """Return the files of captions or sentences that a config's path stands for, none for a name.
 
-    Of files below the folder of the study the paths are relative to it.
+    A file is that file, a folder those below it. Of files below the folder of the study the paths are relative to it.
     """
     from babelatlas import tables
 
     place, root = tables.locate(path), tables.root()
     files = [place]
     if place.is_dir():
-        files = sorted(file for file in place.rglob("*") if file.suffix in CAPTIONS and file.name[0] != ".")
+        files = sorted(file for file in place.rglob("*") if file.suffix in CAPTIONS or SENTENCES.fullmatch(file.name))
+        files = [file for file in files if file.name[0] != "."]
     files = [file for file in files if path and file.is_file()]
     return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]
 
