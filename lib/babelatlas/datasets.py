@@ -235,6 +235,29 @@ DATASETS = [
         "https://www.image-net.org/download.php",
         "deng2009imagenet",
     ),
+    # The README and the file LICENSE name different licences, and we go by the narrower one.
+    Dataset(
+        "commute",
+        "disambiguation",
+        "photographs of the two senses of an English sentence",
+        "README: CC BY-NC-SA 4.0, LICENSE: CC BY-SA 4.0; images: none stated",
+        "https://github.com/MatthieuFP/CoMMuTE",
+        "futeral2023tackling",
+        n_images=324,
+        n_languages=6,
+        n_captions=1888,
+    ),
+    Dataset(
+        "commute-dev",
+        "disambiguation",
+        "photographs of the two senses of an English sentence (development set, French)",
+        "as commute",
+        "https://github.com/MatthieuFP/CoMMuTE",
+        "futeral2024zeroshot",
+        n_images=60,
+        n_languages=1,
+        n_captions=60,
+    ),
 ]
 
 
@@ -478,6 +501,8 @@ def details(name: str, width: int = 100) -> str:
         lines += ["in a config:", "  images:", f"    {name}: /path/to/the/folder/or/archive"]
     if one.url and one.task == "retrieval":
         lines += ["  annotations:", f"    {name}: /path/to/the/captions"]
+    if name in ("commute", "commute-dev"):
+        lines += ["  annotations:", f"    {name}: /path/to/the/folder/with/the/texts"]
     return "\n".join(lines)
 
 
