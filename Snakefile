@@ -329,7 +329,7 @@ rule gated:
         senses=ambiguous_words(),
         features=RUN + "/models/picto-en/open_clip_model.safetensors",
     output:
-        weights=RUN + "/models/{translator}/model.safetensors",
+        weights=RUN + "/models/{translator}/gated.safetensors",
         page=page("13_gated_{translator}"),
     log:
         logged("13_gated_{translator}"),
@@ -538,7 +538,7 @@ rule translation:
     "Ask one translator how likely each translation is beside each image, in every language."
     input:
         source("23_translators"),
-        weights=lambda wildcards: f"{RUN}/models/{wildcards.translator}/model.safetensors" if wildcards.translator in GATED else [],
+        weights=lambda wildcards: f"{RUN}/models/{wildcards.translator}/gated.safetensors" if wildcards.translator in GATED else [],
         tuples=RUN + "/tuples/{dataset}.parquet",
         contexts=RUN + "/contexts/{dataset}.parquet",
     output:

@@ -80,8 +80,17 @@ def test_a_classification_counts_the_first_and_the_first_five_only():
 def test_a_missing_result_is_named_with_where_it_should_be(run):
     with pytest.raises(InputError, match=r"no results of 'absent' on 'toy'.*zeroshot/absent_toy.parquet"):
         leaderboard.files(str(run), ["good", "absent"], ["toy"])
-    with pytest.raises(InputError, match="No model or no data set"):
-        leaderboard.files(str(run), [], ["toy"])
+    for models, datasets in (([], ["toy"]), (["good"], ["pictogram-pairs"])):
+        with pytest.raises(InputError, match="No model, or no data set to classify or to retrieve"):
+            leaderboard.files(str(run), models, datasets)
+
+
+def test_data_sets_for_disambiguation_are_passed_over(run):
+    models, sets = ["good", "bad"], ["toy", "toy-captions"]
+    more = ["imagenet-1k-pairs", "toy", "pictogram-pairs", "toy-captions"]
+    pd.testing.assert_frame_equal(leaderboard.files(str(run), models, more), leaderboard.files(str(run), models, sets))
+    plain, other = (leaderboard.summary(str(run), models, names, n_resamples=20)[0] for names in (sets, more))
+    pd.testing.assert_frame_equal(plain, other)
 
 
 def test_a_run_is_read_with_the_tables_it_has(run):

@@ -26,13 +26,24 @@ KS = (1, 5, 10)
 JOINED = " + "
 
 
+def rankable(datasets: Iterable[str]) -> list[str]:
+    """Return the data sets that models are ranked on: all but those for disambiguation, which chapter 38 scores.
+
+    >>> rankable(["xtd", "pictogram-pairs"])
+    ['xtd']
+    """
+    others = {entry.name for entry in data_sets.DATASETS if entry.task == "disambiguation"}
+    return [name for name in datasets if name not in others]
+
+
 def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.DataFrame:
     """Return where a run keeps the outcomes of its models: model, dataset, task ("zeroshot" or "retrieval"), path.
 
-    `results`: the folder of the run. Raises InputError where a model has no table for a data set.
+    `results`: the folder of the run; of `datasets` those that are `rankable`. Raises InputError where a model has no
+    table for a data set, and where no model or no such data set is named.
     """
     rows = []
-    for dataset in datasets:
+    for dataset in rankable(datasets):
         for model in models:
             paths = {task: f"{results}/{task}/{model}_{dataset}.parquet" for task in TASKS}
             there = [(model, dataset, task, path) for task, path in paths.items() if tables.locate(path).is_file()]
@@ -43,7 +54,7 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
                 )
             rows += there
     if not rows:
-        raise InputError("No model or no data set is named: give at least one of each.")
+        raise InputError("No model, or no data set to classify or to retrieve, is named: give at least one of each.")
     return pd.DataFrame(rows, columns=["model", "dataset", "task", "path"])
 
 
@@ -415,7 +426,7 @@ def summary(
     title. The second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
     """
     ranked, pairs = [], []
-    for dataset in datasets:
+    for dataset in rankable(datasets):
         for key, board in boards(read(results, models, [dataset])):
             named = dict(zip(BOARD, key, strict=True)) | {"title": title(*key[1:])}
             codes = pd.Series(sorted(board["lang"].unique()), dtype=str)
