@@ -1,6 +1,7 @@
 """Lists of classes: noun synsets of WordNet 3.0, each known by its `wnid`, "n" and the eight digits of its offset."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -10,18 +11,32 @@ from babelatlas import InputError, tables
 DATA = Path(__file__).parent / "data"
 CLASS_LISTS = {"imagenet-1k": "imagenet-1k.csv", "pictograms": "pictograms.csv"}  # files of data/
 
+# What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
+IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
+
+
+def _imagenet_21k() -> Path:
+    """Return the file of ImageNet-21k's classes that ships with timm, found without importing it."""
+    timm = find_spec("timm")
+    path = Path(timm.origin).parent / IMAGENET_21K if timm else Path(IMAGENET_21K)
+    if not path.is_file():
+        raise InputError("The classes of imagenet-21k come with timm, which is not installed here: install timm.")
+    return path
+
 
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", the path of a CSV file with a column `wnid` (and perhaps `name`), or the
-    path of a text file with one wnid on each line, whatever follows it after a space or comma (as in ImageNet's lists).
+    `classes` is "imagenet-1k", "pictograms", "imagenet-21k" (the 21,843 of timm, which has to be installed), the path
+    of a CSV file with a column `wnid` (and perhaps `name`), or the path of a text file with one wnid on each line,
+    whatever follows it after a space or comma (as in ImageNet's lists).
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
     path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
+    path = _imagenet_21k() if classes == "imagenet-21k" else path
     if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
-            f"There is no class list {classes!r}: give {' or '.join(CLASS_LISTS)}, or the path of a CSV or text file."
+            f"There is no class list {classes!r}: give {', '.join(CLASS_LISTS)}, imagenet-21k, or the path of a CSV or text file."
         )
     try:
         if path.suffix == ".txt":
