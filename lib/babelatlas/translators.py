@@ -1,22 +1,30 @@
 """The translators: models that say how likely a translation is, given its source and an image; one entry each.
 
 Reading this list loads no weights and imports no torch. `load` returns a `Scorer`, whichever kind the translator is of;
-`evaluate` asks it for the costs of all translations of a disambiguation data set beside all their images.
+`evaluate` asks it for the costs of all translations of a disambiguation data set beside all their images. To add an
+image-text-to-text model of transformers, add an entry; where each fact of one was read is in
+`data/translators_sources.csv`. How a model is asked to translate beside an image is this study's own wording: nobody
+has published one.
 """
 
+import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, near
+from babelatlas import InputError, near, tables
 from babelatlas.models import Source
 
+DATA = Path(__file__).parent / "data"
 # "gated": Gated Fusion, trained by notebook 13; "huggingface": an image-text-to-text model of transformers.
 KINDS = ("gated", "huggingface")
+# The two images of an item that Eqs. 2 to 9 compare.
+ORIGINALS = ("a0", "b0")
 QUESTION = "Translate the following sentence from English to {language}, as it is meant beside this image: {source}"
 
 
@@ -28,7 +36,8 @@ class Translator:
     folder. `gate` of Gated Fusion: "learned", a fixed share of the image as "0.25", or "text" (no image). `question`:
     what a huggingface model is asked, with {source}, {language} (the target's English name) and {lang} (its code).
     `chat`: whether the question goes through the chat template of the model's files; else `plain` is the whole prompt,
-    with {image} where the model wants its mark for one, and {question}. `parameters` in millions, 0 where nobody says.
+    with {image} where the model wants its mark for one, and {question}. `end`: the token that ends an answer, "" for
+    the one that ends a text by the model's tokenizer. `parameters` in millions, 0 where that was not seen.
     `citation`: a key of book/references.bib. `remote_code`: whether its code is in the repository, and runs only where
     the user names it. `companions` are further sources by role, as for the models.
     """
@@ -42,6 +51,7 @@ class Translator:
     question: str = ""
     chat: bool = False
     plain: str = ""
+    end: str = ""
     parameters: float = 0
     year: int = 0
     remote_code: bool = False
@@ -85,9 +95,18 @@ class Scorer(Protocol):
 
         All arguments but the last have one value a trial: path of the image ("" for none, where the model works without
         one), source, translation, code of the target's language. Natural logarithm, float64; the tokens are those of
-        `tokenize`, in their order, each given the image, the source and the tokens before; at a temperature T the logits
-        are divided by T before the softmax. Batches are the scorer's own matter: one call may hold thousands of trials.
+        `tokenize`, in their order, each given the image, the source and the tokens before; at a temperature T the
+        logits are divided by T before the softmax. Batches are the scorer's own matter: one call may hold thousands of
+        trials.
         """
+
+
+def _hub(name: str, repository: str, revision: str, licence: str, citation: str, year: int, **facts) -> Translator:
+    """Return the entry of an image-text-to-text model that is read from safetensors."""
+    files = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors")
+    question = facts.pop("question", QUESTION)
+    source = Source(repository, revision, files)
+    return Translator(name, "huggingface", source, licence, citation, question=question, year=year, **facts)
 
 
 TRANSLATORS = [
@@ -96,7 +115,32 @@ TRANSLATORS = [
     Translator("picto-gated-0.5", "gated", None, "MIT", "wu2021good", "0.5"),
     Translator("picto-gated-0.75", "gated", None, "MIT", "wu2021good", "0.75"),
     Translator("picto-text", "gated", None, "MIT", "wu2021good", "text"),
-]
+    # A prefix of the kind that PaliGemma was trained on, short and in lower case, rather than a sentence.
+    _hub(
+        "paligemma-3b-mix-448", "google/paligemma-3b-mix-448", "", "Gemma", "beyer2024paligemma", 2024,
+        question="translate en to {lang}: {source}", plain="{image}{question}", parameters=2920,
+    ),
+    _hub(
+        "paligemma2-3b-mix-448", "google/paligemma2-3b-mix-448", "", "Gemma", "steiner2024paligemma2", 2024,
+        question="translate en to {lang}: {source}", plain="{image}{question}", parameters=3033,
+    ),
+    _hub(
+        "qwen2-vl-2b", "Qwen/Qwen2-VL-2B-Instruct", "895c3a49bc3fa70a340399125c650a463535e71c", "Apache-2.0",
+        "wang2024qwen2vl", 2024, chat=True,
+    ),
+    _hub(
+        "qwen2-vl-7b", "Qwen/Qwen2-VL-7B-Instruct", "a7a06a1cc11b4514ce9edcde0e3ca1d16e5ff2fc", "Apache-2.0",
+        "wang2024qwen2vl", 2024, chat=True,
+    ),
+    _hub(
+        "qwen2.5-vl-7b", "Qwen/Qwen2.5-VL-7B-Instruct", "780835b35df69c962cce6916f662ff2f53535429", "Apache-2.0",
+        "bai2025qwen25vl", 2025, chat=True,
+    ),
+    _hub(
+        "llava-1.5-7b", "llava-hf/llava-1.5-7b-hf", "95f2cf316249a98c11183f471ab76065c3e5f494", "Llama 2",
+        "liu2023improved", 2023, chat=True,
+    ),
+]  # fmt: skip
 
 
 def names() -> list[str]:
@@ -119,10 +163,28 @@ def entry(name: str) -> Translator:
 
 
 def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
-    """Return the entry called `name`; one that is not listed, with a folder, is Gated Fusion of the user's own."""
-    if name in names() or not os.fspath(checkpoint):
+    """Return the entry called `name`, or that of a user's own translator, a folder under a name that is not listed.
+
+    Own ones are Gated Fusion as notebook 13 saves it, or, where the folder has a model and a preparation of images in
+    transformers' format, image-text-to-text models: they are asked `QUESTION` through their chat template, or, where
+    they have none, as PaliGemma is.
+
+    Raises InputError, with the nearest name, where neither is so.
+    """
+    folder = tables.locate(checkpoint) if os.fspath(checkpoint) else None
+    if name in names() or folder is None or not folder.is_dir():
         return entry(name)
-    return Translator(name, "gated", None, "not stated", "wu2021good", "learned")
+    if not any((folder / file).is_file() for file in ("preprocessor_config.json", "processor_config.json")):
+        return Translator(name, "gated", None, "not stated", "wu2021good", "learned")
+    chat = any((folder / file).is_file() for file in ("chat_template.jinja", "chat_template.json"))
+    plain = "" if chat else "{image}{question}"
+    return Translator(name, "huggingface", None, "not stated", question=QUESTION, chat=chat, plain=plain)
+
+
+def sources(name: str = "") -> list[dict[str, str]]:
+    """Return where the facts of the entries were seen: rows of translator, field, value, source."""
+    with open(DATA / "translators_sources.csv", encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if not name or row["translator"] == name]
 
 
 def load(
@@ -141,7 +203,45 @@ def load(
     Gated Fusion is read by `gated.load(folder, device)`, which returns a `Scorer`.
     Raises InputError where files are missing, damaged or of another model, and where the device is absent.
     """
-    raise NotImplementedError
+    if entry.kind not in KINDS:
+        raise InputError(f"There is no kind of translator {entry.kind!r}: {near(entry.kind, KINDS)}")
+    if entry.kind == "gated":
+        from babelatlas import checkpoints, gated
+
+        checkpoints.check_consent(entry, remote_code)
+        if not os.fspath(folder):
+            raise InputError(
+                f"The translator {entry.name!r} is kept in a folder that notebook 13_gated makes: give that folder."
+            )
+        return gated.load(folder, device)
+    from babelatlas import imagetext
+
+    return imagetext.load(entry, folder, device, precision, remote_code, batch_size)
+
+
+def check_trials(images, sources, translations, langs, temperatures) -> None:
+    """Raise InputError where the lists of trials differ in length, or a temperature is no positive number."""
+    sizes = {len(images), len(sources), len(translations), len(langs)}
+    if len(sizes) > 1:
+        raise InputError(
+            f"Each trial has an image, a source, a translation and a language, got lists of {len(images)}, "
+            f"{len(sources)}, {len(translations)} and {len(langs)}: give one of each for every trial."
+        )
+    check_temperatures(temperatures)
+
+
+def check_temperatures(temperatures: Sequence[float]) -> list[float]:
+    """Return temperatures as numbers, each once, in rising order; InputError where one is not positive and finite."""
+    bad = [
+        one
+        for one in temperatures
+        if isinstance(one, bool) or not isinstance(one, int | float) or not np.isfinite(one) or one <= 0
+    ]
+    if bad or not len(temperatures):
+        raise InputError(
+            f"Temperatures are finite numbers above 0, got {bad[0] if bad else 'none'!r}: 1.0 is the model as it is."
+        )
+    return sorted({float(one) for one in temperatures})
 
 
 def shared(first: Sequence[int], second: Sequence[int]) -> int:
@@ -165,7 +265,79 @@ def evaluate(
     """Return the costs and the tokens of a data set: schemas `disambiguation` and `tokens`, less model and protocol.
 
     `tuples` (schema tuples) and `contexts` (schema contexts, absolute paths). One row of costs for each language, item,
-    image of the item and translation ("a", "b"): the perplexity at temperature 1 (Eq. 1). Tokens at all `temperatures`
-    for the original images a0 and b0, at 1.0 for all images.
+    image of the item and translation ("a", "b"): columns lang, item, image, text, cost, which is the perplexity at
+    temperature 1 (Kashani Motlagh et al. 2024, Eq. 1). Tokens: also temperature, shared and log_probabilities, at all
+    `temperatures` (1.0 is always among them) for the original images a0 and b0, at 1.0 for the others.
+    A trial that occurs twice (two items with one source, an item with two equal translations) is scored once, so that
+    what is equal is equal to the last bit; likewise all images of a scorer that uses none.
+    Raises InputError for an item with one sense only, one without an image of a sense, and a translation that the
+    tokenizer maps to nothing, before anything is scored.
     """
-    raise NotImplementedError
+    temperatures = check_temperatures([*temperatures, 1.0])
+    trials = _trials(tuples, contexts)
+    trials["shown"] = trials["path"] if scorer.uses_images else ""
+    words = tuples[["lang", "translation"]].drop_duplicates(ignore_index=True)
+    ids = scorer.tokenize(words["translation"].tolist(), words["lang"].tolist())
+    empty = next((row for row, tokens in enumerate(ids) if len(tokens) < 2), None)
+    if empty is not None:
+        lang, translation = words.iloc[empty][["lang", "translation"]]
+        item = tuples.loc[(tuples["lang"] == lang) & (tuples["translation"] == translation), "item"].iloc[0]
+        raise InputError(
+            f"The tokenizer of {scorer.name!r} makes no token of the translation {translation!r} ({lang}, item "
+            f"{item!r}): correct the translation, or leave the item out."
+        )
+    tokens = dict(zip(zip(words["lang"], words["translation"], strict=True), ids, strict=True))
+    both = tuples.pivot(index=["lang", "item"], columns="sense", values="translation")
+    common = {
+        (lang, item): shared(tokens[lang, a], tokens[lang, b])
+        for (lang, item), a, b in zip(both.index, both["a"], both["b"], strict=True)
+    }
+    costs, rows = [], []
+    for original, part in trials.groupby(trials["image"].isin(ORIGINALS), sort=False):
+        asked = temperatures if original else [1.0]
+        key = ["shown", "source", "translation", "lang"]
+        number = part.groupby(key, sort=False).ngroup()
+        once = part.loc[~number.duplicated(), key]
+        found = scorer.score(*(once[column].tolist() for column in key), asked)
+        one = asked.index(1.0)
+        cost = np.array([np.exp(-scores[one].mean()) for scores in found])
+        costs.append(part.assign(cost=cost[number]))
+        for place, temperature in enumerate(asked):
+            rows.append(
+                part.assign(
+                    temperature=temperature,
+                    shared=[common[pair] for pair in zip(part["lang"], part["item"], strict=True)],
+                    log_probabilities=[found[row][place] for row in number],
+                )
+            )
+    order = ["lang", "item", "image", "text"]
+    costs = pd.concat(costs).sort_index()[[*order, "cost"]]
+    rows = pd.concat(rows).sort_values("temperature", kind="stable").sort_index(kind="stable")
+    return (
+        costs.reset_index(drop=True),
+        rows[[*order, "temperature", "shared", "log_probabilities"]].reset_index(drop=True),
+    )
+
+
+def _trials(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
+    """Return each translation beside each image of its item: lang, item, image, path, text, source, translation."""
+    tuples, contexts = tables.check(tuples, "tuples"), tables.check(contexts, "contexts")
+    if tuples.empty:
+        raise InputError("There is no item to translate: the table of items is empty.")
+    senses = tuples.groupby(["lang", "item"], sort=False)["sense"].agg(lambda found: "".join(sorted(found)))
+    single = senses[senses != "ab"]
+    if len(single):
+        (lang, item), found = single.index[0], single.iloc[0]
+        raise InputError(
+            f"Item {item!r} has the sense(s) {', '.join(found)} in {lang}, and a and b are needed: give both "
+            "translations, or leave the item out."
+        )
+    for image in ORIGINALS:
+        without = set(tuples["item"]) - set(contexts.loc[contexts["image"] == image, "item"])
+        if without:
+            raise InputError(
+                f"{len(without)} item(s) have no image {image}, the first {min(without)!r}: give one image for each "
+                "sense, or leave the item out."
+            )
+    beside = tuples.rename(columns={"sense": "text"}).merge(contexts, "inner", "item")
+    return beside[["lang", "item", "image", "path", "text", "source", "translation"]]
