@@ -431,17 +431,21 @@ def _multi30k(name: str, annotations: str | os.PathLike, sets: list[str]) -> Ann
     n_images, codes = SPLITS[split]
     listing = home / "image_splits" / f"{split}.txt" if home else fetch.file(f"multi30k-{split}-images")
     # The names of one split end in "#" and the number of COCO's caption.
-    images = [line.partition("#")[0].strip() for line in _lines(listing)]
+    images = [line.partition("#")[0].strip() for line in lines_of(listing)]
     group = "human" if split == SPLIT else f"human {split}"
     captions = {}
     for code in codes:
         file = home / "raw" / f"{split}.{code}.gz" if home else fetch.file(f"multi30k-{split}-{code}")
         if home is None or file.is_file() or code == "en":
-            captions[group, code] = [[line] for line in _lines(file)]
+            captions[group, code] = [[line] for line in lines_of(file)]
     return Annotations(home or listing, images, captions, n_images, len(codes), n_images * len(codes))
 
 
-def _lines(path: Path) -> list[str]:
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file of Multi30K, packed (.gz) or not, as they are.
+
+    Raises InputError where it is absent, damaged, or no UTF-8.
+    """
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return content.decode("utf-8").rstrip("\n").split("\n")

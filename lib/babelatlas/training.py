@@ -325,7 +325,7 @@ def _progress(name: str, step: int, steps: int, began: float, loss: float) -> No
     print(f"{name}: step {step} of {steps}, loss {loss:.3f}, {left:.0f} s left", flush=True)
 
 
-def _descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, name: str) -> pd.DataFrame:
+def descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, name: str) -> pd.DataFrame:
     """Take `steps` steps down the loss that `loss_of_a_batch()` draws each time; return columns `step`, `loss`.
 
     One cycle of the learning rate up to `rate` and down; the gradient of `weights` is cut to length 1.
@@ -409,7 +409,7 @@ def train(
             + F.cross_entropy(scores.T, fits.T / fits.T.sum(1, keepdim=True))
         ) / 2
 
-    log = _descend(loss_of_a_batch, list(model.parameters()), optimiser, rate, steps, name or folder.name)
+    log = descend(loss_of_a_batch, list(model.parameters()), optimiser, rate, steps, name or folder.name)
     model.eval()
     save(model, folder)
     return model, tokenizer, log, deck.counted(texts)
@@ -476,7 +476,7 @@ def distil(
         np.add.at(times, rows, 1)
         return ((_text(model, pieces[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
 
-    log = _descend(loss_of_a_batch, weights, optimiser, rate, steps, name or folder.name)
+    log = descend(loss_of_a_batch, weights, optimiser, rate, steps, name or folder.name)
     model.eval()
     save(model, folder)
     shown = texts.assign(weight=np.bincount(owner, weights=times, minlength=len(texts)))
