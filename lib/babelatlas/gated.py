@@ -1,7 +1,8 @@
 """Gated Fusion: a small translator that lets as much of an image in as a gate says, trained and loaded here.
 
 The model is that of Wu et al. (2021), as in their published code: a transformer encoder and decoder, and between them,
-with H (tokens, d) what the encoder made of the source and v = W_v f the features f of the image brought to d dimensions,
+with H (tokens, d) what the encoder made of the source and v = W_v f + c the features f of the image, brought to d
+dimensions,
 
     H' = H + g * v        with the gate        g = sigmoid(W_g [H; v] + b)        for each token and dimension.
 
@@ -83,7 +84,7 @@ class GatedFusion(nn.Module):
     0 with the gate "text".
     """
 
-    def __init__(self, vocabulary: int, pad: int, features: int, gate: str, sizes: Sizes = Sizes()):  # noqa: B008
+    def __init__(self, vocabulary: int, pad: int, features: int, gate: str, sizes: Sizes = Sizes()):
         super().__init__()
         self.gate, self.pad, self.width = read_gate(gate), pad, sizes.width
         self.embedding = nn.Embedding(vocabulary, sizes.width, padding_idx=pad)
@@ -144,7 +145,7 @@ class GatedFusion(nn.Module):
 class Pieces:
     """The tokens of a model: a byte-level BPE for all its languages, then ids for padding, end and each language.
 
-    The last three are no text: nothing that is written in a sentence can be taken for them. Texts are put in lower case.
+    The last three are no text: nothing written in a sentence can be taken for them. Texts are put in lower case.
     """
 
     def __init__(self, tokenizer, langs: Sequence[str]):
@@ -221,8 +222,8 @@ def _timm(name: str, folder: Path) -> tuple[nn.Module, Callable[[Image.Image], n
         where = f"hf-hub:{name}"
     else:
         raise InputError(
-            f"There is no image tower {name!r}: expected a folder, or the name of a model of timm's on the hub with its "
-            f"commit, such as {RESNET}."
+            f"There is no image tower {name!r}: expected a folder, or the name of a model of timm's on the hub with "
+            f"its commit, such as {RESNET}."
         )
     try:
         network = timm.create_model(where, pretrained=True, num_classes=0)
@@ -301,23 +302,23 @@ def train(
     rate: float = 5e-3,
     pieces: int = 8000,
     seed: int = 0,
-    sizes: Sizes = Sizes(),  # noqa: B008
+    sizes: Sizes = Sizes(),
     tower: str | os.PathLike = "",
     device: str = "cpu",
     name: str = "",
 ) -> pd.DataFrame:
     """Train a translator, save it in `folder`, and return its log: columns `step` and `loss`.
 
-    `examples`: rows with lang (of the target), source, translation, weight (how often the row is drawn, in any unit) and
-    images, a list of rows of `features` (images, f) of which one is drawn each time. `features` None with the gate
-    "text". `tower`: what made the features (see `image_tower`); an embedded model's folder is copied to the checkpoint,
-    so that it stands alone. `pieces`: of the vocabulary that all languages share; `rate`: the highest learning rate. The
-    loss is the cross-entropy of the next token, as in Wu et al. (2021), whose numbers the defaults of `steps` and
-    `rate` are. Raises InputError for examples without a text or an image, and for numbers that cannot be.
+    `examples`: rows with lang (of the target), source, translation, weight (how often the row is drawn, in any unit)
+    and images, a list of rows of `features` (images, f) of which one is drawn each time. `features` None with the gate
+    "text". `tower`: what made the features (see `image_tower`); an embedded model's folder is copied to the
+    checkpoint, so that it stands alone. `pieces`: of the vocabulary that all languages share; `rate`: the highest
+    learning rate. The loss is the cross-entropy of the next token, as in Wu et al. (2021), whose numbers the defaults
+    of `steps` and `rate` are. Raises InputError for examples without a text or an image, and for numbers that cannot be.
     """
     read_gate(gate)
     _check(examples, features, gate, {"steps": steps, "batch_size": batch_size, "rate": rate, "pieces": pieces})
-    from babelatlas.training import _descend
+    from babelatlas.training import descend
 
     folder, device = tables.locate(folder), find_device(device)
     langs = sorted(languages.canonical(lang) for lang in examples["lang"].unique())
@@ -345,7 +346,7 @@ def train(
         logits = network(given, seen, wanted[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), wanted[:, 1:].flatten(), ignore_index=vocabulary.pad)
 
-    log = _descend(loss_of_a_batch, list(network.parameters()), optimiser, rate, steps, name or folder.name)
+    log = descend(loss_of_a_batch, list(network.parameters()), optimiser, rate, steps, name or folder.name)
     save(network.eval(), vocabulary, folder, gate, size, sizes, tower)
     return log
 
@@ -463,7 +464,7 @@ class LoadedTranslator:
         if code not in self.vocabulary.starts:
             raise InputError(
                 f"The translator {self.name!r} was not trained to translate to {lang!r}: expected one of "
-                f"{', '.join(self.languages)}; leave this language out, or train it with it (`languages` of notebook 13)."
+                f"{', '.join(self.languages)}; leave this language out, or train with it (`languages` of notebook 13)."
             )
         return code
 
