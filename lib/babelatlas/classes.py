@@ -36,7 +36,8 @@ def class_list(classes: str) -> pd.DataFrame:
     path = _imagenet_21k() if classes == "imagenet-21k" else path
     if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
-            f"There is no class list {classes!r}: give {', '.join(CLASS_LISTS)}, imagenet-21k, or the path of a CSV or text file."
+            f"There is no class list {classes!r}: give {', '.join(CLASS_LISTS)}, imagenet-21k, or the path of a CSV or "
+            "text file."
         )
     try:
         if path.suffix == ".txt":
