@@ -117,3 +117,18 @@ def test_a_name_that_no_image_may_have_is_told(images):
 def test_what_is_blended_already_is_not_blended_again(images, tmp_path):
     with pytest.raises(InputError, match="already has an image 'mix'"):
         contexts.write(pd.concat([images, table([("bank:n1+n2", "mix", "red.png")])]), tmp_path / "one.parquet", 4)
+
+
+def test_further_images_join_those_of_their_items(images, tmp_path):
+    further = table([("bank:n1+n2", "a1", "red.png"), ("other", "b1", "red.png")])
+    with pytest.raises(InputError, match=r"holds no extended\.parquet"):
+        contexts.extend(images, tmp_path)
+    tables.write(further, tmp_path / "extended.parquet", "contexts")
+    joined = contexts.extend(images, tmp_path)
+    assert joined["image"].tolist() == ["a0", "b0", "a1"]
+    assert joined["path"].iloc[-1] == str(tmp_path / "red.png")
+    with pytest.raises(InputError, match="None of the 2 items"):
+        contexts.extend(images.replace("bank:n1+n2", "third"), tmp_path)
+    tables.write(further.replace("a1", "a0"), tmp_path / "extended.parquet", "contexts")
+    with pytest.raises(InputError, match="called 'a0'"):
+        contexts.extend(images, tmp_path)

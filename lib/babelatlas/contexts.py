@@ -18,6 +18,8 @@ from babelatlas import InputError, datasets, tables
 
 SENSES = ("a", "b")
 ORIGINALS = ("a0", "b0")
+# The table in a folder of further images, as babelatlas.candidates writes it.
+EXTENDED = "extended.parquet"
 BLENDED = ("mix", "side")
 GREY = (128, 128, 128)
 
@@ -156,3 +158,33 @@ def read(path: str | os.PathLike) -> pd.DataFrame:
     """
     path = tables.locate(path)
     return _absolute(check(tables.read(path, "contexts")), path.parent)
+
+
+def extend(contexts: pd.DataFrame, folder: str | os.PathLike) -> pd.DataFrame:
+    """Return `contexts` with the further images of a folder, as `babelatlas.candidates` writes it, absolute paths.
+
+    `contexts`: schema `contexts`, absolute paths. Further images of items that `contexts` lacks, say because one of
+    their own is missing, are left out. Raises InputError where the folder holds no such table, where an image of it is
+    absent or called as an original one, and where none of its items is one of `contexts`.
+    """
+    path = tables.locate(folder) / EXTENDED
+    if not path.is_file():
+        raise InputError(
+            f"The folder of further images, {folder}, holds no {EXTENDED}: give what `python -m babelatlas.candidates "
+            "read` wrote."
+        )
+    further = _absolute(tables.read(path, "contexts"), path.parent)
+    taken = further[~further["image"].str.fullmatch(r"[ab][1-9]\d*")]
+    if len(taken):
+        row = taken.iloc[0]
+        raise InputError(
+            f"{path} has an image called {row['image']!r} of item {row['item']!r}: further images are a1, a2 ... "
+            "and b1, b2 ...; a0 and b0 are the item's own."
+        )
+    known = further["item"].isin(set(contexts["item"]))
+    if len(contexts) and not known.any():
+        raise InputError(
+            f"None of the {further['item'].nunique()} items in {path} is one of the data set, the first: "
+            f"{further['item'].iloc[0] if len(further) else 'none'!r}: give the folder that was made for it."
+        )
+    return check(pd.concat([contexts, further[known]], ignore_index=True))
