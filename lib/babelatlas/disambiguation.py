@@ -452,6 +452,12 @@ def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Ite
     known = {}
     if tokens is not None:
         known = dict(list(tables.check(tokens, "tokens").groupby(UNIT, sort=False, observed=True)))
+        there = set(table[UNIT].drop_duplicates().itertuples(index=False, name=None))
+        for model, _, dataset, lang in set(known) - there:
+            raise InputError(
+                f"There are tokens, but no costs of {model!r} on {dataset!r} in {lang!r}: give the tokens of models "
+                "that the table of costs has."
+            )
     for key, part in units(table):
         yield key, *_unit(part, tie, known.get(key))
 
