@@ -560,3 +560,14 @@ def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tup
     middle = (value + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)
     return middle - half, middle + half
+
+
+def with_ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
+    """Return the values of a table in percent as text, with their intervals in brackets where there are any.
+
+    >>> with_ranges(pd.DataFrame({"value": [0.5, 1], "ci_low": [0.4, np.nan], "ci_high": [0.6, np.nan]})).tolist()
+    ['50.0 (40.0 to 60.0)', '100.0']
+    """
+    pairs = zip(scores["value"], ranges(scores, decimals), strict=True)
+    texts = [f"{100 * value:.{decimals}f} ({ends})" if ends else f"{100 * value:.{decimals}f}" for value, ends in pairs]
+    return pd.Series(texts, index=scores.index, dtype=str)
