@@ -534,6 +534,11 @@ def translator_checkpoint(translator):
     return f"{RUN}/models/{translator}" if translator in GATED else config.get("checkpoints", {}).get(translator, "")
 
 
+def consent(translator):
+    """The repository of a translator's code, if the config lets it run here; a user's own has none."""
+    return allowed(translators.entry(translator)) if translator in translators.names() else ""
+
+
 rule translation:
     "Ask one translator how likely each translation is beside each image, in every language."
     input:
@@ -558,7 +563,7 @@ rule translation:
             "23_translators",
             model=wildcards.translator,
             checkpoint=translator_checkpoint(wildcards.translator),
-            remote_code=allowed(translators.find(wildcards.translator, translator_checkpoint(wildcards.translator))),
+            remote_code=consent(wildcards.translator),
             dataset=wildcards.dataset,
             tuples=f"{RUN}/tuples/{wildcards.dataset}.parquet",
             contexts=f"{RUN}/contexts/{wildcards.dataset}.parquet",

@@ -142,8 +142,10 @@ def test_a_model_more_is_one_job_for_each_data_set_and_what_reads_them(small_run
     images.mkdir()
     more = planned(small_run, given(tmp_path, models=[*config["models"], "msiglip-b16"]))
     assert (more["zeroshot"], more["retrieval"], more["subsets"], more["protocols"]) == (2, 1, 2, 1)
+    assert more["disambiguation"] == 1
     assert more["model_page"] == 4, "all are compared with the new one"
-    assert not {"senses", "labels", "pictograms", "train", "chapter_40_published_groups"} & set(more)
+    same = {"senses", "labels", "pictograms", "pairs", "train", "gated", "translation", "chapter_40_published_groups"}
+    assert not same & set(more)
 
 
 def test_a_data_set_more_is_one_job_for_each_model_and_what_reads_them(small_run, tmp_path):
@@ -152,12 +154,14 @@ def test_a_data_set_more_is_one_job_for_each_model_and_what_reads_them(small_run
     changes = {"datasets": [*tiny()["datasets"], "xm3600"], "images": {"xm3600": str(images)}}
     more = planned(small_run, given(tmp_path, **changes))
     assert more["retrieval"] == 3
-    assert not {"senses", "labels", "pictograms", "train", "zeroshot", "subsets", "protocols"} & set(more)
+    same = {"senses", "labels", "pictograms", "pairs", "train", "gated", "zeroshot", "subsets", "protocols"}
+    assert not (same | {"disambiguation", "translation"}) & set(more)
 
 
 def test_every_variant_of_imagenet_is_compared_with_the_labels_of_imagenet(tmp_path):
     names = ["imagenet-1k", "imagenet-a", "imagenet-r"]
-    changes = {"models": ["msiglip-b16"], "datasets": names, "protocols": [], "chapters": ["00_summary", "30_accuracy"]}
+    changes = {"models": ["msiglip-b16"], "datasets": names, "chapters": ["00_summary", "30_accuracy"]}
+    changes |= {"translators": [], "protocols": []}
     images = {name: str(tmp_path) for name in names}
     done = snakemake(
         tmp_path, "--dry-run", "--printshellcmds", "--", f"{RUN}/zeroshot/msiglip-b16_imagenet-r.parquet",
@@ -170,6 +174,7 @@ def test_every_variant_of_imagenet_is_compared_with_the_labels_of_imagenet(tmp_p
 
 FEW = {
     "models": ["msiglip-b16"],
+    "translators": [],
     "datasets": ["xm3600"],
     "protocols": [],
     "chapters": ["00_summary", "40_published_groups", "41_published_languages", "42_published_retrieval"],

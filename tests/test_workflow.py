@@ -98,11 +98,42 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"seed": True}, "needs 'seed' as int, got True"),
         ({"models": [], "modules": {"mine": "mine.py"}}, r"not among its models: add it there\."),
         ({"gpus": 0}, "'gpus' is how many to use at once, got 0"),
+        ({"translators": ["picto-gate"]}, r"no translator 'picto-gate': did you mean picto-gated"),
+        ({"translators": ["picto-text", "picto-text"]}, "'translators' names 'picto-text' twice"),
+        ({"models": ["picto-text"], "checkpoints": {"picto-text": "/data"}}, "no model 'picto-text'"),
+        ({"translators": ["picto-en"], "checkpoints": {"picto-en": "/data"}}, "'picto-en' under 'models' and under"),
+        ({"datasets": ["pictograms"], "protocols": []}, "has 'translators', but no data set for disambiguation"),
+        (
+            {"datasets": ["imagenet-1k-pairs"], "protocols": [], "images": {"imagenet-1k-pairs": "/data"}},
+            "'picto-gated' is trained on the data set pictogram-pairs, which is not among",
+        ),
+        ({"datasets": ["imagenet-21k-pairs"], "protocols": []}, "'imagenet-21k-pairs' needs images.*under 'images'"),
+        (
+            {"datasets": ["commute"], "protocols": [], "images": {"commute": "/data"}},
+            "'commute' needs its texts.*under 'annotations'",
+        ),
+        ({"images": {"pictogram-pairs": "/data"}}, "images of 'pictogram-pairs', but the run makes them itself"),
+        ({"annotations": {"imagenet-1k-pairs": "/data"}}, "'imagenet-1k-pairs', but they are made from lexicons"),
+        ({"images": {"commute": ["/data"]}}, r"images of 'commute' should be one path, got \['/data'\]"),
+        ({"protocols": ["pictogram-pairs"]}, "'protocols' names 'pictogram-pairs', which is for disambiguation"),
     ],
 )
 def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
     with pytest.raises(InputError, match=sentence):
         workflow.check_config(config | changes, NOTEBOOKS)
+
+
+def test_a_translator_of_ones_own_is_accepted_with_its_folder(config):
+    with pytest.raises(InputError, match="no translator 'gated-multi30k'"):
+        workflow.check_config(config | {"translators": ["gated-multi30k"]}, NOTEBOOKS)
+    changes = {"translators": ["gated-multi30k"], "checkpoints": {"gated-multi30k": "models/gated-multi30k"}}
+    assert workflow.check_config(config | changes, NOTEBOOKS)
+
+
+def test_a_chapter_on_disambiguation_needs_a_data_set_for_it(config):
+    changes = {"datasets": ["pictograms"], "protocols": ["pictograms"], "translators": []}
+    with pytest.raises(InputError, match=r"chapter 38_disambiguation reads .*disambiguation.*does not make"):
+        workflow.check_config(config | changes | {"chapters": ["00_summary", "38_disambiguation"]}, NOTEBOOKS)
 
 
 def test_a_model_of_ones_own_is_accepted_with_its_file(config):
@@ -124,6 +155,7 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
     changes = {
         "models": ["msiglip-b16"],
         "datasets": ["imagenet-1k"],
+        "translators": [],
         "protocols": [],
         "chapters": ["00_summary", "30_accuracy"],
     }
@@ -182,7 +214,8 @@ def test_a_book_without_a_title_page_is_refused_before_anything_runs(config):
 
 def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
     chapters = ["00_summary", "34_retrieval", "35_leaderboard", "36_world", "70_model", "90_status"]
-    changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(tmp_path)}, "protocols": []}
+    changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(tmp_path)}}
+    changes |= {"translators": [], "protocols": []}
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes | {"chapters": chapters, "parameters": {}}), encoding="utf-8")
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
@@ -326,8 +359,8 @@ def test_the_gpus_work_is_not_done_again_for_a_paper_more():
 def test_every_file_of_the_data_is_read_by_something():
     named = {path.name for notebook in NOTEBOOKS.glob("*.ipynb") for path in workflow.sources(notebook)}
     shipped = {path.name for path in (workflow.LIBRARY / "data").rglob("*") if path.is_file()}
-    # A licence, and what only a command reads: where the facts about models are from, the sheet to fill in.
-    other = {"licence_cecill-c.txt", "models_sources.csv", "sheet.html"}
+    # A licence, and what no page reads: where the facts about models and translators are from, the sheet to fill in.
+    other = {"licence_cecill-c.txt", "models_sources.csv", "translators_sources.csv", "sheet.html"}
     assert shipped - named == other
 
 
@@ -364,11 +397,13 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["senses"] == 1
     assert planned["labels"] == 2
     assert planned["pictograms"] == 1
-    assert planned["train"] == 3
+    assert planned["train"] == planned["disambiguation"] == 3
+    assert planned["pairs"] == 1
+    assert planned["gated"] == planned["translation"] == 5
     assert planned["zeroshot"] == planned["subsets"] == 6
     assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == 3
     assert planned["language_pages"] == 1
-    assert sum(name.startswith("chapter_") for name in planned) == 19
+    assert sum(name.startswith("chapter_") for name in planned) == 23
     assert planned["book"] == 1
 
 
@@ -407,7 +442,11 @@ def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
         ("11_pictograms", {"per_class": 3}, "pictograms"),
         ("12_train", {"steps": 5}, "train"),
         ("20_zeroshot", {"resamples": 21}, "zeroshot"),
+        ("13_gated", {"steps": 5}, "gated"),
+        ("14_pairs", {"per_sense": 4}, "pairs"),
         ("21_retrieval", {"resamples": 21}, "retrieval"),
+        ("22_disambiguation", {"resamples": 21}, "disambiguation"),
+        ("23_translators", {"resamples": 21}, "translation"),
         ("28_protocols", {"minimum_classes": 41}, "protocols"),
         ("70_model", {"resamples": 21}, "model_page"),
         ("71_languages", {"languages": ["de"]}, "language_pages"),
@@ -429,7 +468,7 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
         (tmp_path / name).write_text("", encoding="utf-8")
     names = ["xm3600", "imagenet-1k"]
     changes = {"datasets": names, "images": dict.fromkeys(names, "meta"), "annotations": {"xm3600": "meta"}}
-    changes |= {"models": ["msiglip-b16"], "protocols": names, "chapters": ["00_summary"]}
+    changes |= {"models": ["msiglip-b16"], "translators": [], "protocols": names, "chapters": ["00_summary"]}
     changes["parameters"] = {"20_zeroshot": {"fallback": ["own.csv", "label"]}, "28_protocols": {"prompts": "own.csv"}}
     changes["parameters"]["28_protocols"]["other_prompts"] = ["more.parquet"]
     path = tmp_path / "run.yml"
@@ -445,6 +484,47 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
         "retrieval": {"meta/captions.json"},
         "protocols": {"meta/captions.json", "own.csv", "more.parquet"},
     }
+
+
+def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_steps_of_their_own(tmp_path, config):
+    for name in ("texts/en-fr/src.en", "texts/en-fr/correct.fr", "texts/en-fr/img.order", "texts/images/a.jpg"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    names = ["commute", "imagenet-1k-pairs"]
+    changes = {"datasets": names, "images": dict.fromkeys(names, "texts/images"), "annotations": {"commute": "texts"}}
+    changes |= {"models": ["msiglip-b16"], "translators": ["mine"], "checkpoints": {"mine": "texts"}, "protocols": []}
+    changes |= {"chapters": ["00_summary", "38_disambiguation"], "parameters": {}}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
+    assert done.returncode == 0, done.stderr
+    told = done.stdout + done.stderr
+    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", told, re.MULTILINE))
+    texts = {f"texts/en-fr/{name}" for name in ("src.en", "correct.fr", "img.order")}
+    assert {name for name in inputs["commute"].split(", ") if name.startswith("texts/")} == texts
+    commands = {line.split(" --parameters ")[0].split()[-1]: line for line in told.splitlines() if "execute" in line}
+    folder = "results/demo/notebooks"
+    assert '"images": "texts/images"' in commands[f"{folder}/14_pairs_imagenet-1k-pairs.ipynb"]
+    assert '"annotations": "texts"' in commands[f"{folder}/15_commute_commute.ipynb"]
+    for name in names:
+        assert "--gpu 1" in commands[f"{folder}/22_disambiguation_msiglip-b16_{name}.ipynb"]
+        assert '"checkpoint": "texts"' in commands[f"{folder}/23_translators_mine_{name}.ipynb"]
+    assert '"translators": ["mine"]' in commands[f"{folder}/38_disambiguation.ipynb"]
+    assert not {"gated", "train", "pictograms", "zeroshot", "retrieval"} & set(inputs)
+
+
+def test_each_tiny_translator_has_its_gate_and_needs_no_gpu(tmp_path):
+    targets = [f"results/demo/tokens/{name}_pictogram-pairs.parquet" for name in ("picto-gated-0.25", "picto-text")]
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", "--", *targets, config=ROOT / "config" / "demo.yml")
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "babelatlas.execute" in line]
+    gates = re.findall(r'/13_gated\.ipynb.*"gate": "([\w.]+)".*"model": "([\w.-]+)"', "\n".join(lines))
+    assert sorted(gates) == [("0.25", "picto-gated-0.25"), ("text", "picto-text")]
+    asked = [line for line in lines if "/23_translators.ipynb" in line]
+    assert len(asked) == 2
+    assert all("--gpu 0" in line for line in asked)
+    (trained,) = [line for line in lines if "/12_train.ipynb" in line]
+    assert '"senses": "results/demo/labels/pictogram-pairs.parquet"' in trained
 
 
 def test_pages_that_a_notebook_wrote_are_staged_and_two_of_one_name_are_refused(tmp_path):

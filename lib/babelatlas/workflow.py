@@ -437,7 +437,8 @@ def _check_translators(config: dict) -> None:
     from babelatlas import datasets, translators
 
     names, folders = config.get("translators", []), config.get("checkpoints", {})
-    entries = [translators.find(name, folders.get(name, "")) for name in names]
+    # Of a user's own, whose folder may be on the machine that is to run it only, there is nothing to look up.
+    entries = [translators.entry(name) for name in names if name in translators.names() or name not in folders]
     twice = next((name for name in names if name in config["models"]), None)
     if twice is not None:
         raise InputError(f"The config names {twice!r} under 'models' and under 'translators': leave one out.")
