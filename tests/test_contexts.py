@@ -132,3 +132,10 @@ def test_further_images_join_those_of_their_items(images, tmp_path):
     tables.write(further.replace("a1", "a0"), tmp_path / "extended.parquet", "contexts")
     with pytest.raises(InputError, match="called 'a0'"):
         contexts.extend(images, tmp_path)
+
+
+def test_a_data_set_without_images_has_an_empty_table_which_no_model_is_scored_on(tmp_path):
+    path = contexts.write(tables.empty("contexts"), tmp_path / "commute.parquet", 4)
+    assert tables.read(path, "contexts").empty
+    with pytest.raises(InputError, match=r"names no image.*the images of commute"):
+        contexts.read(path)

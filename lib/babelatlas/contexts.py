@@ -104,6 +104,7 @@ def write(
     that folder are written relative to it, others absolute. `output`: the table's file, say `contexts/commute.parquet`;
     the blended images, PNG files of side `size` ("mix") and twice that ("side"), go to the folder of the same name
     beside it. `parameters` and `inputs` are kept as the table's provenance.
+    Without a row, as for a data set of which only the texts are at hand, it writes the empty table.
     Raises InputError where an item lacks a0 or b0, an image is blended already, or a file cannot be read.
     """
     output = tables.locate(output)
@@ -154,10 +155,17 @@ def _shortest(path: str, folder: Path) -> str:
 def read(path: str | os.PathLike) -> pd.DataFrame:
     """Return a `contexts` table with absolute paths, after checking its names and that every file exists.
 
-    Raises InputError where table or files are absent, and where an item has no image of one sense.
+    Raises InputError where table or files are absent, where it has no row because only the texts were at
+    hand, and where an item has no image of one sense.
     """
     path = tables.locate(path)
-    return _absolute(check(tables.read(path, "contexts")), path.parent)
+    contexts = check(tables.read(path, "contexts"))
+    if contexts.empty:
+        raise InputError(
+            f"The table {path} names no image, so that no model can be scored on it: name the folder of the images of "
+            f"{path.stem} in the config, under images."
+        )
+    return _absolute(contexts, path.parent)
 
 
 def extend(contexts: pd.DataFrame, folder: str | os.PathLike) -> pd.DataFrame:
