@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas import InputError, datasets, labels, languages, near, pictograms, tables, wordnets
+from babelatlas import InputError, datasets, labels, languages, near, pictograms, senses, tables, wordnets
 from babelatlas.classes import class_list
 
 DATA = Path(__file__).parent / "data"
@@ -46,6 +46,23 @@ def classes_of(dataset: str) -> str:
     if dataset not in CLASSES:
         raise InputError(f"The data set {dataset!r} is not made of pairs of classes: {near(dataset, CLASSES)}")
     return CLASSES[dataset]
+
+
+def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the senses of the classes, those that `words` lacks from the study's own or from NLTK's wordnets.
+
+    `words` and what is returned have the schema `senses`. A class with any row in `words` is not looked up. `codes`
+    keeps only these languages, of all rows; empty keeps every one. What raises as in `wordnets.read_wordnets`.
+    """
+    wnids, wanted = list(dict.fromkeys(wnids)), [languages.canonical(code) for code in codes]
+    parts, lacking = [words[words["wnid"].isin(wnids)]], sorted(set(wnids) - set(words["wnid"]))
+    if lacking:
+        ours = senses.shipped()
+        parts.append(ours[ours["wnid"].isin(lacking)])
+        others = sorted(set(lacking) - set(ours["wnid"]))
+        parts += [wordnets.read_wordnets(others, codes=wanted)] if others else []
+    found = pd.concat(parts, ignore_index=True)
+    return found[found["lang"].isin(wanted)].reset_index(drop=True) if wanted else found
 
 
 def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> pd.DataFrame:
@@ -187,10 +204,10 @@ def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = 
     return pd.DataFrame(rows, columns=columns).astype({"shared": bool, "apart": bool})
 
 
-def _by_class(senses: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
+def _by_class(words: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
     """Return class -> language -> what spellings of a word share -> the word, in the order of the table."""
     found: dict[str, dict[str, dict[str, str]]] = {}
-    columns = (senses[name].tolist() for name in ("wnid", "lang", "lemma"))
+    columns = (words[name].tolist() for name in ("wnid", "lang", "lemma"))
     for wnid, lang, lemma in zip(*columns, strict=True):
         key = labels.same(lemma).replace(" ", "").replace("-", "")
         found.setdefault(wnid, {}).setdefault(lang, {}).setdefault(key, lemma)
