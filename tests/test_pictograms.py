@@ -1,14 +1,11 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
 from babelatlas import InputError, pictograms, senses, tables
+from babelatlas.classes import class_list
 
-ROOT = Path(__file__).resolve().parents[1]
 UMBRELLA, CAT = "n04507155", "n02121620"
 
 
@@ -39,17 +36,92 @@ def test_every_name_is_an_english_lemma_of_its_synset_in_the_shipped_senses():
     assert wrong == []
 
 
-def test_every_name_is_an_english_lemma_of_its_synset_in_wordnet():
-    mirror = Path(os.environ.get("BABELATLAS_MIRROR", ROOT / ".." / "shared" / "mirror")) / "nltk_data"
-    if not mirror.is_dir():
-        pytest.skip("WordNet is not here: set BABELATLAS_MIRROR to a folder that has nltk_data")
-    with (mirror / "corpora" / "wordnet" / "data.noun").open("rb") as file:
-        for row in pictograms.concepts().itertuples():
-            file.seek(int(row.wnid[1:]))
-            offset, _, kind, count, *fields = file.readline().decode().split()
-            lemmas = [lemma.replace("_", " ") for lemma in fields[: 2 * int(count, 16) : 2]]
-            assert (f"n{offset}", kind) == (row.wnid, "n")
-            assert row.name in lemmas
+def lemmas(wnid, mirror):
+    """Return the kind of a synset ("n") and its lemmas, read from WordNet's file of nouns at the synset's offset."""
+    with (mirror / "nltk_data" / "corpora" / "wordnet" / "data.noun").open("rb") as file:
+        file.seek(int(wnid[1:]))
+        offset, _, kind, count, *fields = file.readline().decode().split()
+    assert f"n{offset}" == wnid
+    return kind, [lemma.replace("_", " ") for lemma in fields[: 2 * int(count, 16) : 2]]
+
+
+def test_every_name_is_an_english_lemma_of_its_synset_in_wordnet(mirror):
+    for row in pictograms.concepts().itertuples():
+        kind, words = lemmas(row.wnid, mirror)
+        assert (kind, row.name in words) == ("n", True), row
+
+
+def test_every_ambiguous_word_is_a_lemma_of_all_its_senses_in_wordnet(mirror):
+    for row in pictograms.senses().itertuples():
+        kind, words = lemmas(row.wnid, mirror)
+        assert (kind, row.word in words) == ("n", True), row
+
+
+def test_every_ambiguous_word_is_a_lemma_of_all_its_senses_in_the_shipped_senses():
+    table = senses.shipped()
+    english = table[(table["lang"] == "en") & table["source"].str.startswith("wordnet")]
+    known = set(zip(english["wnid"], english["lemma"].str.replace("_", " "), strict=True))
+
+    assert [row for row in pictograms.senses().itertuples() if (row.wnid, row.word) not in known] == []
+
+
+def test_twenty_to_thirty_words_have_two_senses_or_more_and_no_drawing_in_common():
+    table = pictograms.senses()
+
+    assert 20 <= table["word"].nunique() <= 32
+    assert table.groupby("word").size().between(2, 3).all()
+    assert not table.duplicated(["word", "wnid"]).any()
+    for _, points in table.groupby("word")["codepoints"]:
+        split = [point for row in points for point in row.split()]
+        assert len(split) == len(set(split))
+
+
+def test_a_sense_has_one_name_and_one_set_of_drawings_the_concepts_where_it_is_one():
+    table = pictograms.senses()
+    single = table.drop_duplicates("wnid")
+    both = single.merge(pictograms.concepts(), on="wnid", suffixes=("", "_concept"))
+
+    assert single["name"].is_unique
+    assert len(table.drop_duplicates(["wnid", "name", "codepoints"])) == len(single)
+    assert (both["codepoints"] == both["codepoints_concept"]).all()
+    assert 10 < len(both) < len(single)
+
+
+def test_two_senses_that_share_a_drawing_share_all():
+    points = {wnid: set(pictograms._characters()[wnid]) for wnid in pictograms.drawn()}
+    alike = pictograms.drawn_alike(list(points))
+    number = dict(zip(points, alike, strict=True))
+
+    for first, one in points.items():
+        for second, other in points.items():
+            assert bool(one & other) == (number[first] == number[second]), (first, second)
+    assert number["n03291819"] == number["n06624161"]  # an envelope, a letter
+    assert len(set(alike)) < len(points)
+
+
+def test_every_character_of_a_sense_is_drawn_by_a_face_of_every_split():
+    for wnid in pictograms.drawn():
+        for split in pictograms.FACES:
+            assert pictograms.draw(wnid, split, size=16).size == (16, 16)
+            for character in pictograms._characters()[wnid]:
+                for face in pictograms.faces(character, split):
+                    assert ord(character) in pictograms.glyphs(face)
+
+
+def test_the_concepts_are_as_they_were_and_the_senses_come_after_them():
+    wnids, concepts = pictograms.drawn(), pictograms.concepts()["wnid"].tolist()
+
+    assert wnids[: len(concepts)] == concepts
+    assert set(wnids) == set(concepts) | set(pictograms.senses()["wnid"])
+    assert len(wnids) == len(set(wnids))
+    assert pictograms.training_colours(wnids[-1]) == list(pictograms.COLOURS)
+
+
+def test_the_class_list_of_the_senses_has_each_once():
+    table = class_list("pictogram-senses")
+
+    assert table["wnid"].tolist() == list(dict.fromkeys(pictograms.senses()["wnid"]))
+    assert table.set_index("wnid")["name"]["n04379243"] == "table (furniture)"
 
 
 def test_the_same_arguments_draw_the_same_picture_and_others_another():

@@ -9,7 +9,11 @@ import pandas as pd
 from babelatlas import InputError, tables
 
 DATA = Path(__file__).parent / "data"
-CLASS_LISTS = {"imagenet-1k": "imagenet-1k.csv", "pictograms": "pictograms.csv"}  # files of data/
+CLASS_LISTS = {  # files of data/
+    "imagenet-1k": "imagenet-1k.csv",
+    "pictograms": "pictograms.csv",
+    "pictogram-senses": "pictogram_senses.csv",
+}
 
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
@@ -27,9 +31,10 @@ def _imagenet_21k() -> Path:
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", "imagenet-21k" (the 21,843 of timm, which has to be installed), the path
-    of a CSV file with a column `wnid` (and perhaps `name`), or the path of a text file with one wnid on each line,
-    whatever follows it after a space or comma (as in ImageNet's lists).
+    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words, some of them
+    pictograms), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a column
+    `wnid` (and perhaps `name`), or the path of a text file with one wnid on each line, whatever follows it after a
+    space or comma (as in ImageNet's lists).
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
     path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
@@ -51,6 +56,8 @@ def class_list(classes: str) -> pd.DataFrame:
         raise InputError(
             f"The class list {classes} cannot be read ({reason}): save it as UTF-8 text or CSV."
         ) from error
+    if classes == "pictogram-senses":
+        table = table.drop_duplicates("wnid")  # a sense may belong to two words
     if "wnid" not in table:
         raise InputError(f"The class list {classes} should have a column 'wnid', but has {', '.join(table.columns)}.")
     strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]
@@ -62,4 +69,5 @@ def class_list(classes: str) -> pd.DataFrame:
     double = table["wnid"][table["wnid"].duplicated()]
     if len(double):
         raise InputError(f"The class list {classes} has {double.iloc[0]} more than once: keep one row for each class.")
-    return table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
+    table = table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
+    return table.reset_index(drop=True)

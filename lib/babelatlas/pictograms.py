@@ -2,7 +2,10 @@
 
 Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
 drawing is a function of (seed, split, concept, number, colour), so that training, development and test draws are
-independent, and any of them can be drawn again. The splits differ in more than the seed: development and test use font
+independent, and any of them can be drawn again. Ambiguous English words have a table of their own, by hand too
+(`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
+
+The splits differ in more than the seed: development and test use font
 faces that training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour
 and noise. Many faces share one outline for the same symbol, so a new face is often not a new design.
 """
@@ -70,12 +73,49 @@ def concepts() -> pd.DataFrame:
 
 
 @functools.cache
+def _senses() -> pd.DataFrame:
+    with resources.files("babelatlas").joinpath("data/pictogram_senses.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, dtype=str)
+
+
+def senses() -> pd.DataFrame:
+    """Return ambiguous English words with the senses that can be drawn: `word`, `wnid`, `name`, `codepoints`.
+
+    One row for each word and sense, two or three to a word; `word` is an English lemma of the synset `wnid` in
+    WordNet 3.0, `name` tells the senses apart, `codepoints` (hex) draw the sense and no other of the word. A synset may
+    belong to two words. A sense that is a concept has the concept's drawings; one that is none may borrow all drawings
+    of a concept (a letter those of the envelope), never some of them.
+
+    >>> senses().query("word == 'table'")["name"].tolist()
+    ['table (of data)', 'table (furniture)']
+    """
+    return _senses().copy()
+
+
+@functools.cache
 def _characters() -> dict[str, list[str]]:
-    table = _concepts()
+    table = pd.concat([_concepts(), _senses().drop_duplicates("wnid")]).drop_duplicates("wnid")
     return {
         wnid: [chr(int(point, 16)) for point in points.split()]
         for wnid, points in zip(table["wnid"], table["codepoints"], strict=True)
     }
+
+
+def drawn() -> list[str]:
+    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none.
+
+    >>> drawn()[:2] == concepts()["wnid"].tolist()[:2], set(senses()["wnid"]) <= set(drawn())
+    (True, True)
+    """
+    return list(_characters())
+
+
+def drawn_alike(wnids: list[str]) -> np.ndarray:
+    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64.
+
+    An envelope and a letter (that one gets) have: no picture says which of the two words is meant.
+    """
+    return pd.factorize(pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str))[0]
 
 
 def font_file(face: str) -> Path:
@@ -155,15 +195,15 @@ def _brightness(colour) -> float:
 def draw(
     wnid: str, split: str = "test", number: int = 0, seed: int = 0, size: int = SIZE, colour: str = ""
 ) -> Image.Image:
-    """Return one drawing of a concept: an RGB image of `size` x `size` pixels, the same for the same arguments.
+    """Return one drawing of a concept or sense: an RGB image of `size` x `size` pixels.
 
-    `number` counts the drawings of one concept in one split. `colour` is one of `COLOURS`; "" leaves it to chance,
-    in training among those that are not held out.
+    The same arguments give the same drawing. `number` counts those of one concept in one split. `colour` is one of
+    `COLOURS`; "" leaves it to chance, in training among those that are not held out.
     The background is a tinted grey, lighter or darker than the drawing.
-    Raises InputError for an unknown concept, split or colour.
+    Raises InputError for an unknown concept or sense, split or colour.
     """
     if wnid not in _characters():
-        raise InputError(f"There is no pictogram {wnid!r}: expected a wnid of babelatlas.pictograms.concepts().")
+        raise InputError(f"There is no pictogram {wnid!r}: expected a wnid of babelatlas.pictograms.drawn().")
     if split not in RANGES:
         raise InputError(f"There is no split {split!r}: expected one of {', '.join(RANGES)}.")
     if colour and colour not in COLOURS:
@@ -210,7 +250,10 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
 
 @functools.cache
 def training_colours(wnid: str, seed: int = 0) -> list[str]:
-    """Return the colours in which training draws a concept, in the order of `COLOURS`: all but those held out."""
+    """Return the colours in which training draws a concept, in the order of `COLOURS`: all but those held out.
+
+    Of a sense that is no concept none is held out.
+    """
     pairs = held_out_compositions(seed)
     return [colour for colour in COLOURS if colour not in set(pairs.loc[pairs["wnid"] == wnid, "colour"])]
 

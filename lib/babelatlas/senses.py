@@ -7,9 +7,9 @@ Every source is one small reader that returns the schema `senses` (lang, wnid, l
 * `babelnet.read`: BabelNet, with the user's own key;
 * `read_babel_imagenet`: the label set that Babel-ImageNet released.
 
-Add them up with pandas.concat. The senses of the ImageNet-1k classes and of the pictogram concepts that the wordnets
-have ship with the study; `python -m babelatlas.senses` makes them again from NLTK's data. A class is known by its
-`wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+Add them up with pandas.concat. The senses of the ImageNet-1k classes, of the pictogram concepts and of the ambiguous
+words' pictograms that the wordnets have ship with the study; `python -m babelatlas.senses` makes them again from
+NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
 """
 
 import argparse
@@ -45,7 +45,7 @@ BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
 
 
 def shipped() -> pd.DataFrame:
-    """Return the senses that ship with the study, schema `senses`: ImageNet-1k classes and pictogram concepts."""
+    """Return the senses that ship with the study, schema `senses`: ImageNet-1k classes and all pictograms."""
     return tables.read(SHIPPED, "senses")
 
 
@@ -139,8 +139,8 @@ def _babel_entries(content, path: Path, n_classes: int) -> dict[str, list]:
 
 
 def class_lists() -> list[str]:
-    """Return the wnids whose senses ship: the ImageNet-1k classes, then the pictogram concepts not among them."""
-    lists = [DATA / "imagenet-1k.csv", DATA / "pictograms.csv"]
+    """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
+    lists = [DATA / "imagenet-1k.csv", DATA / "pictograms.csv", DATA / "pictogram_senses.csv"]
     return list(dict.fromkeys(wnid for file in lists if file.is_file() for wnid in pd.read_csv(file)["wnid"]))
 
 
