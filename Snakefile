@@ -31,7 +31,8 @@ PYTHON = sys.executable
 RUN = f"results/{config['run']}"
 MODELS, DATASETS, CHAPTERS = config["models"], config["datasets"], config["chapters"]
 PROTOCOLS, TRANSLATORS = config.get("protocols", []), config.get("translators", [])
-CLASSES = ["imagenet-1k", "pictograms"]
+CLASSES = ["imagenet-1k", "pictograms"]  # with a label set each
+NAMED = [*CLASSES, "pictogram-senses"]  # whose words are collected: those of ambiguous words have one set with their images
 SCORES = study.tables_of(config, HERE / "notebooks")  # what chapters write, some of it for others
 ENTRIES = {model: models.find(model, config.get("modules", {}).get(model, "")) for model in MODELS}
 TRAINED = [model for model in MODELS if ENTRIES[model].embedded]  # the embedded world's own models
@@ -178,7 +179,7 @@ rule senses:
         logged("09_senses"),
     priority: 20
     params:
-        given=given("09_senses", classes=CLASSES, output=RUN + "/senses/senses.parquet"),
+        given=given("09_senses", classes=NAMED, output=RUN + "/senses/senses.parquet"),
     shell:
         run("09_senses")
 
