@@ -489,7 +489,7 @@ def scores(
     groups: dict[tuple, list] = {}
     for (model, _, dataset, lang), items, values in _values(table, tie, tokens):
         groups.setdefault((model, dataset, lang), []).append((items, values))
-    drawn: dict[int, np.ndarray] = {}
+    drawn: dict[int, tuple] = {}
     parts = []
     for (model, dataset, lang), replicates in groups.items():
         names = list(replicates[0][1])
@@ -517,9 +517,9 @@ def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
     low = high = np.full(len(value), np.nan)
     if size > 1:
         if size not in drawn:
-            drawn[size] = stats.weights(size, resamples, seed)
-        low, high = stats.interval(drawn[size] @ each.T / size, level)
-        share = stats.exact(0, size, level)[1]
+            drawn[size] = stats.weights(size, resamples, seed), stats.exact(0, size, level)[1]
+        weights, share = drawn[size]
+        low, high = stats.interval(weights @ each.T / size, level)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):
             top = 0.5 if metrics[row] in RATES and value[row] <= 0.5 else 1
             low[row], high[row] = value[row] * (1 - share), value[row] + share * (top - value[row])
@@ -551,7 +551,7 @@ def expected_iou(first: np.ndarray, second: np.ndarray) -> float:
     0.3333
     """
     first, second = _errors(first, second)
-    both = len(first) * float((first.mean(axis=0) * second.mean(axis=0)).sum())
+    both = float((first.sum(axis=0) * second.sum(axis=0)).sum()) / max(1, len(first))
     union = int(first.sum()) + int(second.sum()) - both
     return both / union if union else float("nan")
 
@@ -572,11 +572,23 @@ def permuted_iou(first: np.ndarray, second: np.ndarray, permutations: int = 1000
     right in the other still does. NaN where nobody errs.
     """
     first, second = _errors(first, second)
-    shuffled = np.random.default_rng([seed, len(first)]).permuted(
-        np.tile(np.arange(len(first)), (permutations, 1)), axis=1
-    )
-    both = (first & second[shuffled]).sum(axis=(1, 2))
+    both = _common(_code(first), _code(second)[_orders(len(first), permutations, seed)])
     return _ratio(both, first.sum() + second.sum())
+
+
+def _orders(n: int, permutations: int, seed: int) -> np.ndarray:
+    """Return random orders of n items, (permutations, n)."""
+    return np.random.default_rng([seed, n]).permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
+
+
+def _code(errors: np.ndarray) -> np.ndarray:
+    """Return errors (..., item, 2) as one small number for each item, a bit for each sense."""
+    return errors[..., 0].astype(np.uint8) | errors[..., 1].astype(np.uint8) << 1
+
+
+def _common(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return how many errors two arrays of codes (..., item) have in common."""
+    return np.bitwise_count(first & second).sum(axis=-1, dtype=np.int64)
 
 
 def _ratio(both: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
@@ -624,34 +636,32 @@ def overlap(
 def _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level) -> list[list]:
     """Return the rows of all pairs of models between two languages, or within one."""
     rows = []
-    shuffled: dict[int, np.ndarray] = {}
-    for number, (model, (items, errors)) in enumerate(langs[lang].items()):
-        for another, (model_2, (items_2, errors_2)) in enumerate(langs[other].items()):
-            if lang == other and another <= number:
-                continue
+    orders: dict[int, np.ndarray] = {}
+    for number, (another, (items_2, errors_2)) in enumerate(langs[other].items()):
+        for model, (items, errors) in list(langs[lang].items())[: number if lang == other else None]:
             common, here, there = np.intersect1d(items, items_2, assume_unique=True, return_indices=True)
             n = len(common)
-            if n not in shuffled:
-                order = np.tile(np.arange(n), (permutations, 1))
-                shuffled[n] = np.random.default_rng([seed, n]).permuted(order, axis=1)
-            for m, metric in enumerate(metrics):
-                first = np.stack([one[m][here] for one in errors]).astype(np.float32)  # (replicate, item, sense)
-                second = np.stack([one[m][there] for one in errors_2]).astype(np.float32)
-                sizes = first.sum(axis=(1, 2))[:, None] + second.sum(axis=(1, 2))
-                value = _ratio(np.einsum("rit,sit->rs", first, second), sizes).mean()
-                by_chance = np.einsum("rt,st->rs", first.mean(axis=1), second.mean(axis=1)) * n if n else sizes * 0
-                expected = _ratio(by_chance, sizes).mean()
-                moved = second[:, shuffled[n]].reshape(len(second) * permutations, -1)
-                both = (first.reshape(len(first), -1) @ moved.T).reshape(len(first), len(second), permutations)
-                drawn = _ratio(both, sizes[:, :, None]).mean(axis=(0, 1))
+            if n not in orders:
+                orders[n] = _orders(n, permutations, seed)
+            for place, metric in enumerate(metrics):
+                values = []  # of each pair of replicates: value, expected, permuted
+                ours, theirs = (
+                    [one[place][rows] for one in each] for each, rows in ((errors, here), (errors_2, there))
+                )
+                for second in theirs:
+                    moved = _code(second)[orders[n]]
+                    for first in ours:
+                        drawn = _ratio(_common(_code(first), moved), first.sum() + second.sum())
+                        values.append((iou(first, second), expected_iou(first, second), drawn))
+                value, expected, drawn = (np.mean(part, axis=0) for part in zip(*values, strict=True))
                 low, high, p = np.nan, np.nan, np.nan
                 if not np.isnan(value):
                     low, high = map(float, stats.interval(drawn, level))
-                    above, below = ((sign * drawn >= sign * value - 1e-9).sum() for sign in (1, -1))
-                    p = min(1.0, 2 * (min(above, below) + 1) / (permutations + 1))
-                numbers = [float(value), float(expected), low, high, p, n]
-                counts = [float(first.sum(axis=(1, 2)).mean()), float(second.sum(axis=(1, 2)).mean())]
-                rows.append([dataset, model, lang, model_2, other, metric, *numbers, *counts])
+                    least = min((drawn >= value - 1e-9).sum(), (drawn <= value + 1e-9).sum())
+                    p = min(1.0, 2 * (least + 1) / (permutations + 1))
+                counts = [float(np.mean([one.sum() for one in each])) for each in (ours, theirs)]
+                found = [metric, float(value), float(expected), low, high, p, n, *counts]
+                rows.append([dataset, model, lang, another, other, *found])
     return rows
 
 
