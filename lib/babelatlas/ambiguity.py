@@ -128,10 +128,10 @@ def relations(
 ) -> pd.DataFrame:
     """Return the pairs with how the two classes stand to each other in WordNet: columns nested, lexname_a, lexname_b.
 
-    `nested`: one class is a kind (or an instance) of the other, as the adder that is a viper and the one that is any
-    puff adder: an image of the narrower class shows the wider one too, and decides nothing. `lexname_a`, `lexname_b`:
-    the lexicographer files, such as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is
-    False), for others in WordNet: `nltk_data`, `download` and what raises as in `wordnets.read_wordnets`.
+    `nested`: one class is a kind (or an instance) of the other, as with two senses of "printer": an image of the
+    narrower class shows the wider one too, and decides nothing. `lexname_a`, `lexname_b`: the lexicographer files, such
+    as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is False), for others in WordNet:
+    `nltk_data`, `download` and what raises as in `wordnets.read_wordnets`.
     """
     key, added = ["wnid_a", "wnid_b"], ["nested", "lexname_a", "lexname_b"]
     known = _facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
