@@ -571,3 +571,79 @@ def with_ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
     pairs = zip(scores["value"], ranges(scores, decimals), strict=True)
     texts = [f"{100 * value:.{decimals}f} ({ends})" if ends else f"{100 * value:.{decimals}f}" for value, ends in pairs]
     return pd.Series(texts, index=scores.index, dtype=str)
+
+
+def shared_errors(
+    errors: np.ndarray, pairs: pd.DataFrame, n_resamples: int = 1000, level: float = 0.95, seed: int = 0
+) -> pd.DataFrame:
+    """Return how far errors overlap, as means over kinds of pairs, beside what independent errors would give.
+
+    `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model in a language, say) has not been
+    asked. `pairs`, one row for each two cells: first, second (places in `errors`) and kind. The overlap of two cells is
+    the intersection over the union of their errors, on the items that both have; the expected one takes the
+    intersection that errors of the same frequency in each sense have by chance. Columns: kind, value, ci_low, ci_high,
+    expected, excess, excess_low, excess_high, p, p_holm, pairs (those that err at all), n (items). Intervals draw
+    items, both senses together, the same for all cells. p (two-sided) is twice the share of resamples in which the
+    excess has the other sign, at least 2 / (n_resamples + 1); p_holm is corrected for all kinds. Kinds in order of
+    appearance; those in which no pair errs have NaN. Raises InputError for no pair, or fewer than two items.
+
+    >>> one = [[1, 0], [0, 1], [0, 0]]
+    >>> pairs = pd.DataFrame({"first": [0], "second": [1], "kind": ["same"]})
+    >>> shared_errors(np.array([one, one]), pairs)[["value", "expected"]].round(2).to_numpy().tolist()
+    [[1.0, 0.2]]
+    """
+    errors = np.asarray(errors, float)
+    if errors.ndim != 3 or errors.shape[1] < 2 or pairs.empty:
+        raise InputError(
+            f"Errors are compared in pairs on at least two items, got {len(pairs)} pairs and an array of shape "
+            f"{errors.shape}; its axes are cell, item, sense."
+        )
+    known = np.isfinite(errors).all(axis=2)
+    wrong = np.nan_to_num(errors)
+    # The first row is the items as they are, the others are resamples.
+    drawn = np.vstack([np.ones(errors.shape[1]), weights(errors.shape[1], n_resamples, seed)])
+    rows = []
+    for kind, part in pairs.groupby("kind", sort=False):
+        sums, counts, some = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
+        for start in range(0, len(part), 500):  # some hundred at a time: a pair takes a number for each resample
+            one, other = part[["first", "second"]].to_numpy()[start : start + 500].T
+            both = known[one] & known[other]
+            x, y = wrong[one] * both[:, :, None], wrong[other] * both[:, :, None]
+            sizes, chance = np.zeros((2, len(drawn), len(one)))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                for sense in range(errors.shape[2]):
+                    mine, theirs = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
+                    sizes += mine + theirs
+                    chance += np.nan_to_num(mine * theirs / (drawn @ both.T))
+                found = np.stack([shared / (sizes - shared) for shared in (drawn @ (x * y).sum(axis=2).T, chance)])
+            erring = sizes > 0
+            sums += np.where(erring, found, 0).sum(axis=2)
+            counts += erring.sum(axis=1)
+            some += int(erring[0].sum())
+        value, expected = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+        excess = value - expected
+        row = [
+            kind,
+            value[0],
+            np.nan,
+            np.nan,
+            expected[0],
+            excess[0],
+            np.nan,
+            np.nan,
+            np.nan,
+            np.nan,
+            some,
+            len(known[0]),
+        ]
+        again = excess[1:][np.isfinite(excess[1:])]
+        if some and len(again):
+            against = min((again <= 1e-9).sum(), (again >= -1e-9).sum())
+            p = min(1.0, 2 * (against + 1) / (len(again) + 1))
+            row[2:4], row[6:9] = interval(value[1:], level), [*interval(again, level), p]
+        rows.append(row)
+    columns = ["kind", "value", "ci_low", "ci_high", "expected", "excess", "excess_low", "excess_high", "p", "p_holm"]
+    result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
+    tested = result["p"].notna()
+    result.loc[tested, "p_holm"] = holm(result.loc[tested, "p"])
+    return result
