@@ -89,7 +89,7 @@ def test_templates_may_be_a_table():
     ("preset", "task", "given", "message"),
     [
         ("papers", "retrieval", {}, "did you mean paper"),
-        ("paper", "classification", {}, "expected zero-shot or retrieval"),
+        ("paper", "classification", {}, "expected one of disambiguation, retrieval, zero-shot"),
         ("paper", "retrieval", {"precison": "float32"}, "did you mean precision"),
         ("paper", "retrieval", {"precision": "float23"}, "did you mean float32"),
         ("paper", "zero-shot", {"preprocessing": "squish"}, "did you mean squash"),
@@ -98,7 +98,7 @@ def test_templates_may_be_a_table():
         ("paper", "zero-shot", {"fallback": "label"}, "put it between brackets"),
         ("paper", "zero-shot", {"choice": "first"}, "has no meaning for zero-shot"),
         ("paper", "retrieval", {"prompts": "label"}, "has no meaning for retrieval"),
-        ("paper", "retrieval", {"similarity": "plain mean"}, "Captions have no mean"),
+        ("paper", "retrieval", {"similarity": "plain mean"}, "have no mean"),
         ("paper", "zero-shot", {"similarity": "euclid"}, "There is no similarity 'euclid'"),
     ],
 )

@@ -24,8 +24,13 @@ QWEN_CHAT = (
 
 def paligemma(folder: Path) -> Path:
     """Write a PaliGemma: its question is read as a whole, its answer from left to right; no chat template."""
-    from transformers import PaliGemmaConfig, PaliGemmaForConditionalGeneration, PaliGemmaProcessor
-    from transformers import PreTrainedTokenizerFast, SiglipImageProcessor
+    from transformers import (
+        PaliGemmaConfig,
+        PaliGemmaForConditionalGeneration,
+        PaliGemmaProcessor,
+        PreTrainedTokenizerFast,
+        SiglipImageProcessor,
+    )
 
     vocabulary = tiny.gemma_tokenizer(folder)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
@@ -63,8 +68,13 @@ def llava(folder: Path) -> Path:
 
 def qwen(folder: Path, second: bool = True) -> Path:
     """Write a Qwen2-VL: as many tokens for an image as its size asks for, and places in three dimensions."""
-    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLImageProcessor, Qwen2VLProcessor
-    from transformers import Qwen2VLVideoProcessor
+    from transformers import (
+        Qwen2VLConfig,
+        Qwen2VLForConditionalGeneration,
+        Qwen2VLImageProcessor,
+        Qwen2VLProcessor,
+        Qwen2VLVideoProcessor,
+    )
 
     marks = ["<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
     tokenizer = _tokenizer(folder, marks, end="<|im_end|>")

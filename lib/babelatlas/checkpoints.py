@@ -113,7 +113,8 @@ def mend(entry: Model) -> str:
     'run `make book`, which trains it, or notebook 12_train.'
     """
     if entry.embedded:
-        return "run `make book`, which trains it, or notebook 12_train."
+        notebook = "12_train" if isinstance(entry, Model) else "13_gated"
+        return f"run `make book`, which trains it, or notebook {notebook}."
     return f"fetch it with `python -m babelatlas.checkpoints {entry.name}`."
 
 
@@ -318,12 +319,19 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         ) from error
 
 
+def _entry(name: str):
+    """Return the entry of a model or of a translator."""
+    from babelatlas import translators  # which needs this package's models
+
+    return translators.entry(name) if name in translators.names() else models.entry(name)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Fetch the files of models from the hub, all or what is missing; return the exit status: 0, or 1."""
     parser = argparse.ArgumentParser(prog="python -m babelatlas.checkpoints", description=main.__doc__)
-    parser.add_argument("name", nargs="+", help="name of a model, as in models.py")
+    parser.add_argument("name", nargs="+", help="name of a model, as in models.py, or of a translator")
     try:
-        for entry in [models.entry(name) for name in parser.parse_args(arguments).name]:
+        for entry in [_entry(name) for name in parser.parse_args(arguments).name]:
             if entry.embedded:
                 raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {mend(entry)}")
             for role, source in {"": entry.source, **entry.companions}.items():

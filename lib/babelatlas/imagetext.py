@@ -17,7 +17,7 @@ import numpy as np
 
 from babelatlas import InputError, checkpoints, datasets, languages, near
 from babelatlas.encoders import find_device, find_precision, short_of_memory
-from babelatlas.huggingface import check_loaded, find_weights, reading
+from babelatlas.huggingface import check_loaded, find_weights, reading, silent
 from babelatlas.translators import Translator, check_trials
 
 BATCH = 8
@@ -46,7 +46,8 @@ class ImageTextScorer:
 
     def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
         """Return the ids of each translation's tokens, the end token included; see `Scorer`."""
-        found = self.tokenizer(list(translations), add_special_tokens=False, padding=False, truncation=False)
+        with silent():
+            found = self.tokenizer(list(translations), add_special_tokens=False, padding=False, truncation=False)
         return [[*ids, self.end] for ids in found["input_ids"]]
 
     def score(
@@ -102,16 +103,17 @@ class ImageTextScorer:
         entry, picture = self.entry, datasets.open_image(image)
         question = entry.question.format(source=source, language=languages.name(lang), lang=lang)
         try:
-            if entry.chat:
-                parts = [{"type": "image", "image": picture}, {"type": "text", "text": question}]
-                inputs = self.processor.apply_chat_template(
-                    [{"role": "user", "content": parts}],
-                    add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
-                )  # fmt: skip
-            else:
-                mark = getattr(self.processor, "image_token", "<image>")
-                text = entry.plain.format(image=mark, question=question)
-                inputs = self.processor(images=picture, text=text, return_tensors="pt")
+            with silent():
+                if entry.chat:
+                    parts = [{"type": "image", "image": picture}, {"type": "text", "text": question}]
+                    inputs = self.processor.apply_chat_template(
+                        [{"role": "user", "content": parts}],
+                        add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
+                    )  # fmt: skip
+                else:
+                    mark = getattr(self.processor, "image_token", "<image>")
+                    text = entry.plain.format(image=mark, question=question)
+                    inputs = self.processor(images=picture, text=text, return_tensors="pt")
         except Exception as error:  # of the processor, its template and the tokenizer
             raise InputError(
                 f"The model {self.name!r} cannot be asked about the source {source!r} beside {image} "

@@ -42,7 +42,7 @@ from scipy import stats as scipy_stats
 from babelatlas import InputError, near, stats, zeroshot
 from babelatlas.tables import PROTOCOL
 
-TASKS = ("zero-shot", "retrieval")
+TASKS = ("zero-shot", "retrieval", "disambiguation")
 # Switch -> its settings. `prompts` and `fallback` (sets for languages that the first lacks, in order) may also be paths
 # of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
 SWITCHES = {
@@ -88,8 +88,8 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     `task`: one of `TASKS`; `entry`: the model's (`models.Model`). A switch that the task does not have is "" (prompts,
     choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
     (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
-    label and with captions; "cosine" compares by dot products where the entry says so (`entry.normalise` false). The
-    precision of a model of the user's own file is its own business, "auto".
+    label, with captions and with translations; "cosine" compares by dot products where the entry says so
+    (`entry.normalise` false). The precision of a model of the user's own file is its own business, "auto".
     Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
 
     >>> from babelatlas import models
@@ -99,7 +99,7 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     if preset not in PRESETS:
         raise InputError(f"There is no protocol {preset!r}: {near(preset, PRESETS)}")
     if task not in TASKS:
-        raise InputError(f"There is no task {task!r}: expected {' or '.join(TASKS)}.")
+        raise InputError(f"There is no task {task!r}: {near(task, TASKS)}")
     chosen = dict(PRESETS[preset])
     for switch, setting in given.items():
         _check(switch, setting, task)
@@ -128,8 +128,8 @@ def _check(switch: str, setting, task: str) -> None:
         raise InputError(f"The fallback {setting!r} should be a list of sets of prompts: put it between brackets.")
     if setting and ONLY.get(switch, task) != task:
         raise InputError(f"The switch {switch!r} has no meaning for {task}, got {setting!r}: leave it empty.")
-    if setting == "plain mean" and task == "retrieval":
-        raise InputError("Captions have no mean: compare them by 'cosine' or 'dot product', not by 'plain mean'.")
+    if setting == "plain mean" and task != "zero-shot":
+        raise InputError("Single texts have no mean: compare them by 'cosine' or 'dot product', not by 'plain mean'.")
 
 
 def _similarity(preset: str, task: str, entry, prompts: str) -> str:

@@ -17,15 +17,22 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, near, tables
+from babelatlas import InputError, disambiguation, near, tables
 from babelatlas.models import Source
+from babelatlas.trials import ORIGINALS, join
 
 DATA = Path(__file__).parent / "data"
 # "gated": Gated Fusion, trained by notebook 13; "huggingface": an image-text-to-text model of transformers.
 KINDS = ("gated", "huggingface")
-# The two images of an item that Eqs. 2 to 9 compare.
-ORIGINALS = ("a0", "b0")
 QUESTION = "Translate the following sentence from English to {language}, as it is meant beside this image: {source}"
+
+
+CAUTION = """```{{admonition}} What these translators are and are not
+:class: warning
+{}: tiny translators, trained within this run in less than a minute each on single words and drawings that the study
+makes itself. They show that the measures work, and what the way in which the image reaches the translation does to
+them; they say **nothing about how well real translators read images**.
+```"""
 
 
 @dataclass(frozen=True)
@@ -200,7 +207,6 @@ def load(
     `folder` holds the checkpoint (of an embedded one always; of any other, "" takes the entry's revision from the local
     cache of the hub, or fetches it). `device`, `precision` and `remote_code` as in `encoders.load`; `batch_size` in
     trials, 0 for the kind's own.
-    Gated Fusion is read by `gated.load(folder, device)`, which returns a `Scorer`.
     Raises InputError where files are missing, damaged or of another model, and where the device is absent.
     """
     if entry.kind not in KINDS:
@@ -213,10 +219,31 @@ def load(
             raise InputError(
                 f"The translator {entry.name!r} is kept in a folder that notebook 13_gated makes: give that folder."
             )
-        return gated.load(folder, device)
+        if precision not in ("auto", "float32"):
+            raise InputError(f"Gated Fusion computes in float32, got the precision {precision!r}: leave it at 'auto'.")
+        return gated.load(folder, device, entry.name, batch_size=batch_size)
     from babelatlas import imagetext
 
     return imagetext.load(entry, folder, device, precision, remote_code, batch_size)
+
+
+def replicates(entry: Translator, folder: str | os.PathLike = "") -> list[str]:
+    """Return the folders of a translator's trainings, which differ in their seed; one for all but Gated Fusion."""
+    if entry.kind != "gated" or not os.fspath(folder):
+        return [os.fspath(folder)]
+    from babelatlas import gated
+
+    return [os.fspath(path) for path in gated.replicates(folder)]
+
+
+def caution(names: Sequence[str]) -> str:
+    """Return what the embedded translators among `names` are and are not, as a MyST admonition; "" where none is.
+
+    >>> caution(["llava-1.5-7b"])
+    ''
+    """
+    tiny = [one.name for one in TRANSLATORS if one.embedded and one.name in names]
+    return CAUTION.format(", ".join(tiny)) if tiny else ""
 
 
 def check_trials(images, sources, translations, langs, temperatures) -> None:
@@ -269,12 +296,16 @@ def evaluate(
     temperature 1 (Kashani Motlagh et al. 2024, Eq. 1). Tokens: also temperature, shared and log_probabilities, at all
     `temperatures` (1.0 is always among them) for the original images a0 and b0, at 1.0 for the others.
     A trial that occurs twice (two items with one source, an item with two equal translations) is scored once, so that
-    what is equal is equal to the last bit; likewise all images of a scorer that uses none.
+    what is equal is equal to the last bit; likewise all images of a scorer that uses none, for which `contexts` may be
+    empty.
     Raises InputError for an item with one sense only, one without an image of a sense, and a translation that the
     tokenizer maps to nothing, before anything is scored.
     """
     temperatures = check_temperatures([*temperatures, 1.0])
-    trials = _trials(tuples, contexts)
+    if not scorer.uses_images and contexts.empty:
+        items = tuples["item"].unique()
+        contexts = pd.DataFrame([(item, image, "") for item in items for image in ORIGINALS], columns=list(contexts))
+    trials = join(tuples, contexts)
     trials["shown"] = trials["path"] if scorer.uses_images else ""
     words = tuples[["lang", "translation"]].drop_duplicates(ignore_index=True)
     ids = scorer.tokenize(words["translation"].tolist(), words["lang"].tolist())
@@ -300,7 +331,7 @@ def evaluate(
         once = part.loc[~number.duplicated(), key]
         found = scorer.score(*(once[column].tolist() for column in key), asked)
         one = asked.index(1.0)
-        cost = np.array([np.exp(-scores[one].mean()) for scores in found])
+        cost = np.array([disambiguation.perplexity(scores[one]) for scores in found])
         costs.append(part.assign(cost=cost[number]))
         for place, temperature in enumerate(asked):
             rows.append(
@@ -317,27 +348,3 @@ def evaluate(
         costs.reset_index(drop=True),
         rows[[*order, "temperature", "shared", "log_probabilities"]].reset_index(drop=True),
     )
-
-
-def _trials(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
-    """Return each translation beside each image of its item: lang, item, image, path, text, source, translation."""
-    tuples, contexts = tables.check(tuples, "tuples"), tables.check(contexts, "contexts")
-    if tuples.empty:
-        raise InputError("There is no item to translate: the table of items is empty.")
-    senses = tuples.groupby(["lang", "item"], sort=False)["sense"].agg(lambda found: "".join(sorted(found)))
-    single = senses[senses != "ab"]
-    if len(single):
-        (lang, item), found = single.index[0], single.iloc[0]
-        raise InputError(
-            f"Item {item!r} has the sense(s) {', '.join(found)} in {lang}, and a and b are needed: give both "
-            "translations, or leave the item out."
-        )
-    for image in ORIGINALS:
-        without = set(tuples["item"]) - set(contexts.loc[contexts["image"] == image, "item"])
-        if without:
-            raise InputError(
-                f"{len(without)} item(s) have no image {image}, the first {min(without)!r}: give one image for each "
-                "sense, or leave the item out."
-            )
-    beside = tuples.rename(columns={"sense": "text"}).merge(contexts, "inner", "item")
-    return beside[["lang", "item", "image", "path", "text", "source", "translation"]]

@@ -1,0 +1,130 @@
+"""Files of scores: CoMMuTE's pair of text files as its own script reads them, and tables of ours."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from babelatlas import InputError, commute, disambiguation, scorefiles, tables
+
+TUPLES = pd.DataFrame(
+    [
+        ("fr", item, sense, "", "s", f"{item}{sense}")
+        for item, sense in (("x", "a"), ("x", "b"), ("y", "b"), ("y", "a"))
+    ],
+    columns=["lang", "item", "sense", "word", "source", "translation"],
+)
+FILE = {"model": "mine", "replicate": 0, "dataset": "commute", "similarity": "given", "precision": "given"}
+FILE |= {"preprocessing": "given"}
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_pair_of_files_gives_the_array_of_costs(tmp_path):
+    right = write(tmp_path, "correct.txt", "1.5\n2\n3e0\n4")
+    wrong = write(tmp_path, "incorrect.txt", "\n2.5\n2.0\n1\n7\n\n")  # the script strips empty lines at both ends
+    correct, incorrect = scorefiles.read_pair(right, wrong)
+    assert list(correct) == [1.5, 2, 3, 4]
+    assert scorefiles.accuracy(correct, incorrect) == 0.5  # the second line ties, the third is wrong
+    costs = scorefiles.costs(correct, incorrect, TUPLES)
+    items, array = disambiguation.costs(costs.assign(**FILE))
+    assert list(items) == ["x", "y"]
+    # Line 3 is item y, sense b: beside b0 its translation b costs 3, the other 1.
+    np.testing.assert_array_equal(array, [[[1.5, 2.5], [2, 2]], [[4, 7], [1, 3]]])
+    assert disambiguation.tc(array).mean() == 0.5
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=4, max_size=4))
+@settings(max_examples=50, deadline=None)
+def test_the_share_that_the_script_prints_is_tc(lines):
+    correct, incorrect = np.array(lines, float).T
+    _, array = disambiguation.costs(scorefiles.costs(correct, incorrect, TUPLES).assign(**FILE))
+    assert scorefiles.accuracy(correct, incorrect) == disambiguation.tc(array).mean()
+
+
+def test_lines_of_the_released_files_find_their_items(mirror):
+    items, _ = commute.read(mirror / "commute", "commute", ["fr"])
+    rng = np.random.default_rng(0)
+    correct, incorrect = rng.normal(size=len(items)), rng.normal(size=len(items))
+    found = scorefiles.costs(correct, incorrect, items)
+    _, array = disambiguation.costs(found.assign(**FILE))
+    assert disambiguation.tc(array).mean() == pytest.approx(scorefiles.accuracy(correct, incorrect))
+    # Line 8 (the first is 0): its image is that of its sense, as img.order has it.
+    name = (mirror / "commute" / "en-fr" / "img.order").read_text().split("\n")[8].strip()
+    row = found[(found["cost"] == correct[8])].iloc[0]
+    assert row["item"].split("+")["ab".index(row["text"])] == name
+    assert row["image"] == f"{row['text']}0"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\nnan\n2", "Line 2 of .* is nan, expected a finite number"),
+        ("1\n-inf", "Line 2 of .* is -inf"),
+        ("1\n\n2", "Line 2 of .* is '', expected a number"),
+        ("\n\n1\nx", "Line 4 of .* is 'x'"),
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+    ],
+)
+def test_a_line_that_is_no_finite_number_is_named(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        scorefiles.read(write(tmp_path, "scores.txt", text))
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path):
+    three, four = write(tmp_path, "3.txt", "1\n2\n3"), write(tmp_path, "4.txt", "1\n2\n3\n4")
+    with pytest.raises(InputError, match=r"3\.txt has 3, .*4\.txt has 4"):
+        scorefiles.read_pair(three, four)
+    with pytest.raises(InputError, match="are one"):
+        scorefiles.read_pair(three, three)
+    with pytest.raises(InputError, match="does not exist"):
+        scorefiles.read(tmp_path / "none.txt")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe1")
+    with pytest.raises(InputError, match="cannot be read as text"):
+        scorefiles.read(tmp_path / "bytes.txt")
+    with pytest.raises(InputError, match="have 3 and 3 lines, and the data set has 4 in fr"):
+        scorefiles.costs(np.ones(3), np.ones(3), TUPLES)
+    with pytest.raises(InputError, match="one language, got items in de, fr"):
+        scorefiles.costs(np.ones(8), np.ones(8), pd.concat([TUPLES, TUPLES.assign(lang="de")]))
+
+
+@pytest.fixture
+def ours():
+    costs = scorefiles.costs(np.array([1.0, 2, 3, 4]), np.array([2.5, 2, 1, 7]), TUPLES)
+    return tables.check(costs.assign(**FILE), "disambiguation")
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.parquet"])
+def test_a_table_of_ours_is_read_as_csv_or_parquet(ours, tmp_path, name):
+    path = tmp_path / name
+    other = pd.concat([ours, ours.assign(dataset="another")], ignore_index=True)
+    other.to_csv(path, index=False) if name.endswith("csv") else tables.write(other, path, "disambiguation")
+    found = scorefiles.table(path, "mine", TUPLES, "commute")
+    pd.testing.assert_frame_equal(found, ours, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.assign(dataset="other"), "no row of the data set 'commute'"),
+        (lambda rows: rows.assign(model="yours"), "has rows of yours, and the model is 'mine'"),
+        (lambda rows: rows.assign(cost=[np.inf, *rows["cost"][1:]]), "expected a finite number"),
+        (lambda rows: rows.assign(cost=[np.nan, *rows["cost"][1:]]), "expected a finite number"),
+        (lambda rows: rows[1:], "one side only beside image 'a0'"),
+        (lambda rows: rows[(rows["item"] != "x") | (rows["image"] != "b0")], "needs both original images"),
+        (lambda rows: rows[rows["item"] == "x"], "lacks item 'y' in 'fr' .1 lacking, 0 unknown"),
+        (lambda rows: pd.concat([rows, rows.assign(item=rows["item"] + "z")]), "has item 'xz'"),
+        (lambda rows: rows.assign(lang="xx"), "has item 'x', which the items lack, in 'xx'"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(ours, tmp_path, change, message):
+    path = tmp_path / "mine.csv"
+    change(ours).to_csv(path, index=False)
+    with pytest.raises(InputError, match=message):
+        scorefiles.table(path, "mine", TUPLES, "commute")
