@@ -42,7 +42,8 @@ RETRIEVAL = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if
 AMBIGUOUS = [dataset for dataset in DATASETS if datasets.entry(dataset).task == "disambiguation"]
 PAIRS = [dataset for dataset in AMBIGUOUS if dataset in study.PAIRS]  # made from lexicons; the others are read from files
 DISAMBIGUATION = [f"{model}_{dataset}" for model in MODELS for dataset in AMBIGUOUS]
-TRANSLATION = [f"{translator}_{dataset}" for translator in TRANSLATORS for dataset in AMBIGUOUS]
+SCORED = config.get("scores", {})  # translators of whom there are files of scores, for some data sets
+TRANSLATION = [f"{one}_{dataset}" for one in TRANSLATORS for dataset in AMBIGUOUS if dataset in SCORED.get(one, AMBIGUOUS)]
 GATED = [translator for translator in TRANSLATORS if translator in study.trained()]  # the embedded world's own translators
 STAGES = [
     "09_senses",
@@ -540,11 +541,25 @@ def consent(translator):
     return allowed(translators.entry(translator)) if translator in translators.names() else ""
 
 
+def asked(translator, dataset):
+    """The parameters that say where the scores of a translator come from: a model, or files."""
+    if translator in SCORED:
+        pair = isinstance(SCORED[translator][dataset], dict)
+        return {"checkpoint": "", **study.scored(SCORED[translator][dataset]), **(stated("annotations", dataset) if pair else {})}
+    return {"checkpoint": translator_checkpoint(translator), "remote_code": consent(translator)}
+
+
+def asked_files(translator, dataset):
+    """What the scores of a translator have to wait for, or that makes them be read again: its weights, or the files."""
+    own = [f"{RUN}/models/{translator}/gated.safetensors"] if translator in GATED else []
+    return own + asked(translator, dataset).get("scores", [])
+
+
 rule translation:
     "Ask one translator how likely each translation is beside each image, in every language."
     input:
         source("23_translators"),
-        weights=lambda wildcards: f"{RUN}/models/{wildcards.translator}/gated.safetensors" if wildcards.translator in GATED else [],
+        weights=lambda wildcards: asked_files(wildcards.translator, wildcards.dataset),
         tuples=RUN + "/tuples/{dataset}.parquet",
         contexts=RUN + "/contexts/{dataset}.parquet",
     output:
@@ -557,19 +572,18 @@ rule translation:
         translator=one_of(TRANSLATORS),
         dataset=one_of(AMBIGUOUS),
     resources:
-        gpu=lambda wildcards: 0 if wildcards.translator in GATED else 1,
+        gpu=lambda wildcards: 0 if wildcards.translator in [*GATED, *SCORED] else 1,
     priority: 5
     params:
         given=lambda wildcards: given(
             "23_translators",
             model=wildcards.translator,
-            checkpoint=translator_checkpoint(wildcards.translator),
-            remote_code=consent(wildcards.translator),
             dataset=wildcards.dataset,
             tuples=f"{RUN}/tuples/{wildcards.dataset}.parquet",
             contexts=f"{RUN}/contexts/{wildcards.dataset}.parquet",
             output=f"{RUN}/disambiguation/{wildcards.translator}_{wildcards.dataset}.parquet",
             output_tokens=f"{RUN}/tokens/{wildcards.translator}_{wildcards.dataset}.parquet",
+            **asked(wildcards.translator, wildcards.dataset),
         ),
     shell:
         run("23_translators", "{wildcards.translator}, {wildcards.dataset}", "--gpu {resources.gpu}")

@@ -115,6 +115,14 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"images": {"pictogram-pairs": "/data"}}, "images of 'pictogram-pairs', but the run makes them itself"),
         ({"annotations": {"imagenet-1k-pairs": "/data"}}, "'imagenet-1k-pairs', but they are made from lexicons"),
         ({"images": {"commute": ["/data"]}}, r"images of 'commute' should be one path, got \['/data'\]"),
+        ({"scores": {"mine": {"commute": "a.csv"}}}, "scores of the translator 'mine', which is not among"),
+        ({"scores": {"picto-text": {"pictogram-pairs": "a.csv"}}}, "'picto-text', which is that of a known one"),
+        ({"translators": ["mine"], "scores": {"mine": "a.csv"}}, "lines 'data set: file'.*got 'a.csv'"),
+        ({"translators": ["mine"], "scores": {"mine": {"pictograms": "a.csv"}}}, "data set: file'.*'pictograms'"),
+        (
+            {"translators": ["mine"], "scores": {"mine": {"pictogram-pairs": {"fr": ["a.txt"]}}}},
+            "'mine' on 'pictogram-pairs' should be a table, or one language with the files",
+        ),
         ({"protocols": ["pictogram-pairs"]}, "'protocols' names 'pictogram-pairs', which is for disambiguation"),
     ],
 )
@@ -134,6 +142,27 @@ def test_a_chapter_on_disambiguation_needs_a_data_set_for_it(config):
     changes = {"datasets": ["pictograms"], "protocols": ["pictograms"], "translators": []}
     with pytest.raises(InputError, match=r"chapter 38_disambiguation reads .*disambiguation.*does not make"):
         workflow.check_config(config | changes | {"chapters": ["00_summary", "38_disambiguation"]}, NOTEBOOKS)
+
+
+def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp_path, config):
+    for name in ("right.txt", "wrong.txt", "own.csv"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    changes = {"models": ["msiglip-b16"], "translators": ["theirs", "other"], "protocols": [], "parameters": {}}
+    changes |= {"datasets": ["commute", "commute-dev"], "chapters": ["00_summary", "38_disambiguation"]}
+    changes |= {key: dict.fromkeys(changes["datasets"], str(tmp_path)) for key in ("images", "annotations")}
+    changes["scores"] = {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}, "other": {"commute": "own.csv"}}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "execute" in line and "/23_" in line]
+    pair, table = sorted(lines, key=lambda line: "own.csv" in line)
+    assert f'"annotations": "{tmp_path}"' in pair
+    assert '"scores": ["right.txt", "wrong.txt"], "scores_lang": "fr"' in pair
+    assert '"scores": ["own.csv"]' in table
+    assert all("--gpu 0" in line and '"dataset": "commute"' in line for line in lines)
+    with pytest.raises(InputError, match=r"scores of 'other on commute' should be at absent/own\.csv, where nothing is"):
+        workflow.check_paths({"scores": {"other": {"commute": "absent/own.csv"}}})
 
 
 def test_a_model_of_ones_own_is_accepted_with_its_file(config):
@@ -359,8 +388,8 @@ def test_the_gpus_work_is_not_done_again_for_a_paper_more():
 def test_every_file_of_the_data_is_read_by_something():
     named = {path.name for notebook in NOTEBOOKS.glob("*.ipynb") for path in workflow.sources(notebook)}
     shipped = {path.name for path in (workflow.LIBRARY / "data").rglob("*") if path.is_file()}
-    # A licence, and what no page reads: where the facts about models and translators are from, the sheet to fill in.
-    other = {"licence_cecill-c.txt", "models_sources.csv", "translators_sources.csv", "sheet.html"}
+    # A licence, and what only a command reads: where the facts about models are from, the sheets to fill in.
+    other = {"licence_cecill-c.txt", "models_sources.csv", "sheet.html", "candidates.html"}
     assert shipped - named == other
 
 

@@ -26,11 +26,12 @@ KEYS = {
     "chapters": list,
     "parameters": dict,
 }
-# Keys that may be left out: models that translate; folders of models' checkpoints, files of the user's own models,
-# repositories whose code may run here; where the images and captions of data sets are; data sets whose protocols are
-# compared; GPUs to use at once.
+# Keys that may be left out: models that translate, and files of scores of some; folders of models' checkpoints, files
+# of the user's own models, repositories whose code may run here; where the images and captions of data sets are; data
+# sets whose protocols are compared; GPUs to use at once.
 OPTIONAL = {
     "translators": list,
+    "scores": dict,
     "checkpoints": dict,
     "modules": dict,
     "remote_code": list,
@@ -383,6 +384,7 @@ def check_config(config: dict, notebooks: str | os.PathLike) -> dict:
         if twice is not None:
             raise InputError(f"The config's {key!r} names {twice!r} twice: leave one out.")
     _check_models(config)
+    _check_scores(config)
     _check_datasets(config)
     _check_translators(config)
     _check_chapters(config, folder)
@@ -396,8 +398,12 @@ def check_paths(config: dict) -> None:
     """
     from babelatlas import tables
 
-    for key in ("images", "annotations", "checkpoints", "modules"):
-        for name, paths in config.get(key, {}).items():
+    files = {}
+    for name, sets in config.get("scores", {}).items():
+        files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
+    found = config | {"scores": files}
+    for key in ("images", "annotations", "checkpoints", "modules", "scores"):
+        for name, paths in found.get(key, {}).items():
             for path in [paths] if isinstance(paths, str) else paths:
                 if re.search(r"[/.]", path) and not tables.locate(path).exists():
                     raise InputError(
@@ -436,7 +442,7 @@ def _check_translators(config: dict) -> None:
     """Raise InputError for a translator that is not known, or that has nothing to be trained or tested on."""
     from babelatlas import datasets, translators
 
-    names, folders = config.get("translators", []), config.get("checkpoints", {})
+    names, folders = config.get("translators", []), config.get("checkpoints", {}) | config.get("scores", {})
     # Of a user's own, whose folder may be on the machine that is to run it only, there is nothing to look up.
     entries = [translators.entry(name) for name in names if name in translators.names() or name not in folders]
     twice = next((name for name in names if name in config["models"]), None)
@@ -454,6 +460,44 @@ def _check_translators(config: dict) -> None:
             "config's datasets: add it there, or leave the translator out."
         )
     _check_consent(entries, config.get("remote_code", []))
+
+
+def _check_scores(config: dict) -> None:
+    """Raise InputError where `scores` is not translator -> data set -> a table, or language -> two files."""
+    from babelatlas import datasets, languages, translators
+
+    for name, sets in config.get("scores", {}).items():
+        if name not in config.get("translators", []) or name in translators.names():
+            why = "is that of a known one" if name in translators.names() else "is not among its translators"
+            raise InputError(f"The config gives scores of the translator {name!r}, which {why}: name your own there.")
+        for dataset, files in (sets if isinstance(sets, dict) else {"": sets}).items():
+            if dataset not in config["datasets"] or datasets.entry(dataset).task != "disambiguation":
+                raise InputError(
+                    f"The config's scores of {name!r} should be lines 'data set: file' for data sets for "
+                    f"disambiguation that are among its datasets, got {dataset or files!r}: see config/full.yml."
+                )
+            pairs = list(files.items()) if isinstance(files, dict) else []
+            for lang, pair in pairs:
+                languages.canonical(str(lang))
+                if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(file, str) for file in pair)):
+                    pairs = []
+            if not isinstance(files, str) and len(pairs) != 1:
+                raise InputError(
+                    f"The config's scores of {name!r} on {dataset!r} should be a table, or one language with the files "
+                    f"of its correct and of its incorrect translations, got {files!r}: see config/full.yml."
+                )
+
+
+def scored(files: str | dict[str, list[str]]) -> dict:
+    """Return the parameters of notebook 23 that stand for an entry of the config's `scores`.
+
+    >>> scored("own.parquet"), scored({"fr": ["right.txt", "wrong.txt"]})
+    ({'scores': ['own.parquet']}, {'scores': ['right.txt', 'wrong.txt'], 'scores_lang': 'fr'})
+    """
+    if isinstance(files, str):
+        return {"scores": [files]}
+    ((lang, pair),) = files.items()
+    return {"scores": pair, "scores_lang": lang}
 
 
 def _check_datasets(config: dict) -> None:
