@@ -161,7 +161,7 @@ def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp
     assert '"scores": ["right.txt", "wrong.txt"], "scores_lang": "fr"' in pair
     assert '"scores": ["own.csv"]' in table
     assert all("--gpu 0" in line and '"dataset": "commute"' in line for line in lines)
-    with pytest.raises(InputError, match=r"scores of 'other on commute' should be at absent/own\.csv, where nothing is"):
+    with pytest.raises(InputError, match=r"scores of 'other on commute' should be at absent/own\.csv"):
         workflow.check_paths({"scores": {"other": {"commute": "absent/own.csv"}}})
 
 
