@@ -87,8 +87,8 @@ def costs(correct: np.ndarray, incorrect: np.ndarray, tuples: pd.DataFrame) -> p
     if len(correct) != len(tuples) or len(incorrect) != len(tuples):
         raise InputError(
             f"The files of scores have {len(correct)} and {len(incorrect)} lines, and the data set has {len(tuples)} "
-            f"in {langs[0]}: line k of a file belongs to line k of the data set, so give the whole files, and the folder "
-            "of the data set where the table of items lacks some."
+            f"in {langs[0]}: line k of a file belongs to line k of the data set, so give the whole files, and the "
+            "folder of the data set where the table of items lacks some."
         )
     sense = tuples["sense"]
     rows = tuples[["lang", "item"]].assign(image=sense + "0")
