@@ -663,6 +663,53 @@ def test_an_ensemble_says_what_it_lacks():
         disambiguation.ensemble(pd.concat([table_of(np.ones((3, 2, 2))), zero]), ["m", "n"])
 
 
+# --- What printed scores say ---------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from(["both", "neither", "swapped", "kept"]), min_size=3, max_size=40))
+def test_the_numbers_of_items_are_among_those_that_explain_what_they_print(kinds):
+    # Beside the ambiguous image translation a is chosen; costs beside (a, b) for each kind.
+    beside = {
+        "both": [[0, 1], [1, 0]],
+        "neither": [[1, 0], [0, 1]],
+        "swapped": [[1, 0], [1, 0]],
+        "kept": [[0, 1], [0, 1]],
+    }
+    costs, mixed = np.array([beside[kind] for kind in kinds], float), np.tile([0.0, 1.0], (len(kinds), 1))
+    printed = {name: flags.mean() for name, flags in disambiguation.rates(costs, mixed).items()}
+    printed |= {"TC": disambiguation.tc(costs).mean(), "GTC": disambiguation.gtc(costs).mean()}
+    found = disambiguation.explained({name: round(share, 2) for name, share in printed.items()}, len(kinds))
+    truth = [kinds.count(kind) for kind in found.columns]
+    assert truth in found.to_numpy().tolist()
+    assert (found.sum(axis=1) == len(kinds)).all()
+    assert (found >= 0).all(axis=None)
+
+
+def test_printed_scores_that_contradict_each_other_have_no_explanation():
+    right = {"TC": 0.63, "GTC": 0.26, "IPR": 0.13, "INR": 0.0, "CPR": 0.5, "CNR": 0.37}
+    assert len(disambiguation.explained(right, 462))
+    for name in right:
+        assert disambiguation.explained(right | {name: right[name] + 0.05}, 462).empty
+    with pytest.raises(InputError, match="CNR is missing"):
+        disambiguation.explained({name: right[name] for name in right if name != "CNR"}, 462)
+
+
+@pytest.mark.parametrize(("ic", "gic"), [(0.81, 0.66), (0.58, 0.22), (0.5, 0.11), (0.5, 0.25), (0.3, 0.05), (0.7, 0.6)])
+def test_drawn_costs_have_the_scores_that_were_asked_for(ic, gic):
+    extended = disambiguation.drawn_costs(ic, gic, 40_000, images=2)
+    for a in (0, 1):
+        pair = disambiguation.chosen(extended, np.tile([a, 1], (40_000, 1)))
+        assert disambiguation.ic(pair).mean(axis=0) == pytest.approx([ic, ic], abs=0.012)
+        assert disambiguation.gic(pair).mean() == pytest.approx(gic, abs=0.012)
+
+
+def test_costs_with_scores_that_no_model_has_are_not_drawn():
+    for ic, gic in ((0.8, 0.5), (0.5, 0.6), (1.0, 1.0), (0.5, 0.0)):
+        with pytest.raises(InputError, match="2 IC - 1 < GIC < IC"):
+            disambiguation.drawn_costs(ic, gic, 10)
+
+
 # --- Files ---------------------------------------------------------------------------------------------
 
 

@@ -724,6 +724,74 @@ def _standardised(part: pd.DataFrame) -> pd.DataFrame:
     return part.assign(cost=(cost - middle[place]) / scale if scale > TIE else 0.0)
 
 
+# --- What printed scores say ----------------------------------------------------------------------------------------
+
+
+def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.DataFrame:
+    """Return the whole numbers of items that printed scores and rates follow from: both, neither, swapped, kept.
+
+    `printed`: TC, GTC, IPR, INR, CPR, CNR, rounded to `decimals`. An item without ties is right in both senses, in
+    neither, or in one; then the choice is that beside the ambiguous image (kept) or the other (swapped). So with N
+    items GTC = both / N, TC = (2 both + swapped + kept) / 2N, IPR = (both + swapped) / 2N, INR = (neither + swapped) /
+    2N, CPR = (both + kept) / 2N, CNR = (neither + kept) / 2N. No rows: no such numbers exist, and the printed ones
+    cannot all be right. For a mean over trainings give the items of all of them. Raises InputError for a missing score.
+
+    >>> row = dict(TC=0.5, GTC=0.5, IPR=0.25, INR=0.25, CPR=0.25, CNR=0.25)
+    >>> explained(row, 2).to_numpy().tolist()
+    [[1, 1, 0, 0]]
+    """
+    lacking = {"TC", "GTC", *RATES} - set(printed)
+    if lacking:
+        raise InputError(
+            f"The numbers of items follow from TC, GTC and the four rates, but {sorted(lacking)[0]} is missing."
+        )
+    half = 0.5 * 10**-decimals + 1e-9
+    most = 2 * items
+    low, high = np.ceil((printed["GTC"] - half) * items), np.floor((printed["GTC"] + half) * items)
+    both = np.arange(max(0, low), high + 1)
+    neither = np.arange(0, np.floor((printed["INR"] + half) * most) + 1)
+    swapped = np.arange(0, np.floor((min(printed["INR"], printed["IPR"]) + half) * most) + 1)
+    both, neither, swapped = (axis.ravel().astype(int) for axis in np.meshgrid(both, neither, swapped, indexing="ij"))
+    kept = items - both - neither - swapped
+    found = {
+        "TC": 2 * both + swapped + kept,
+        "IPR": both + swapped,
+        "INR": neither + swapped,
+        "CPR": both + kept,
+        "CNR": neither + kept,
+    }
+    fits = kept >= 0
+    for name, count in found.items():
+        fits &= np.abs(count / most - printed[name]) <= half
+    table = {"both": both, "neither": neither, "swapped": swapped, "kept": kept}
+    return pd.DataFrame({name: count[fits] for name, count in table.items()})
+
+
+def drawn_costs(ic: float, gic: float, items: int, images: int = 5, seed: int = 0) -> np.ndarray:
+    """Return random costs (item, sense, number, text) of a model with the expected scores `ic` and `gic`.
+
+    All images of a sense are alike: each adds a normal deviate to the cost of either translation, the two correlated,
+    and its own translation costs a constant less. Both numbers are set so that any image of a with any of b has the
+    scores. With ic = 0.5 the images say nothing. An `oracle` can be held against this: how much does it gain by
+    choosing alone? TC and GTC of such costs mean nothing. Raises InputError where 2 ic - 1 < gic < ic does not hold, or ic is 0 or 1.
+    """
+    from scipy import optimize, special
+
+    if not (0 < ic < 1 and max(0, 2 * ic - 1) < gic < ic):
+        raise InputError(f"IC and GIC of one model have 0 < IC < 1 and 2 IC - 1 < GIC < IC, got {ic} and {gic}.")
+    # Both inequalities hold with probability ic - 2 T(q, a), where T is Owen's function, q the normal quantile of ic
+    # and a = sqrt((1 - c) / (1 + c)) for correlation c of the two (Owen 1956).
+    quantile = special.ndtri(ic)
+    angle = optimize.brentq(lambda x: ic - 2 * special.owens_t(quantile, np.tan(x)) - gic, 0, np.pi / 2 - 1e-9)
+    correlation = -np.cos(2 * angle)  # of what one image adds to the cost of the two translations
+    deviates = np.random.default_rng(seed).normal(size=(2, items, 2, images))
+    other = correlation * deviates[0] + np.sqrt(1 - correlation**2) * deviates[1]
+    costs = np.stack([deviates[0], other], axis=-1)
+    for sense in (0, 1):
+        costs[:, sense, :, sense] -= np.sqrt(2) * quantile
+    return costs
+
+
 # --- Files of a run -------------------------------------------------------------------------------------------------
 
 
