@@ -14,8 +14,6 @@ import pandas as pd
 
 from babelatlas import InputError, captions, languages, near, pictograms, tables
 
-# Drawings of training are numbered from here for translators: those before it trained the image tower.
-FIRST = 1000
 SPLITS = {"train": 29_000, "val": 1014}
 
 
@@ -32,29 +30,9 @@ def item_senses(tuples: pd.DataFrame) -> pd.DataFrame:
     return items.assign(word=parts[0], wnid_a=parts[1], wnid_b=parts[2])
 
 
-def choose_languages(tuples: pd.DataFrame, langs: Sequence[str] = (), most: int = 12) -> list[str]:
-    """Return the languages to translate to: those asked for, or the `most` that translate most words apart.
-
-    English is none. Raises InputError for a language without tuples.
-    """
-    counts = tuples[tuples["lang"] != "en"].groupby("lang")["item"].nunique()
-    if not langs:
-        order = sorted(counts.index, key=lambda lang: (-counts[lang], lang))
-        return sorted(order[:most])
-    wanted = [languages.canonical(lang) for lang in langs]
-    absent = [lang for lang in wanted if lang not in counts.index]
-    if absent:
-        raise InputError(
-            f"No ambiguous word is translated apart in {absent[0]!r} ({len(absent)} of {len(wanted)} languages): "
-            f"{near(absent[0], counts.index)}"
-        )
-    return sorted(dict.fromkeys(wanted))
-
-
 def words(
     labels: pd.DataFrame,
     tuples: pd.DataFrame,
-    langs: Sequence[str],
     frequent: float = 0.75,
     share: float = 0.5,
     seed: int = 0,
@@ -66,17 +44,19 @@ def words(
     the image shows. One sense of each, chosen by `seed`, gets the share `frequent` of its examples and the others the
     rest evenly: that is the bias of the text. Ambiguous words get the share `share` of all examples; languages and
     words, each of their kind, weigh the same. The weights of a language sum to 1.
-    Raises InputError for shares out of range, and for a language that the labels do not have.
+    The languages are those of `tuples`. Raises InputError for shares out of range, and for one without labels.
     """
     for name, value in {"frequent": frequent, "share": share}.items():
         if not 0 < value < 1:
             raise InputError(f"The share {name!r} of the examples is {value}: expected a number between 0 and 1.")
-    absent = sorted(set(langs) - set(labels["lang"]))
+    langs = sorted(tuples["lang"].unique())
+    absent = sorted({"en", *langs} - set(labels["lang"]))
     if absent:
         raise InputError(f"The labels have no word in {absent[0]!r}: {near(absent[0], labels['lang'].unique())}")
     items = item_senses(tuples).set_index("item")
-    rows = tuples[tuples["lang"].isin(langs)].copy()
-    rows["wnid"] = [items.at[item, f"wnid_{sense}"] for item, sense in zip(rows["item"], rows["sense"], strict=True)]
+    senses = {(row.Index, sense): row[2 + place] for row in items.itertuples() for place, sense in enumerate("ab")}
+    rows = tuples.copy()
+    rows["wnid"] = [senses[item, sense] for item, sense in zip(rows["item"], rows["sense"], strict=True)]
     rows = rows[["lang", "source", "wnid", "translation"]].drop_duplicates(ignore_index=True)
     # The frequent sense is the same in all languages: the first of the word's senses in an order drawn for the word.
     first = {}
@@ -103,17 +83,23 @@ def words(
     return table
 
 
-def drawings(
-    wnids: Sequence[str], split: str, per_sense: int, seed: int = 0, first: int = 0, size: int = pictograms.SIZE
-) -> tuple[list, np.ndarray]:
-    """Return drawings (RGB images) and the synset of each: `per_sense` of each synset, numbered from `first`.
+def development(
+    tuples: pd.DataFrame, folder: str | os.PathLike, per_sense: int = 1, seed: int = 0, size: int = pictograms.SIZE
+) -> pd.DataFrame:
+    """Draw the senses of a set of pairs as the development split does, and return the table `contexts` of the items.
 
-    Raises InputError for a synset without a pictogram.
+    `per_sense` PNG files for each sense go to `folder`; paths are absolute. Settings are chosen on these drawings,
+    which neither training nor test has. Raises InputError for items that name no synsets, or none with a pictogram.
     """
-    pictures = [
-        pictograms.draw(wnid, split, first + number, seed, size) for wnid in wnids for number in range(per_sense)
-    ]
-    return pictures, np.repeat(np.asarray(wnids, dtype=object), per_sense)
+    items, home, rows = item_senses(tuples), tables.locate(folder), []
+    for wnid in sorted({*items["wnid_a"], *items["wnid_b"]}):
+        for number in range(per_sense):
+            with tables.beside(home / f"{wnid}_{number:03d}.png") as part:
+                pictograms.draw(wnid, "development", number, seed, size).save(part, format="png")
+    for row in items.itertuples():
+        for sense, wnid in (("a", row.wnid_a), ("b", row.wnid_b)):
+            rows += [(row.item, f"{sense}{k}", str(home / f"{wnid}_{k:03d}.png")) for k in range(per_sense)]
+    return tables.check(pd.DataFrame(rows, columns=["item", "image", "path"]), "contexts")
 
 
 def multi30k(folder: str | os.PathLike, langs: Sequence[str], split: str = "train") -> pd.DataFrame:

@@ -19,7 +19,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,9 +30,11 @@ from PIL import Image
 from torch import nn
 from torch.nn import functional as F
 
-from babelatlas import InputError, datasets, languages, tables
+from babelatlas import InputError, datasets, languages, near, pictograms, tables
 from babelatlas.encoders import find_device
 
+# Drawings of training are numbered from here for translators: those before it trained the image tower.
+FIRST = 1000
 WEIGHTS, SETTINGS, TOKENIZER, TOWER = "gated.safetensors", "gated.json", "tokenizer.json", "features"
 # The ResNet-50 of torchvision, as timm publishes it: what was trained on ImageNet-1k with the recipe of its authors.
 RESNET = "timm/resnet50.tv_in1k@aa6c2d36d56bc0209040c02b5a7b7d7bf11d57b8"
@@ -49,6 +51,38 @@ class Sizes:
     encoder_layers: int = 4
     decoder_layers: int = 4
     dropout: float = 0.3
+
+
+# What each corpus is trained with where nobody says otherwise: for Multi30k sizes, steps and rate of Wu et al. (2021);
+# for the words of the embedded world what did best on development drawings in 20 seconds of one core.
+RECIPES = {
+    "pictogram-pairs": {
+        "steps": 400,
+        "batch_size": 96,
+        "rate": 5e-3,
+        "pieces": 1200,
+        "sizes": Sizes(width=96, feed_forward=192, encoder_layers=1, decoder_layers=1, dropout=0.0),
+    },
+    "multi30k": {"steps": 8000, "batch_size": 256, "rate": 5e-3, "pieces": 10_000, "sizes": Sizes()},
+}
+
+
+def recipe(dataset: str, **changes: float) -> dict:
+    """Return what `train` is given for a corpus, `RECIPES`; of the `changes` (steps, batch_size ...) 0 changes nothing.
+
+    >>> recipe("multi30k", steps=10, batch_size=0)["steps"]
+    10
+
+    Raises InputError for another corpus and for a number below 0.
+    """
+    if dataset not in RECIPES:
+        raise InputError(f"Translators are not trained on {dataset!r}: {near(dataset, RECIPES)}")
+    below = [name for name, value in changes.items() if value < 0]
+    if below:
+        raise InputError(
+            f"The training's {below[0]} is {changes[below[0]]}: expected more than 0, or 0 for the recipe's."
+        )
+    return RECIPES[dataset] | {name: value for name, value in changes.items() if value}
 
 
 def read_gate(gate: str) -> float | str:
@@ -266,6 +300,46 @@ def features_of(
     return features
 
 
+def drawn(
+    wnids: Sequence[str], tower: str | os.PathLike, per_sense: int, seed: int = 0, size: int = pictograms.SIZE
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return features of training drawings (drawings, f), and for each entry of `wnids` the rows of its drawings.
+
+    `per_sense` drawings of each synset, which are others than the image tower was trained on. Raises InputError for a
+    synset that is no pictogram.
+    """
+    if per_sense < 1:
+        raise InputError(f"The number of drawings of a sense is {per_sense}: expected at least 1.")
+    features, different, parts = image_tower(tower), sorted(set(wnids)), []
+    for wnid in different:
+        numbers = range(FIRST, FIRST + per_sense)
+        parts.append(features([pictograms.draw(wnid, "train", number, seed, size) for number in numbers]))
+    rows = {wnid: np.arange(per_sense) + place * per_sense for place, wnid in enumerate(different)}
+    return np.concatenate(parts), [rows[wnid] for wnid in wnids]
+
+
+def photographs(
+    names: Sequence[str], folder: str | os.PathLike, tower: str, cache: str | os.PathLike = "", device: str = "cpu"
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return features (images, f) of the image files `names` in `folder`, and for each name the row of its image.
+
+    `tower` and `cache` as in `features_of`. Raises InputError where images are missing, naming the first.
+    """
+    if not os.fspath(folder):
+        raise InputError("No folder of images is given: give the photographs of Flickr30K, or train the gate 'text'.")
+    different = list(dict.fromkeys(names))
+    paths = [tables.locate(folder) / name for name in different]
+    absent = [path.name for path in paths if not path.is_file()]
+    if absent:
+        raise InputError(
+            f"{len(absent)} of {len(paths)} images are not in {tables.locate(folder)}, the first: {absent[0]}; give "
+            "the folder that holds them all."
+        )
+    features = features_of([str(path) for path in paths], tower, cache, device)
+    rows = {name: np.array([place]) for place, name in enumerate(different)}
+    return features, [rows[name] for name in names]
+
+
 def _check(examples: pd.DataFrame, features: np.ndarray | None, gate: str, numbers: dict[str, float]) -> None:
     for name, value in numbers.items():
         if value <= 0:
@@ -314,7 +388,7 @@ def train(
     "text". `tower`: what made the features (see `image_tower`); an embedded model's folder is copied to the
     checkpoint, so that it stands alone. `pieces`: of the vocabulary that all languages share; `rate`: the highest
     learning rate. The loss is the cross-entropy of the next token, as in Wu et al. (2021), whose numbers the defaults
-    of `steps` and `rate` are. Raises InputError for examples without a text or an image, and for numbers that cannot be.
+    of `steps` and `rate` are. Raises InputError for examples without a text or an image, and for impossible numbers.
     """
     read_gate(gate)
     _check(examples, features, gate, {"steps": steps, "batch_size": batch_size, "rate": rate, "pieces": pieces})
@@ -330,13 +404,12 @@ def train(
     size = 0 if features is None else features.shape[1]
     network = GatedFusion(vocabulary.size, vocabulary.pad, size, gate, sizes).to(device).train()
     rng = np.random.default_rng([seed, 6])
-    ends = np.cumsum(examples["weight"].to_numpy(float))
+    batches = _batches(examples["weight"].to_numpy(float), np.array([len(ids) for ids in target]), batch_size, rng)
     rows_of = None if features is None else [np.asarray(rows) for rows in examples["images"]]
     optimiser = torch.optim.Adam(network.parameters(), betas=(0.9, 0.98))
 
     def loss_of_a_batch():
-        rows = np.searchsorted(ends, rng.random(batch_size) * ends[-1], side="right").clip(0, len(ends) - 1)
-        seen = None
+        rows, seen = next(batches), None
         if features is not None:
             shares = zip(rows, rng.random(batch_size), strict=True)
             drawn = [rows_of[row][int(share * len(rows_of[row]))] for row, share in shares]
@@ -349,6 +422,18 @@ def train(
     log = descend(loss_of_a_batch, list(network.parameters()), optimiser, rate, steps, name or folder.name)
     save(network.eval(), vocabulary, folder, gate, size, sizes, tower)
     return log
+
+
+def _batches(weights: np.ndarray, lengths: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the rows of one batch after the other, drawn by weight; those of like length go together.
+
+    Sixteen batches are drawn at once, sorted by length, and given in any order: so little is computed that only pads.
+    """
+    ends = np.cumsum(weights)
+    while True:
+        rows = np.searchsorted(ends, rng.random(16 * size) * ends[-1], side="right").clip(0, len(ends) - 1)
+        rows = rows[np.argsort(lengths[rows], kind="stable")].reshape(16, size)
+        yield from rows[rng.permutation(16)]
 
 
 def save(
@@ -390,6 +475,14 @@ def save(
     with tables.beside(folder / SETTINGS) as part:
         part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
     return folder
+
+
+def places(folder: str | os.PathLike, count: int) -> list[Path]:
+    """Return the folders for `count` trainings of one model, as `replicates` finds them; further ones are deleted."""
+    folder = tables.locate(folder)
+    for path in replicates(folder)[max(count, 1) :]:
+        shutil.rmtree(path)
+    return [folder, *(folder / f"replicate-{number}" for number in range(1, count))]
 
 
 def replicates(folder: str | os.PathLike) -> list[Path]:
