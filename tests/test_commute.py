@@ -4,6 +4,8 @@ import tarfile
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from babelatlas import InputError, commute, datasets, tables
@@ -63,6 +65,21 @@ def test_an_item_has_one_name_in_all_languages(tmp_path):
     counts = commute.counts(items).set_index("lang")
     assert counts.loc["fr"].tolist() == [2, 1, 0]
     assert counts.loc["de"].tolist() == [1, 1, 0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.permutations(range(6)), st.lists(st.booleans(), min_size=6, max_size=6))
+def test_the_order_of_items_and_of_their_lines_changes_no_item(tmp_path_factory, order, swapped):
+    pairs = [[(f"{n}.", f"{n}x", f"{n}y", f"{n}.png"), (f"{n}.", f"{n}y", f"{n}x", f"{5 - n}b.png")] for n in range(6)]
+    rows = [row for n in order for row in (pairs[n][::-1] if swapped[n] else pairs[n])]
+    items, findings = commute.read(write(tmp_path_factory.mktemp("commute"), rows))
+    assert findings.empty
+    assert items["translation"].tolist() == [row[1] for row in rows]  # row k is line k
+    translations = {name: text for _, text, _, name in rows}
+    for row in items.itertuples():
+        a, b = row.item.split("+")
+        assert a < b
+        assert row.translation == translations[a if row.sense == "a" else b]
 
 
 @pytest.mark.parametrize(
@@ -264,3 +281,9 @@ def test_the_development_set_as_released_is_regular(mirror):
     assert len(items) == datasets.entry("commute-dev").n_captions
     assert items["lang"].unique().tolist() == ["fr"]
     assert findings.empty
+
+
+def test_how_a_config_names_the_files_is_told():
+    told = datasets.details("commute")
+    assert "images:\n    commute: " in told
+    assert "annotations:\n    commute: " in told

@@ -29,6 +29,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -122,6 +123,11 @@ def unsuitable(path: str | os.PathLike, minimum: int = 64, aspect: float = 2.5) 
     return "too long" if max(width, height) > aspect * min(width, height) else ""
 
 
+def _look(path: Path, minimum: int, aspect: float) -> tuple[str, bytes]:
+    """Return what `unsuitable` says of an image, and 16 bytes that stand for its contents."""
+    return unsuitable(path, minimum, aspect), hashlib.sha256(path.read_bytes()).digest()[:16]
+
+
 @contextmanager
 def _unpacked(archive: Path, work: Path) -> Iterator[list[tuple[Path, str]]]:
     """Yield the images of a tar file, unpacked for the block only: path, and the name in the collection."""
@@ -210,18 +216,16 @@ def find(
     for name, part in collection(images, folder):
         with part as files:
             kept = []
-            for path, place in files:
+            with ThreadPoolExecutor(embedding.WORKERS) as pool:
+                looked = list(pool.map(lambda file: _look(file[0], minimum, aspect), files))
+            for (path, place), (reason, digest) in zip(files, looked, strict=True):
                 counts["seen"] += 1
-                reason = unsuitable(path, minimum, aspect)
-                if not reason:
-                    content = path.read_bytes()
-                    digest = hashlib.sha256(content).digest()[:16]
-                    reason = "twice" if digest in seen else ""
-                    seen.add(digest)
+                reason = reason or ("twice" if digest in seen else "")
                 if reason:
                     counts[reason] += 1
-                else:
-                    kept.append((path, place, f"images/{digest.hex()}{path.suffix.lower()}"))
+                    continue
+                seen.add(digest)
+                kept.append((path, place, f"images/{digest.hex()}{path.suffix.lower()}"))
             if kept:
                 kind = Path(cache) / name if str(cache) else ""
                 vectors = embedding.embed_images(encoder, [str(path) for path, *_ in kept], kind, progress=progress)
