@@ -773,7 +773,7 @@ def drawn_costs(ic: float, gic: float, items: int, images: int = 5, seed: int = 
     All images of a sense are alike: each adds a normal deviate to the cost of either translation, the two correlated,
     and its own translation costs a constant less. Both numbers are set so that any image of a with any of b has the
     scores. With ic = 0.5 the images say nothing. An `oracle` can be held against this: how much does it gain by
-    choosing alone? TC and GTC of such costs mean nothing. Raises InputError where 2 ic - 1 < gic < ic does not hold, or ic is 0 or 1.
+    choosing alone? TC and GTC of such costs mean nothing. Raises InputError unless 0 < ic < 1 and 2 ic - 1 < gic < ic.
     """
     from scipy import optimize, special
 
