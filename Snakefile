@@ -328,7 +328,7 @@ rule gated:
     input:
         source("13_gated"),
         labels=RUN + "/labels/pictograms.parquet",
-        senses=ambiguous_words(),
+        tuples=RUN + "/tuples/pictogram-pairs.parquet",
         features=RUN + "/models/picto-en/open_clip_model.safetensors",
     output:
         weights=RUN + "/models/{translator}/gated.safetensors",
@@ -345,7 +345,7 @@ rule gated:
             gate=translators.entry(wildcards.translator).gate,
             dataset="pictogram-pairs",
             labels=f"{RUN}/labels/pictograms.parquet",
-            senses="".join(ambiguous_words()),
+            tuples=f"{RUN}/tuples/pictogram-pairs.parquet",
             features=f"{RUN}/models/picto-en",
             output=f"{RUN}/models",
         ),
