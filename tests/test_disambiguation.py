@@ -730,6 +730,8 @@ def test_files_of_a_run_pass_over_other_tasks_and_name_what_is_missing(tmp_path)
     assert found["model"].tolist() == ["picto-en", "picto-gated"]
     assert found["translator"].tolist() == [False, True]
     assert found["tokens"].tolist() == ["", str(tokens)]
+    some = disambiguation.files(str(tmp_path), [], ["picto-gated"], ["pictogram-pairs", "commute"])
+    assert some["dataset"].tolist() == ["pictogram-pairs"], "a translator need not be scored on all"
 
 
 def test_the_examples_in_the_docstrings_hold():

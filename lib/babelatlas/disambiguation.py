@@ -799,10 +799,11 @@ def files(results: str, models: Iterable[str], translators: Iterable[str], names
     """Return where a run keeps its costs: model, translator (bool), dataset, path, tokens ("" where there are none).
 
     `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. A run
-    without a data set for disambiguation has no rows. Raises InputError for a data set that the study does not know,
-    and where a model has no table for one.
+    without a data set for disambiguation has no rows. A translator may be scored on some of the data sets only. Raises
+    InputError for a data set that the study does not know, where a model has no table for one, and where a translator
+    has none at all.
     """
-    rows = []
+    rows, lacking = [], []
     models, translators = list(models), list(translators)
     for dataset in names:
         if datasets.entry(dataset).task != TASK:
@@ -810,12 +811,16 @@ def files(results: str, models: Iterable[str], translators: Iterable[str], names
         for model in [*models, *translators]:
             path = f"{results}/disambiguation/{model}_{dataset}.parquet"
             if not tables.locate(path).is_file():
-                raise InputError(
-                    f"There are no costs of {model!r} on {dataset!r}, expected {path}: run notebook "
-                    f"{23 if model in translators else 22} for this pair, or name other models or data sets."
-                )
+                lacking.append((model, dataset, path))
+                continue
             tokens = f"{results}/tokens/{model}_{dataset}.parquet"
             there = model in translators and tables.locate(tokens).is_file()
             rows.append([model, model in translators, dataset, path, tokens if there else ""])
+    found = {row[0] for row in rows if row[1]}
+    for model, dataset, path in [one for one in lacking if one[0] not in found]:
+        raise InputError(
+            f"There are no costs of {model!r} on {dataset!r}, expected {path}: run notebook "
+            f"{23 if model in translators else 22} for this pair, or name other models or data sets."
+        )
     columns = {"model": str, "translator": bool, "dataset": str, "path": str, "tokens": str}
     return pd.DataFrame(rows, columns=list(columns)).astype(columns)
