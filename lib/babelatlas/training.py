@@ -54,6 +54,8 @@ def training_texts(
     fractions: dict[str, float],
     seed: int = 0,
     model: str = "",
+    senses: pd.DataFrame | None = None,
+    most: int = 2,
 ) -> pd.DataFrame:
     """Return which labels training writes, and how often: a `training_texts` table.
 
@@ -62,7 +64,13 @@ def training_texts(
     its concepts that a language of the tier names in training, drawn for each language from `seed`; both 1 where a tier
     is not in them. The column `weight` is the
     probability of a caption in that language, given the concept, before it is scaled to sum to 1 over the languages
-    that name the concept. Raises InputError for a language without labels, one in two tiers, or a share out of range.
+    that name the concept.
+
+    `senses`: a `labels` table of the senses of ambiguous words (`pictograms.senses`), written too: the label and its
+    alternatives, at most `most` words, which share the weight evenly. A sense that is a concept of `labels` is written
+    by languages that name the concept; of the others a language names the same fraction. Which concepts a language
+    names does not depend on `senses`; a language may lack them.
+    Raises InputError for a language without labels, one in two tiers, a share out of range, and what is no pictogram.
     """
     everywhere = [lang for members in tiers.values() for lang in members]
     twice = sorted({lang for lang in everywhere if everywhere.count(lang) > 1})
@@ -80,6 +88,16 @@ def training_texts(
             f"The label table names {strangers[0]}, which is no pictogram: give the table that notebook 10 made of the "
             "class list 'pictograms'."
         )
+    senses = labels[:0] if senses is None else senses
+    strangers = sorted(set(senses["wnid"]) - set(pictograms.drawn()))
+    if strangers:
+        raise InputError(
+            f"The table of senses names {strangers[0]}, which is no pictogram: give the labels that notebook 14 made "
+            "of the data set pictogram-pairs."
+        )
+    if most < 1:
+        raise InputError(f"The number of words for a sense is {most}: expected 1 or more.")
+    concepts = set(pictograms.concepts()["wnid"])
     if not everywhere:
         raise InputError("The training mix names no language: give at least one tier, such as en: [en].")
     parts = []
@@ -91,14 +109,37 @@ def training_texts(
                 "above 0 and a fraction above 0 and at most 1."
             )
         for lang in members:
-            own = labels[labels["lang"] == lang].sort_values("wnid", ignore_index=True)
             # Seeded by the language's letters, so that adding a language leaves the others' choice as it was.
-            rng = np.random.default_rng([seed, *lang.encode()])
-            keep = np.sort(rng.permutation(len(own))[: max(1, round(fraction * len(own)))])
-            parts.append(own.iloc[keep].assign(model=model, weight=share / len(members)))
+            named = _fraction(labels[labels["lang"] == lang], fraction, [seed, *lang.encode()])
+            told = senses[senses["lang"] == lang]
+            known = told["wnid"].isin(named["wnid"])
+            others = _fraction(told[~told["wnid"].isin(concepts)], fraction, [seed, *lang.encode(), 1])
+            words = _words(named, pd.concat([told[known], others]), most)
+            parts.append(words.assign(model=model, weight=share / len(members) / words["n_words"]))
     return tables.check(
         pd.concat(parts, ignore_index=True)[["model", "lang", "wnid", "label", "weight"]], "training_texts"
     )
+
+
+def _fraction(rows: pd.DataFrame, fraction: float, seed: list[int]) -> pd.DataFrame:
+    """Return a fraction of the classes, at least one where there is any, drawn from `seed`, in the order of wnid."""
+    rows = rows.sort_values("wnid", ignore_index=True)
+    keep = np.random.default_rng(seed).permutation(len(rows))[: max(1, round(fraction * len(rows)))]
+    return rows.iloc[np.sort(keep)]
+
+
+def _words(named: pd.DataFrame, told: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return lang, wnid, label and n_words: the labels of `named`, then up to `most` words of each sense in `told`.
+
+    One row for each word of a class; words that differ in upper case only are one. `n_words`: how many it has.
+    """
+    several = told.assign(
+        label=[[row.label, *row.alternatives][:most] for row in told[["label", "alternatives"]].itertuples()]
+    )
+    columns = ["lang", "wnid", "label"]
+    words = pd.concat([named[columns], several[columns].explode("label")], ignore_index=True)
+    words = words[~words.assign(label=words["label"].str.casefold()).duplicated(columns)]
+    return words.assign(n_words=words.groupby("wnid")["label"].transform("size"))
 
 
 def captions(texts: pd.DataFrame, templates: list[str] = PICTOGRAM_TEMPLATES) -> list[str]:
@@ -225,18 +266,25 @@ def save(model, folder: str | os.PathLike) -> Path:
 
 
 def drawings(
-    split: str, per_class: int, seed: int = 0, size: int = pictograms.SIZE
+    split: str,
+    per_class: int,
+    seed: int = 0,
+    size: int = pictograms.SIZE,
+    wnids: list[str] | None = None,
+    per_sense: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return drawings of every concept: pixels (images, size, size, 3) uint8, concept and colour numbers (images,).
+    """Return drawings of every class: pixels (images, size, size, 3) uint8, class and colour numbers (images,).
 
-    Concept numbers follow `pictograms.concepts()`, colour numbers `pictograms.COLOURS`. The training split leaves out
+    Class numbers follow `wnids`, the concepts where it is None; colour numbers `pictograms.COLOURS`. Each class has
+    `per_class` drawings; a sense that is no concept has `per_sense` where that is given. The training split leaves out
     the pairs of `pictograms.held_out_compositions(seed)`.
     """
-    wnids, colours = list(pictograms.concepts()["wnid"]), list(pictograms.COLOURS)
+    wnids = list(pictograms.concepts()["wnid"]) if wnids is None else wnids
+    colours, concepts = list(pictograms.COLOURS), set(pictograms.concepts()["wnid"])
     pixels, classes, hues = [], [], []
     for row, wnid in enumerate(wnids):
         allowed = pictograms.training_colours(wnid, seed) if split == "train" else colours
-        for number in range(per_class):
+        for number in range(per_class if wnid in concepts or per_sense is None else per_sense):
             colour = allowed[(number + row) % len(allowed)]
             pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, size, colour)))
             classes.append(row)
@@ -247,46 +295,49 @@ def drawings(
 class Captions:
     """The captions of a training run, tokenised once; `sample` draws one for each image.
 
-    `pieces` has shape (captions, CONTEXT). For concept c and language l the captions in each template start at row
-    `start[c, l]`; English ones are followed by those with each colour. `odds[c]` sums over languages up to 1.
+    `pieces` has shape (captions, CONTEXT). The captions of text t, a row of `texts`, in each template start at row
+    `start[t]`; English ones are followed by those with each colour. Class c, an item of `wnids`, has the texts
+    `owned[c]`, and `odds[c]` sums up to 1 over them.
     """
 
     def __init__(self, texts: pd.DataFrame, tokenizer, templates: list[str] = PICTOGRAM_TEMPLATES):
-        wnids = list(pictograms.concepts()["wnid"])
-        self.langs = sorted(texts["lang"].unique())
+        texts = texts.reset_index(drop=True)
+        self.wnids = [wnid for wnid in pictograms.drawn() if wnid in set(texts["wnid"])]
         self.templates = len(templates)
-        self.english = self.langs.index("en") if "en" in self.langs else -1
-        odds = np.zeros((len(wnids), len(self.langs)))
-        self.start = np.full(odds.shape, -1)
-        written = []
-        for lang, wnid, label, weight in texts[["lang", "wnid", "label", "weight"]].itertuples(index=False):
-            place = wnids.index(wnid), self.langs.index(lang)
-            odds[place], self.start[place] = weight, len(written)
+        self.english = (texts["lang"] == "en").to_numpy()
+        self.start, written = np.zeros(len(texts), int), []
+        for row, (lang, label) in enumerate(texts[["lang", "label"]].itertuples(index=False)):
+            self.start[row] = len(written)
             words = [label] + ([f"{colour} {label}" for colour in pictograms.COLOURS] if lang == "en" else [])
             written += [caption for word in words for caption in fill(templates, word)]
-        self.named = odds.sum(1) > 0
-        self.odds = np.cumsum(odds, 1) / np.maximum(odds.sum(1, keepdims=True), 1e-12)
+        rows_of = texts.sort_values("lang", kind="stable").groupby("wnid").groups
+        longest = max(len(rows) for rows in rows_of.values())
+        self.owned = np.zeros((len(self.wnids), longest), int)
+        self.odds = np.ones(self.owned.shape)
+        for number, wnid in enumerate(self.wnids):
+            rows = rows_of[wnid].to_numpy()
+            weights = texts["weight"].to_numpy(float)[rows]
+            self.owned[number, : len(rows)] = rows
+            self.odds[number, : len(rows) - 1] = np.cumsum(weights)[:-1] / weights.sum()
         self.pieces = tokenizer(written).numpy()
-        self.shown = np.zeros(odds.shape, np.int64)
+        self.shown = np.zeros(len(texts), np.int64)
 
     def sample(self, classes: np.ndarray, hues: np.ndarray, rng, coloured: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the pieces of one caption for each image, and the colour number it names, or -1.
 
         A template is drawn evenly; the share `coloured` of the English captions names the drawing's colour.
         """
-        langs = (rng.random(len(classes))[:, None] >= self.odds[classes]).sum(1).clip(0, len(self.langs) - 1)
-        named = (langs == self.english) & (rng.random(len(classes)) < coloured)
-        rows = self.start[classes, langs] + rng.integers(self.templates, size=len(classes))
+        place = (rng.random(len(classes))[:, None] >= self.odds[classes]).sum(1).clip(0, self.odds.shape[1] - 1)
+        texts = self.owned[classes, place]
+        named = self.english[texts] & (rng.random(len(classes)) < coloured)
+        rows = self.start[texts] + rng.integers(self.templates, size=len(classes))
         rows = rows + np.where(named, (hues + 1) * self.templates, 0)
-        np.add.at(self.shown, (classes, langs), 1)
+        np.add.at(self.shown, texts, 1)
         return self.pieces[rows], np.where(named, hues, -1)
 
     def counted(self, texts: pd.DataFrame) -> pd.DataFrame:
-        """Return `texts` with the number of times each label was shown as its `weight`."""
-        wnids = list(pictograms.concepts()["wnid"])
-        pairs = zip(texts["wnid"], texts["lang"], strict=True)
-        places = [(wnids.index(wnid), self.langs.index(lang)) for wnid, lang in pairs]
-        return texts.assign(weight=[float(self.shown[place]) for place in places])
+        """Return `texts`, those of the captions, with the number of times each was shown as its `weight`."""
+        return texts.assign(weight=self.shown.astype(float))
 
 
 def _trim(pieces: np.ndarray):
@@ -347,12 +398,14 @@ def descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, 
     return pd.DataFrame(log, columns=["step", "loss"])
 
 
-def _check_sizes(texts: pd.DataFrame, steps: int, batch_size: int, per_class: int) -> None:
-    for name, value in [("steps", steps), ("batch_size", batch_size), ("per_class", per_class)]:
+def _check_sizes(texts: pd.DataFrame, steps: int, batch_size: int, **drawn: int) -> None:
+    """Raise InputError for a size below 1, and where the drawings, `per_class` and `per_sense`, make no whole step."""
+    for name, value in {"steps": steps, "batch_size": batch_size, **drawn}.items():
         if value < 1:
             raise InputError(f"The training's {name} is {value}: expected 1 or more.")
-    most = per_class * texts["wnid"].nunique()
-    if batch_size > most:
+    concepts = texts["wnid"].drop_duplicates().isin(pictograms.concepts()["wnid"]) if drawn else []
+    most = sum(drawn["per_class" if concept else "per_sense"] for concept in concepts)
+    if drawn and batch_size > most:
         raise InputError(
             f"A step of {batch_size} drawings (batch_size) is more than the {most} that there are: draw more of each "
             "concept (per_class), or make batch_size smaller."
@@ -369,15 +422,17 @@ def train(
     per_class: int = 72,
     seed: int = 0,
     name: str = "",
+    per_sense: int = 24,
 ):
     """Train a dual encoder, save it in `folder`, and return model, tokenizer, log and what was shown.
 
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
-    of its concept, and of its colour where it names one. `coloured`: the share of English captions with a colour;
-    `rate`: the highest learning rate. The log has the columns `step` and `loss`; what was shown is `texts` with the
-    number of times as `weight`.
+    of its concept or of one that is drawn alike, and of its colour where it names one. `coloured`: the share of English
+    captions with a colour; `rate`: the highest learning rate; `per_class`, `per_sense`: drawings of a concept and of a
+    sense that is none, which are met as often as there are drawings of them. The log has the columns `step` and `loss`;
+    what was shown is `texts` with the number of times as `weight`.
     """
-    _check_sizes(texts, steps, batch_size, per_class)
+    _check_sizes(texts, steps, batch_size, per_class=per_class, per_sense=per_sense)
     import torch
     from torch.nn import functional as F
 
@@ -386,8 +441,8 @@ def train(
     write_configuration(folder)
     model, tokenizer = new_model(folder, seed)
     deck = Captions(texts, tokenizer)
-    pixels, classes, hues = drawings("train", per_class, seed)
-    pool = np.flatnonzero(deck.named[classes])
+    pixels, classes, hues = drawings("train", per_class, seed, wnids=deck.wnids, per_sense=per_sense)
+    alike = pictograms.drawn_alike(deck.wnids)[classes]
     rng = np.random.default_rng([seed, 1])
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     others = [weight for weight in model.parameters() if weight.ndim < 2]
@@ -396,9 +451,9 @@ def train(
     model.train()
 
     def loss_of_a_batch():
-        chosen = rng.choice(pool, batch_size, replace=False)
+        chosen = rng.choice(len(pixels), batch_size, replace=False)
         pieces, said = deck.sample(classes[chosen], hues[chosen], rng, coloured)
-        fits = (classes[chosen][:, None] == classes[chosen][None]) & (
+        fits = (alike[chosen][:, None] == alike[chosen][None]) & (
             (said[None] < 0) | (hues[chosen][:, None] == said[None])
         )
         fits = torch.from_numpy(fits.astype(np.float32))
@@ -429,10 +484,11 @@ def distil(
     """Train a new text tower to give a label in any language the place its English label has with the teacher.
 
     Mean squared error on parallel labels (Reimers and Gurevych 2020), both in the same template; the image tower is the
-    teacher's and stays. `texts`: schema `training_texts`; `english`: the English rows of `labels`. Saves the student in
-    `folder`; returns what `train` does.
+    teacher's and stays. `texts`: schema `training_texts`; `english`: the English rows of `labels`, and those of the
+    senses' labels for the classes that it lacks. An English word is given its own place. Saves the student in `folder`;
+    returns what `train` does.
     """
-    _check_sizes(texts, steps, batch_size, batch_size)
+    _check_sizes(texts, steps, batch_size)
     import torch
 
     from babelatlas import openclip
@@ -454,7 +510,7 @@ def distil(
         colours = ["", *(f"{colour} " for colour in pictograms.COLOURS)] if lang == "en" else [""]
         for colour in colours:
             source += fill(PICTOGRAM_TEMPLATES, colour + label)
-            target += fill(PICTOGRAM_TEMPLATES, colour + names[wnid])
+            target += fill(PICTOGRAM_TEMPLATES, colour + (label if lang == "en" else names[wnid]))
             odds += [share / len(colours)] * len(PICTOGRAM_TEMPLATES)
             owner += [row] * len(PICTOGRAM_TEMPLATES)
     different = list(dict.fromkeys(target))
@@ -488,13 +544,14 @@ def accuracy(
 ) -> pd.DataFrame:
     """Return zero-shot top-1 accuracy by language on drawings of a split, each label alone as its prompt.
 
-    Columns `lang`, `accuracy` (fraction, over the concepts with a label in that language), `chance`, `n_classes`,
-    `n_images`. Settings are chosen on the development split; the test split is measured by the study itself.
+    `labels` names concepts or senses, none of them twice in a language. Columns `lang`, `accuracy` (fraction, over the
+    classes with a label in that language), `chance`, `n_classes`, `n_images`. Settings are chosen on the development
+    split; the test split is measured by the study itself.
     """
     import torch
 
-    wnids = list(pictograms.concepts()["wnid"])
-    pixels, classes, _ = drawings(split, per_class, seed)
+    wnids = [wnid for wnid in pictograms.drawn() if wnid in set(labels["wnid"])]
+    pixels, classes, _ = drawings(split, per_class, seed, wnids=wnids)
     with torch.no_grad():
         images = torch.cat(
             [model.encode_image(_tensor(pixels[row : row + 256]), normalize=True) for row in range(0, len(pixels), 256)]
