@@ -42,9 +42,10 @@ RETRIEVAL = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if
 AMBIGUOUS = [dataset for dataset in DATASETS if datasets.entry(dataset).task == "disambiguation"]
 PAIRS = [dataset for dataset in AMBIGUOUS if dataset in study.PAIRS]  # made from lexicons; the others are read from files
 DISAMBIGUATION = [f"{model}_{dataset}" for model in MODELS for dataset in AMBIGUOUS]
-SCORED = config.get("scores", {})  # translators of whom there are files of scores, for some data sets
-TRANSLATION = [f"{one}_{dataset}" for one in TRANSLATORS for dataset in AMBIGUOUS if dataset in SCORED.get(one, AMBIGUOUS)]
 GATED = [translator for translator in TRANSLATORS if translator in study.trained()]  # the embedded world's own translators
+SCORED = config.get("scores", {})  # translators of whom there are files of scores, for some data sets
+READ = dict.fromkeys(GATED, ["pictogram-pairs"]) | SCORED  # those that know the words of some data sets only
+TRANSLATION = [f"{one}_{dataset}" for one in TRANSLATORS for dataset in AMBIGUOUS if dataset in READ.get(one, AMBIGUOUS)]
 STAGES = [
     "09_senses",
     *(f"10_labels_{classes}" for classes in CLASSES),

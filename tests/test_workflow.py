@@ -542,6 +542,23 @@ def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_s
     assert not {"gated", "train", "pictograms", "zeroshot", "retrieval"} & set(inputs)
 
 
+def test_the_tiny_translators_are_asked_for_the_words_they_know_only(tmp_path, config):
+    changes = {
+        "datasets": ["pictogram-pairs", "commute"],
+        "protocols": [],
+        "parameters": {},
+        "translators": ["picto-text"],
+    }
+    changes |= {"images": {"commute": "images"}, "annotations": {"commute": "texts"}, "chapters": ["00_summary"]}
+    for name in ("images", "texts"):
+        (tmp_path / name).mkdir()
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--quiet", "rules", "host", "reason", config=path)
+    planned = jobs(done.stdout + done.stderr)
+    assert (planned["disambiguation"], planned["translation"], planned["commute"]) == (6, 1, 1)
+
+
 def test_each_tiny_translator_has_its_gate_and_needs_no_gpu(tmp_path):
     targets = [f"results/demo/tokens/{name}_pictogram-pairs.parquet" for name in ("picto-gated-0.25", "picto-text")]
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", "--", *targets, config=ROOT / "config" / "demo.yml")
