@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, languages, published, stats, tables
+from babelatlas import InputError, disambiguation, languages, published, stats, tables
 
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
 CODES = {"jp": "ja", "fil": "tl"}
@@ -159,3 +159,56 @@ def test_comparing_stops_where_nothing_is_shared_or_a_row_is_ambiguous(table):
 def test_a_paper_without_numbers_is_named_with_those_that_have_some():
     with pytest.raises(InputError, match=r"geigle2025.*expected one of .*geigle2024"):
         published.read("geigle2025")
+
+
+# --- CoMMuTE ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def imagery():
+    return published.read("kashanimotlagh2024")
+
+
+def test_the_tables_on_commute_have_every_cell_of_the_paper(imagery):
+    assert imagery.groupby("table").size().to_dict() == {"1": 36, "2": 12, "3": 6, "4": 36, "5": 12, "6": 12}
+    assert imagery.value.between(0, 1).all()
+    assert (imagery.value * 100 - (imagery.value * 100).round()).abs().max() < 1e-9
+    assert set(imagery.lang) == {"fr"}
+    assert (imagery.n == imagery.metric.isin(["GTC", "GIC"]).map({True: 154, False: 308})).all()
+
+
+def test_rows_of_the_tables_on_commute_are_those_that_are_printed(imagery):
+    def row(model, table):
+        return imagery[(imagery.model == model) & (imagery.table == table)].value.tolist()
+
+    assert row("VGAMT", "1") == [0.63, 0.26, 0.13, 0.0, 0.5, 0.37]
+    assert row("Gated Fusion 0.75", "1") == [0.49, 0.02, 0.02, 0.04, 0.46, 0.48]
+    assert row("Gated Fusion 0.75", "2") == [0.5, 0.11]
+    assert row("VGAMT vs Gated Fusion 0.25", "3") == [0.25, 0.16]
+    assert row("CLIP-Trans", "4") == [0.46, 0.01, 0.77, 0.89, 0.77, 0.77]
+    assert row("Gated Fusion 0.25", "5") == [0.64, 0.28]
+    assert row("Gated Fusion 0.25", "6") == [0.60, 0.21]
+
+
+def test_the_tables_on_commute_keep_the_relations_that_their_definitions_set(imagery):
+    wide = imagery[imagery.table != "3"].pivot(index="model", columns=["variant", "metric"], values="value")
+    half = 0.005 + 1e-9
+    mix, base = wide["mix"], wide[""]
+    assert ((mix.IPR + mix.CNR - 0.5).abs() <= 2 * half).all()
+    assert ((mix.INR + mix.CPR - 0.5).abs() <= 2 * half).all()
+    assert ((mix.IPR + mix.CPR - base.TC).abs() <= 3 * half).all()
+    assert (2 * mix.IPR + 3 * half >= base.GTC).all()
+    assert (base.GIC + 2 * half >= wide["oracle min"].GIC).all()
+    assert (wide["oracle max"].GIC + 2 * half >= base.GIC).all()
+    for variant in set(imagery.variant) - {"mix"}:
+        for metric in {"TC", "IC"} & set(wide[variant]):
+            single, group = wide[variant][metric], wide[variant][f"G{metric}"]
+            assert (2 * single - 1 <= group + 3 * half).all(), (variant, metric)
+            assert (group <= single + 2 * half).all(), (variant, metric)
+
+
+def test_every_row_of_table_1_follows_from_whole_numbers_of_items(imagery):
+    for model, part in imagery[imagery.table == "1"].groupby("model"):
+        items = 154 if model == "CLIP-Trans" else 462
+        found = disambiguation.explained(part.set_index("metric").value.to_dict(), items)
+        assert len(found), model

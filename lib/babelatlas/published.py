@@ -6,7 +6,8 @@ Conventions, the same for every paper:
 * `value` is a fraction (the paper prints percent), except for metric "classes", which is a count.
 * `lang` is the code used throughout the study, "" in the row of a group; `group` is "" in the row of a language. The
   English column of a table of groups is a row with `lang` "en": English is a language, not a group.
-* `variant` names the prompts and, where it was fixed, the number of classes ("translated prompts, 100 classes").
+* `variant` names the prompts and, where it was fixed, the number of classes ("translated prompts, 100 classes"); for
+  disambiguation the images, as `disambiguation.scores` does.
 * `n` is what the value is a mean over: images or captions in the row of a language (50 images per class), languages in
   the row of a group; 0 where the paper does not say. `ci_low` and `ci_high` are empty: the paper prints no intervals.
 * `note` says where the printed code or name differed and where two tables of the paper disagree.
