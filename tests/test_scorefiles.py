@@ -128,3 +128,23 @@ def test_a_table_that_does_not_fit_is_refused(ours, tmp_path, change, message):
     change(ours).to_csv(path, index=False)
     with pytest.raises(InputError, match=message):
         scorefiles.table(path, "mine", TUPLES, "commute")
+
+
+def test_each_language_has_a_pair_of_its_own(tmp_path):
+    files = [
+        write(tmp_path, f"{number}.txt", text)
+        for number, text in enumerate(("1\n2\n3\n4", "2\n2\n2\n5", "9\n8", "9.5\n7"))
+    ]
+    lines = pd.concat([TUPLES, TUPLES[:2].assign(lang="de")])
+    costs, told = scorefiles.collect(files, ["fra", "de"], lines)
+    assert told.to_numpy().tolist() == [["fr", 4, 0.5], ["de", 2, 0.5]]
+    assert costs.groupby("lang").size().to_dict() == {"de": 4, "fr": 8}
+    for some, langs, message in (
+        (files, ["fr"], "got 4 file.s. for fr"),
+        (files[:3], ["fr", "de"], "got 3 file.s. for fr, de"),
+        (files, ["fr", "fra"], "got 4 file.s. for fr, fr"),
+        ([], [], "for no language"),
+        (files[:2], ["cs"], "no line in cs"),
+    ):
+        with pytest.raises(InputError, match=message):
+            scorefiles.collect(some, langs, lines)

@@ -8,11 +8,12 @@ and two translations: more can be computed from them than the share that `evalua
 
 import math
 import os
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, disambiguation, tables
+from babelatlas import InputError, disambiguation, languages, tables
 
 
 def read(path: str | os.PathLike) -> np.ndarray:
@@ -96,6 +97,33 @@ def costs(correct: np.ndarray, incorrect: np.ndarray, tuples: pd.DataFrame) -> p
     wrong = rows.assign(text=sense.map({"a": "b", "b": "a"}), cost=incorrect)
     both = pd.concat([right, wrong]).sort_index(kind="stable").reset_index(drop=True)
     return both
+
+
+def collect(
+    files: Sequence[str | os.PathLike], langs: Sequence[str], lines: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the costs of the originals from pairs of files, one pair for each language, and what the files hold.
+
+    `files`: correct and incorrect of the first of `langs`, then of the second, and so on; `lines` (schema tuples) has a
+    row for each line of each language, in order. Costs as `costs` returns them; the second table has the columns lang,
+    lines and accuracy, the share that `evaluate.py` prints.
+    Raises InputError where files and languages do not go together, and what `read_pair` and `costs` raise.
+    """
+    codes = [languages.canonical(lang) for lang in langs]
+    if len(files) != 2 * len(codes) or len(set(codes)) < len(codes) or not codes:
+        raise InputError(
+            f"Files of scores come in pairs, correct and incorrect, one pair for each language: got {len(files)} "
+            f"file(s) for {', '.join(codes) or 'no language'}."
+        )
+    parts, told = [], []
+    for place, code in enumerate(codes):
+        right, wrong = read_pair(*files[2 * place : 2 * place + 2])
+        own = lines[lines["lang"] == code].reset_index(drop=True)
+        if own.empty:
+            raise InputError(f"The data set has no line in {code}, which scores are given for: name another language.")
+        parts.append(costs(right, wrong, own))
+        told.append((code, len(right), accuracy(right, wrong)))
+    return pd.concat(parts, ignore_index=True), pd.DataFrame(told, columns=["lang", "lines", "accuracy"])
 
 
 def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: str) -> pd.DataFrame:
