@@ -514,12 +514,28 @@ def test_the_oracle_is_chosen_with_the_prefix_and_scored_without():
         assert value(found, name, "oracle max without prefix")["value"] == pytest.approx(slow)
 
 
+def test_without_the_tokens_of_further_images_the_oracle_is_not_scored_without_prefix():
+    tokens = tokens_of(-RNG.uniform(0.1, 3, size=(9, 5, 2, 4)), [2] * 9, image=("a0", "b0", "a1", "b1", "mix"))
+    table = disambiguation.at_temperature(tokens)
+    few = tokens[tokens["image"].isin(["a0", "b0", "mix"])]
+    found = set(disambiguation.scores(table, resamples=20, tokens=few)["variant"])
+    assert found == {"", "mix", "without prefix", "oracle max", "oracle min"}
+    more = disambiguation.scores(table[table["image"] != "b1"], resamples=20, tokens=tokens)
+    assert "oracle max without prefix" in set(more["variant"])
+    gap = tokens[~((tokens["item"] == "w003") & (tokens["image"] == "b1"))]
+    with pytest.raises(InputError, match="Item 'w003' has costs, but not all their tokens"):
+        disambiguation.scores(table, resamples=20, tokens=gap)
+
+
 def test_tokens_of_other_items_or_other_models_stop():
     lists = -RNG.uniform(0.1, 3, size=(8, 2, 2, 5))
     tokens = tokens_of(lists, [2] * 8)
     table = disambiguation.at_temperature(tokens)
     with pytest.raises(InputError, match="Item 'w007' is in the table of costs or of tokens, not in both"):
         disambiguation.scores(table[table["item"] != "w007"], resamples=20, tokens=tokens)
+    gap = tokens[~((tokens["item"] == "w003") & (tokens["image"] == "b0"))]
+    with pytest.raises(InputError, match=r"Item 'w003' has costs, but not all their tokens \(1 of 8"):
+        disambiguation.scores(table, resamples=20, tokens=gap)
     with pytest.raises(InputError, match="no costs of 'm'"):
         disambiguation.scores(table.assign(model="other"), resamples=20, tokens=tokens)
 
@@ -600,6 +616,8 @@ def test_overlap_with_replicates_is_the_mean_over_pairs_of_trainings():
     row = disambiguation.overlap(table, permutations=50, metrics=["TC"]).iloc[0]
     each = [disambiguation.iou(~disambiguation.tc(part), ~disambiguation.tc(second)) for part in first]
     assert row["value"] == pytest.approx(np.mean(each))
+    with pytest.raises(InputError, match="replicates of 'm'"):
+        disambiguation.overlap(pd.concat([table, table_of(second[:5], "m", replicate=2)]))
 
 
 def test_overlap_without_errors_or_without_common_items_has_no_value():

@@ -85,6 +85,10 @@ def without_prefix(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFra
     their tokens, and tie. Raises InputError where only one has nothing left, or `shared` exceeds a translation.
     """
     rows = _at(tokens, temperature)
+    return _as_costs(rows, _without(rows))
+
+
+def _without(rows: pd.DataFrame) -> np.ndarray:
     lists, shared = rows["log_probabilities"].tolist(), rows["shared"].to_numpy()
     left = np.fromiter((len(one) for one in lists), int, len(lists)) - shared
     image = rows[[*UNIT, "item", "image"]]
@@ -98,7 +102,7 @@ def without_prefix(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFra
             "token, so that one remains; make the table of tokens again."
         )
     kept = [one if rest == 0 else one[start:] for one, start, rest in zip(lists, shared, left, strict=True)]
-    return _as_costs(rows, _perplexities(kept))
+    return _perplexities(kept)
 
 
 def _at(tokens: pd.DataFrame, temperature: float) -> pd.DataFrame:
@@ -409,21 +413,26 @@ def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[
             values[image] = {name: flags.mean(axis=1) for name, flags in values[image].items()}
     bare = None
     if tokens is not None:
-        bare = without_prefix(tokens)
-        values["without prefix"] = _of_pair(_same(items, *_grid(bare, ORIGINALS)), tie)
-        for temperature in sorted(set(tokens["temperature"]) - {1.0}):
-            rows = _grid(at_temperature(tokens, temperature), ORIGINALS)
-            values[f"temperature {temperature:g}"] = _of_pair(_same(items, *rows), tie)
+        cost = _perplexities(tokens["log_probabilities"].tolist())
+        for temperature, rows in tokens.assign(cost=cost).groupby("temperature"):
+            name = f"temperature {temperature:g}"
+            if np.isclose(temperature, 1):
+                rows = bare = rows.assign(cost=_without(rows))
+                name = "without prefix"
+            values[name] = _of_pair(_same(items, *_grid(rows, ORIGINALS)), tie)
     if images - {*ORIGINALS, *AMBIGUOUS}:
         wide = _extended(part)
-        narrow = None if bare is None or set(bare["image"]) < images - set(AMBIGUOUS) else _extended(bare)
+        narrow = None
+        if bare is not None and set(bare["image"]) >= images - set(AMBIGUOUS):
+            narrow = _extended(bare[bare["image"].isin(images)])
+            _same(items, items, np.where(np.isnan(wide), 0, narrow))
         for which in ("max", "min"):
             numbers = oracle(wide, which, tie)
             name = f"oracle {which}"
             values[name] = _of_pair(chosen(wide, numbers), tie)
             values[name]["replacement rate"] = replaced(numbers).mean(axis=1)
             if narrow is not None:
-                values[f"{name} without prefix"] = _of_pair(chosen(_same(items, items, narrow), numbers), tie)
+                values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), tie)
     return items, {(variant, name): each for variant, part in values.items() for name, each in part.items()}
 
 
@@ -431,6 +440,12 @@ def _same(items: np.ndarray, others: np.ndarray, found: np.ndarray) -> np.ndarra
     if not np.array_equal(items, others):
         odd = sorted(set(items) ^ set(others))[0]
         raise InputError(f"Item {odd!r} is in the table of costs or of tokens, not in both: make both in one run.")
+    lacking = np.isnan(found.reshape(len(found), -1)).any(axis=1)
+    if lacking.any():
+        raise InputError(
+            f"Item {items[lacking][0]!r} has costs, but not all their tokens ({int(lacking.sum())} of {len(items)} "
+            "items so): make both tables in one run."
+        )
     return found
 
 
@@ -495,10 +510,7 @@ def scores(
         names = list(replicates[0][1])
         for items, values in replicates[1:]:
             if not np.array_equal(items, replicates[0][0]) or list(values) != names:
-                raise InputError(
-                    f"The replicates of {model!r} on {dataset!r} in {lang!r} have different items, images or tokens: "
-                    "score all on the same."
-                )
+                raise _unlike(model, dataset, lang)
         each = np.stack([[values[name] for name in names] for _, values in replicates], axis=0).astype(float)
         part = _intervals(each.mean(axis=0), [metric for _, metric in names], drawn, resamples, seed, level)
         part = part.assign(variant=[variant for variant, _ in names])
@@ -508,6 +520,13 @@ def scores(
             part = pd.concat([part, spread], ignore_index=True)
         parts.append(part.assign(task=TASK, dataset=dataset, model=model, lang=lang, group=""))
     return tables.check(pd.concat(parts, ignore_index=True), "scores")
+
+
+def _unlike(model: str, dataset: str, lang: str) -> InputError:
+    return InputError(
+        f"The replicates of {model!r} on {dataset!r} in {lang!r} have different items, images or tokens: score all on "
+        "the same."
+    )
 
 
 def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
@@ -622,7 +641,9 @@ def overlap(
         items, found = _grid(part, ORIGINALS)
         errors = np.stack([~(tc if metric == "TC" else ic)(found, tie) for metric in metrics])
         each = wrong.setdefault(dataset, {}).setdefault(lang, {}).setdefault(model, (items, []))
-        each[1].append(_same(each[0], items, errors))
+        if not np.array_equal(each[0], items):
+            raise _unlike(model, dataset, lang)
+        each[1].append(errors)
     rows = []
     for dataset, langs in wrong.items():
         names = list(langs)
