@@ -34,7 +34,7 @@ def words(
     labels: pd.DataFrame,
     tuples: pd.DataFrame,
     frequent: float = 0.75,
-    share: float = 0.5,
+    share: float = 0.75,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return the examples of the embedded world: lang, source, wnid (what the image shows), translation, weight.
