@@ -365,6 +365,18 @@ def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
     assert run("c", 1) != first
 
 
+def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
+    both = pd.concat([TEXTS, pd.DataFrame([("picto-en", "en", "n04379243", "table", 1.0)], columns=TEXTS.columns)])
+
+    def shown(steps):
+        *_, counted = training.train(both, tmp_path / str(steps), steps, batch_size=8, per_class=6, per_sense=6)
+        return counted.set_index("label")["weight"].to_dict()
+
+    assert shown(1) == {"umbrella": pytest.approx(4, abs=4), "cat": pytest.approx(4, abs=4), "table": 0}
+    assert shown(6)["table"] > 0
+    assert sum(shown(6).values()) == 6 * 8
+
+
 def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(checkpoint, tmp_path, pictures):
     own = TEXTS.assign(model="picto-distilled", lang="de", label=["Schirm", "Katze"])
     *_, log, shown = training.distil(own, TEXTS, checkpoint, tmp_path / "s", steps=3, batch_size=8)

@@ -8,6 +8,7 @@ often its words are shown, which is a parameter here.
 torch, open_clip and tokenizers are imported inside the functions that need them: they take tens of seconds.
 """
 
+import itertools
 import json
 import os
 import time
@@ -20,6 +21,7 @@ from babelatlas import InputError, languages, pictograms, tables
 from babelatlas.prompts import PICTOGRAM_TEMPLATES, fill
 
 STEPS = {"picto-en": 280, "picto-multi": 400, "picto-distilled": 280}
+ALONE = 0.3  # the share of the steps, from the start, that see concepts only: with all senses learning starts later
 VOCABULARY = 1600
 CONTEXT = 24
 WIDTH = 128
@@ -429,7 +431,8 @@ def train(
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
     of its concept or of one that is drawn alike, and of its colour where it names one. `coloured`: the share of English
     captions with a colour; `rate`: the highest learning rate; `per_class`, `per_sense`: drawings of a concept and of a
-    sense that is none, which are met as often as there are drawings of them. The log has the columns `step` and `loss`;
+    sense that is none, which are met as often as there are drawings of them, the latter after the share `ALONE` of the
+    steps. The log has the columns `step` and `loss`;
     what was shown is `texts` with the number of times as `weight`.
     """
     _check_sizes(texts, steps, batch_size, per_class=per_class, per_sense=per_sense)
@@ -443,6 +446,9 @@ def train(
     deck = Captions(texts, tokenizer)
     pixels, classes, hues = drawings("train", per_class, seed, wnids=deck.wnids, per_sense=per_sense)
     alike = pictograms.drawn_alike(deck.wnids)[classes]
+    is_concept = np.isin(deck.wnids, list(pictograms.concepts()["wnid"]))[classes]
+    first = np.flatnonzero(is_concept) if is_concept.sum() >= batch_size else np.arange(len(pixels))
+    counter = itertools.count()
     rng = np.random.default_rng([seed, 1])
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     others = [weight for weight in model.parameters() if weight.ndim < 2]
@@ -451,7 +457,7 @@ def train(
     model.train()
 
     def loss_of_a_batch():
-        chosen = rng.choice(len(pixels), batch_size, replace=False)
+        chosen = rng.choice(first if next(counter) < ALONE * steps else len(pixels), batch_size, replace=False)
         pieces, said = deck.sample(classes[chosen], hues[chosen], rng, coloured)
         fits = (alike[chosen][:, None] == alike[chosen][None]) & (
             (said[None] < 0) | (hues[chosen][:, None] == said[None])
