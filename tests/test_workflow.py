@@ -121,7 +121,7 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"translators": ["mine"], "scores": {"mine": {"pictograms": "a.csv"}}}, "data set: file'.*'pictograms'"),
         (
             {"translators": ["mine"], "scores": {"mine": {"pictogram-pairs": {"fr": ["a.txt"]}}}},
-            "'mine' on 'pictogram-pairs' should be a table, or one language with the files",
+            "'mine' on 'pictogram-pairs' should be a table, or languages, each with the files",
         ),
         ({"protocols": ["pictogram-pairs"]}, "'protocols' names 'pictogram-pairs', which is for disambiguation"),
     ],

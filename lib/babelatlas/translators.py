@@ -124,7 +124,8 @@ TRANSLATORS = [
     Translator("picto-text", "gated", None, "MIT", "wu2021good", "text"),
     # A prefix of the kind that PaliGemma was trained on, short and in lower case, rather than a sentence.
     _hub(
-        "paligemma-3b-mix-448", "google/paligemma-3b-mix-448", "", "Gemma", "beyer2024paligemma", 2024,
+        "paligemma-3b-mix-448", "google/paligemma-3b-mix-448", "ead2d9a35598cb89119af004f5d023b311d1c4a1", "Gemma",
+        "beyer2024paligemma", 2024,
         question="translate en to {lang}: {source}", plain="{image}{question}", parameters=2920,
     ),
     _hub(
@@ -140,11 +141,11 @@ TRANSLATORS = [
         "wang2024qwen2vl", 2024, chat=True,
     ),
     _hub(
-        "qwen2.5-vl-7b", "Qwen/Qwen2.5-VL-7B-Instruct", "780835b35df69c962cce6916f662ff2f53535429", "Apache-2.0",
+        "qwen2.5-vl-7b", "Qwen/Qwen2.5-VL-7B-Instruct", "cc594898137f460bfe9f0759e9844b3ce807cfb5", "Apache-2.0",
         "bai2025qwen25vl", 2025, chat=True,
     ),
     _hub(
-        "llava-1.5-7b", "llava-hf/llava-1.5-7b-hf", "95f2cf316249a98c11183f471ab76065c3e5f494", "Llama 2",
+        "llava-1.5-7b", "llava-hf/llava-1.5-7b-hf", "b234b804b114d9e37bb655e11cbbb5f5e971b7a9", "Llama 2",
         "liu2023improved", 2023, chat=True,
     ),
 ]  # fmt: skip

@@ -481,10 +481,10 @@ def _check_scores(config: dict) -> None:
                 languages.canonical(str(lang))
                 if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(file, str) for file in pair)):
                     pairs = []
-            if not isinstance(files, str) and len(pairs) != 1:
+            if not isinstance(files, str) and not pairs:
                 raise InputError(
-                    f"The config's scores of {name!r} on {dataset!r} should be a table, or one language with the files "
-                    f"of its correct and of its incorrect translations, got {files!r}: see config/full.yml."
+                    f"The config's scores of {name!r} on {dataset!r} should be a table, or languages, each with the "
+                    f"files of its correct and of its incorrect translations, got {files!r}: see config/full.yml."
                 )
 
 
@@ -496,8 +496,7 @@ def scored(files: str | dict[str, list[str]]) -> dict:
     """
     if isinstance(files, str):
         return {"scores": [files]}
-    ((lang, pair),) = files.items()
-    return {"scores": pair, "scores_lang": lang}
+    return {"scores": [file for pair in files.values() for file in pair], "scores_lang": " ".join(files)}
 
 
 def _check_datasets(config: dict) -> None:
