@@ -247,8 +247,11 @@ def image_tower(place: str | os.PathLike, device: str = "cpu") -> Callable[[Sequ
 
 def _timm(name: str, folder: Path) -> tuple[nn.Module, Callable[[Image.Image], np.ndarray]]:
     """Return a network of timm's without its classifier, and its own transform of pictures."""
-    import timm
-    from timm.data import create_transform, resolve_model_data_config
+    from babelatlas.openclip import quiet
+
+    with quiet():
+        import timm
+        from timm.data import create_transform, resolve_model_data_config
 
     if folder.is_dir():
         where = f"local-dir:{folder}"
