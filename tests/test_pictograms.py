@@ -117,6 +117,17 @@ def test_the_concepts_are_as_they_were_and_the_senses_come_after_them():
     assert pictograms.training_colours(wnids[-1]) == list(pictograms.COLOURS)
 
 
+def test_a_colour_that_is_held_out_of_a_concept_is_held_out_of_what_is_drawn_alike():
+    senses_alone = pictograms.drawn()[len(pictograms.concepts()) :]
+    number = dict(zip(pictograms.drawn(), pictograms.drawn_alike(pictograms.drawn()), strict=True))
+    concept = {number[wnid]: wnid for wnid in pictograms.concepts()["wnid"]}
+
+    assert pictograms.training_colours("n06624161") == pictograms.training_colours("n03291819")  # letter, envelope
+    for wnid in senses_alone:
+        expected = pictograms.training_colours(concept[number[wnid]]) if number[wnid] in concept else pictograms.COLOURS
+        assert pictograms.training_colours(wnid) == list(expected)
+
+
 def test_the_class_list_of_the_senses_has_each_once():
     table = class_list("pictogram-senses")
 

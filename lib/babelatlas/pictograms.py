@@ -252,10 +252,12 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
 def training_colours(wnid: str, seed: int = 0) -> list[str]:
     """Return the colours in which training draws a concept, in the order of `COLOURS`: all but those held out.
 
-    Of a sense that is no concept none is held out.
+    Of a sense that is no concept those of the concept that is drawn alike are held out, none where there is no such.
     """
-    pairs = held_out_compositions(seed)
-    return [colour for colour in COLOURS if colour not in set(pairs.loc[pairs["wnid"] == wnid, "colour"])]
+    pairs, drawings = held_out_compositions(seed), set(_characters()[wnid])
+    alike = [concept for concept in _concepts()["wnid"] if set(_characters()[concept]) == drawings]
+    held_out = set(pairs.loc[pairs["wnid"].isin(alike), "colour"])
+    return [colour for colour in COLOURS if colour not in held_out]
 
 
 def compositions(seed: int = 0) -> pd.DataFrame:
