@@ -18,7 +18,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:timm"),
 ]
-FAMILIES = {"paligemma": {"plain": "{image}{question}"}, "llava": {"chat": True}, "qwen": {"chat": True}}
+FAMILIES = {
+    "paligemma": {"plain": "{image}{question}"},
+    "paligemma2": {"plain": "{image}{question}"},
+    "llava": {"chat": True},
+    "qwen": {"chat": True},
+}
 SOURCES = ["a cat", "a small red umbrella, on the table", "a cat", "the king"]
 TRANSLATIONS = ["un petit parapluie rouge", "кошка", "einem", "einem kleinen roten Regenschirm und mehr"]
 LANGS = ["fr", "ru", "de", "de"]

@@ -22,8 +22,11 @@ QWEN_CHAT = (
 )
 
 
-def paligemma(folder: Path) -> Path:
-    """Write a PaliGemma: its question is read as a whole, its answer from left to right; no chat template."""
+def paligemma(folder: Path, second: bool = False) -> Path:
+    """Write a PaliGemma: its question is read as a whole, its answer from left to right; no chat template.
+
+    `second`: a PaliGemma 2, around Gemma 2, some of whose layers look back only so far.
+    """
     from transformers import (
         PaliGemmaConfig,
         PaliGemmaForConditionalGeneration,
@@ -37,7 +40,8 @@ def paligemma(folder: Path) -> Path:
     images = SiglipImageProcessor(size={"height": 32, "width": 32}, image_seq_length=16)
     processor = PaliGemmaProcessor(images, tokenizer)
     size = vocabulary + 1200  # with the places of boxes and segments that the processor adds
-    text = TEXT | {"model_type": "gemma", "vocab_size": size, "head_dim": 8}
+    text = TEXT | {"model_type": "gemma2" if second else "gemma", "vocab_size": size, "head_dim": 8}
+    text |= {"sliding_window": 16, "query_pre_attn_scalar": 8} if second else {}
     vision = VISION | {"model_type": "siglip_vision_model", "vision_use_head": False, "projection_dim": 32}
     image = tokenizer.convert_tokens_to_ids("<image>")
     config = PaliGemmaConfig(
@@ -45,6 +49,11 @@ def paligemma(folder: Path) -> Path:
         vocab_size=size,
     )  # fmt: skip
     return _save(folder, PaliGemmaForConditionalGeneration(config), processor)
+
+
+def paligemma2(folder: Path) -> Path:
+    """Write a PaliGemma 2."""
+    return paligemma(folder, second=True)
 
 
 def llava(folder: Path) -> Path:
@@ -66,7 +75,7 @@ def llava(folder: Path) -> Path:
     return _save(folder, LlavaForConditionalGeneration(config), processor)
 
 
-def qwen(folder: Path, second: bool = True) -> Path:
+def qwen(folder: Path) -> Path:
     """Write a Qwen2-VL: as many tokens for an image as its size asks for, and places in three dimensions."""
     from transformers import (
         Qwen2VLConfig,
