@@ -23,6 +23,7 @@ FAMILIES = {
     "paligemma2": {"plain": "{image}{question}"},
     "llava": {"chat": True},
     "qwen": {"chat": True},
+    "qwen25": {"chat": True},
 }
 SOURCES = ["a cat", "a small red umbrella, on the table", "a cat", "the king"]
 TRANSLATIONS = ["un petit parapluie rouge", "кошка", "einem", "einem kleinen roten Regenschirm und mehr"]

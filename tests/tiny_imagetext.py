@@ -77,29 +77,43 @@ def llava(folder: Path) -> Path:
 
 def qwen(folder: Path) -> Path:
     """Write a Qwen2-VL: as many tokens for an image as its size asks for, and places in three dimensions."""
-    from transformers import (
-        Qwen2VLConfig,
-        Qwen2VLForConditionalGeneration,
-        Qwen2VLImageProcessor,
-        Qwen2VLProcessor,
-        Qwen2VLVideoProcessor,
-    )
+    import transformers
+
+    processor, common = _qwen(folder, transformers.Qwen2VLProcessor)
+    vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 4, "mlp_ratio": 2, "patch_size": 8}
+    config = transformers.Qwen2VLConfig(vision_config=vision, **common)
+    return _save(folder, transformers.Qwen2VLForConditionalGeneration(config), processor)
+
+
+def qwen25(folder: Path) -> Path:
+    """Write a Qwen2.5-VL, whose image tower looks at windows in one of its two layers."""
+    import transformers
+
+    processor, common = _qwen(folder, transformers.Qwen2_5_VLProcessor)
+    vision = {"depth": 2, "hidden_size": 32, "out_hidden_size": 32, "intermediate_size": 48, "num_heads": 4}
+    vision |= {"patch_size": 8, "window_size": 32, "fullatt_block_indexes": [1]}
+    config = transformers.Qwen2_5_VLConfig(vision_config=vision, **common)
+    return _save(folder, transformers.Qwen2_5_VLForConditionalGeneration(config), processor)
+
+
+def _qwen(folder: Path, kind) -> tuple:
+    """Return the processor and the settings that both generations of Qwen-VL have."""
+    from transformers import Qwen2VLImageProcessor, Qwen2VLVideoProcessor
 
     marks = ["<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
     tokenizer = _tokenizer(folder, marks, end="<|im_end|>")
     sizes = {"patch_size": 8, "merge_size": 2, "temporal_patch_size": 2}
     images = Qwen2VLImageProcessor(size={"shortest_edge": 256, "longest_edge": 4096}, **sizes)
-    processor = Qwen2VLProcessor(images, tokenizer, Qwen2VLVideoProcessor(**sizes), chat_template=QWEN_CHAT)
-    ids = {name: tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in ("image_pad", "video_pad")}
-    ids |= {name: tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in ("vision_start", "vision_end")}
+    processor = kind(images, tokenizer, Qwen2VLVideoProcessor(**sizes), chat_template=QWEN_CHAT)
     rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0}
-    config = Qwen2VLConfig(
-        text_config=TEXT | {"vocab_size": len(tokenizer), "rope_parameters": rope},
-        vision_config={"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 4, "mlp_ratio": 2, "patch_size": 8},
-        image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
-        vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
-    )  # fmt: skip
-    return _save(folder, Qwen2VLForConditionalGeneration(config), processor)
+    common = {
+        "text_config": TEXT | {"vocab_size": len(tokenizer), "rope_parameters": rope},
+        "image_token_id": tokenizer.convert_tokens_to_ids("<|image_pad|>"),
+        "video_token_id": tokenizer.convert_tokens_to_ids("<|video_pad|>"),
+        "vision_start_token_id": tokenizer.convert_tokens_to_ids("<|vision_start|>"),
+        "vision_end_token_id": tokenizer.convert_tokens_to_ids("<|vision_end|>"),
+    }
+    return processor, common
 
 
 def _tokenizer(folder: Path, marks: list[str], starts: bool = False, end: str = "<eos>"):
