@@ -336,12 +336,15 @@ def test_features_of_photographs_are_those_of_timm_and_are_kept(tmp_path):
         gated.photographs(["0.png", "1.png"], tmp_path / "images", tmp_path / "resnet", cache)
 
 
-def test_towers_and_images_that_are_not_there_are_told(tmp_path):
+def test_towers_and_images_that_are_not_there_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(InputError, match="There is no image tower 'resnet50'"):
         gated.image_tower("resnet50")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"cannot be loaded .* weights"):
         gated.image_tower(tmp_path)
+    with pytest.raises(InputError, match=r"`hf download timm/no_such_network --revision 0123`"):
+        gated.image_tower("timm/no_such_network@0123")
     with pytest.raises(InputError, match="No folder of images"):
         gated.photographs(["1.jpg"], "", "x")
     with pytest.raises(InputError, match=r"1 of 1 images are not in .*1\.jpg"):

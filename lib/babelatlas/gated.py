@@ -266,9 +266,10 @@ def _timm(name: str, folder: Path) -> tuple[nn.Module, Callable[[Image.Image], n
         network = timm.create_model(where, pretrained=True, num_classes=0)
     except Exception as error:  # timm, huggingface_hub and safetensors each raise their own
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".")
+        wanted = (name if "@" in name else RESNET).partition("@")
         raise InputError(
             f"The image tower {name} cannot be loaded ({reason}): give the folder with its config.json and weights, or "
-            f"fetch it into the hub's cache with `hf download {RESNET.partition('@')[0]}`."
+            f"fetch it into the hub's cache with `hf download {wanted[0]} --revision {wanted[2]}`."
         ) from error
     transform = create_transform(**resolve_model_data_config(network), is_training=False)
     return network, lambda image: transform(image).numpy()
