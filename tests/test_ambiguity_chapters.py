@@ -76,7 +76,9 @@ def test_the_chapter_on_disambiguation_writes_the_scores_of_every_language_and_t
         "resamples": 20,
         "tiers": {"high": ["de", "fr"], "low": ["ja"]},
     }
-    told, _ = answer("38_disambiguation", models=["one", "other"], translators=["picto-gated", "picto-text"], **given)
+    told, known = answer(
+        "38_disambiguation", models=["one", "other"], translators=["picto-gated", "picto-text"], **given
+    )
     scores = tables.read(path, "scores")
     base = scores[scores["variant"] == ""]
     of_text = base[base["model"] == "picto-text"].set_index(["metric", "group", "lang"])["value"]
@@ -87,6 +89,7 @@ def test_the_chapter_on_disambiguation_writes_the_scores_of_every_language_and_t
     mean = one.loc[one["group"] == "all", "value"].item()
     assert mean == pytest.approx(one.loc[one["group"] == "", "value"].mean())
     assert {"mix", "side", "oracle max", "without prefix", "temperature 2"} <= set(scores["variant"])
+    assert set(known["prefix"]["images"]) == {"original", "best"}
     assert "that do not look at the image, with ties only: 1" in told
     assert "pairs of models that differ in TC: " in told
 
