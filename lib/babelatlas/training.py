@@ -20,7 +20,7 @@ import pandas as pd
 from babelatlas import InputError, languages, pictograms, tables
 from babelatlas.prompts import PICTOGRAM_TEMPLATES, fill
 
-STEPS = {"picto-en": 310, "picto-multi": 430, "picto-distilled": 280}
+STEPS = {"picto-en": 310, "picto-multi": 480, "picto-distilled": 280}
 ALONE = 0.3  # the share of the steps, from the start, that see concepts only: with all senses learning starts later
 VOCABULARY = 1600
 CONTEXT = 24
