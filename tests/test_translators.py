@@ -1,6 +1,7 @@
 """The entries of translators, and what is asked of any scorer."""
 
 import csv
+import json
 
 import numpy as np
 import pandas as pd
@@ -163,6 +164,19 @@ def test_own_translators_are_told_by_their_folder(tmp_path):
     for folder in ("", tmp_path / "nowhere"):
         with pytest.raises(InputError, match="no translator 'my-model'"):
             translators.find("my-model", folder)
+
+
+@pytest.mark.parametrize("gate", ["text", "0.25", "learned"])
+def test_an_own_gated_fusion_has_the_gate_that_its_folder_states(tmp_path, gate):
+    (tmp_path / "gated.json").write_text(json.dumps({"gate": gate, "features": 0}))
+    assert translators.find("mine", tmp_path).gate == gate
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"features": 0}', "\xff"])
+def test_settings_of_an_own_gated_fusion_that_are_damaged_are_named(tmp_path, text):
+    (tmp_path / "gated.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"gated\.json cannot be read, or name no gate"):
+        translators.find("mine", tmp_path)
 
 
 def test_the_caution_names_the_embedded_translators():

@@ -8,6 +8,7 @@ has published one.
 """
 
 import csv
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -173,20 +174,34 @@ def entry(name: str) -> Translator:
 def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
     """Return the entry called `name`, or that of a user's own translator, a folder under a name that is not listed.
 
-    Own ones are Gated Fusion as notebook 13 saves it, or, where the folder has a model and a preparation of images in
-    transformers' format, image-text-to-text models: they are asked `QUESTION` through their chat template, or, where
-    they have none, as PaliGemma is.
+    Own ones are Gated Fusion as notebook 13 saves it, with the gate that its folder states; or, where the folder has a
+    model and a preparation of images in transformers' format, image-text-to-text models: they are asked `QUESTION`
+    through their chat template, or, where they have none, as PaliGemma is.
 
-    Raises InputError, with the nearest name, where neither is so.
+    Raises InputError, with the nearest name, where neither is so, and where the settings of Gated Fusion are damaged.
     """
     folder = tables.locate(checkpoint) if os.fspath(checkpoint) else None
     if name in names() or folder is None or not folder.is_dir():
         return entry(name)
     if not any((folder / file).is_file() for file in ("preprocessor_config.json", "processor_config.json")):
-        return Translator(name, "gated", None, "not stated", "wu2021good", "learned")
+        return Translator(name, "gated", None, "not stated", "wu2021good", _gate(folder))
     chat = any((folder / file).is_file() for file in ("chat_template.jinja", "chat_template.json"))
     plain = "" if chat else "{image}{question}"
     return Translator(name, "huggingface", None, "not stated", question=QUESTION, chat=chat, plain=plain)
+
+
+def _gate(folder: Path) -> str:
+    """Return the gate of Gated Fusion in a folder; "learned" where it has no settings: `load` says what it lacks."""
+    path = folder / "gated.json"
+    if not path.is_file():
+        return "learned"
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["gate"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"The settings of Gated Fusion {path} cannot be read, or name no gate: train it again with notebook "
+            "13_gated, or give another folder."
+        ) from error
 
 
 def sources(name: str = "") -> list[dict[str, str]]:
