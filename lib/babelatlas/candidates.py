@@ -46,6 +46,8 @@ COLUMNS = [*FOUND, "chosen", "check"]
 CHUNK = 8192
 TARS = (".tar", ".tar.gz", ".tgz")
 SHEET, TABLE = "sheet.html", "sheet.csv"
+# The captions that `find` looked for, beside the images: a sheet in which one has no row any more is told apart by it.
+SOUGHT = "sought.csv"
 TEMPLATE = Path(__file__).parent / "data" / "candidates.html"
 TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
 
@@ -198,11 +200,11 @@ def find(
     """Return the images of a collection that are most similar to each caption, and how many were passed over.
 
     `encoder`: as `encoders.load` returns it; `captions`: item, sense, caption; `images`: as for `collection`; `folder`:
-    where the images that are found are copied to, below `images/`. `number` for each caption, by the cosine, in
-    descending order; `minimum` and `aspect` as for `unsuitable`; `cache`: a folder to keep vectors in, with which a run
-    that was killed goes on. Columns: item, sense, caption, rank (from 1), similarity, file (below `folder`), place (its
-    name in the collection). The counts: "seen", the reasons of `unsuitable`, and "twice", images with the bytes of
-    another. Raises InputError where no image is left.
+    where the images that are found are copied to, below `images/`, and the captions, as sought.csv. `number` for each
+    caption, by the cosine, in descending order; `minimum` and `aspect` as for `unsuitable`; `cache`: a folder to keep
+    vectors in, with which a run that was killed goes on. Columns: item, sense, caption, rank (from 1), similarity, file
+    (below `folder`), place (its name in the collection). The counts: "seen", the reasons of `unsuitable`, and "twice",
+    images with the bytes of another. Raises InputError where no image is left.
     """
     from babelatlas import embedding, zeroshot
 
@@ -245,6 +247,7 @@ def find(
     for path in (folder / "images").iterdir():  # what a better one has replaced
         if f"images/{path.name}" not in set(found["file"]):
             path.unlink()
+    write_csv(captions[CAPTIONS], folder / SOUGHT)
     return found, dict(counts)
 
 
@@ -343,12 +346,20 @@ def read_sheet(
     """Return the rows of a filled sheet that were chosen: the columns that `find` returns, `rank` a whole number.
 
     `folder`: what `find` wrote to. `partial` accepts senses of which fewer than `each` are chosen. Rows that nobody
-    chose may be missing. Raises InputError that names the first row with a problem and says how many others there are.
+    chose may be missing, but each sense that `find` looked for has to have its images, with a row in the sheet or not.
+    Raises InputError that names the first row or sense with a problem and says how many others there are.
     """
     rows, folder = (
         _csv(path, [column for column in COLUMNS if column not in ("similarity", "place")], "sheet"),
         Path(tables.locate(folder)),
     )
+    if not (folder / SOUGHT).is_file():
+        raise InputError(
+            f"The captions that were looked for, {folder / SOUGHT}, are not there: give the folder of `find`, or run "
+            "`find` again."
+        )
+    sought = read_captions(folder / SOUGHT)
+    asked = set(sought.itertuples(index=False, name=None))
     faults, seen = [], {}
     ticks = rows["chosen"].str.casefold().str.strip(" .")
     for row, tick in zip(rows.to_dict("records"), ticks, strict=True):
@@ -357,23 +368,24 @@ def read_sheet(
             faults.append(f"{place} is not as it was written: put it back, and fill in 'chosen' only")
         elif row["check"] in seen:
             faults.append(f"{place} repeats row {seen[row['check']]}: keep one of them")
+        elif (row["item"], row["sense"], row["caption"]) not in asked:
+            faults.append(f"{place} is not of a caption in {folder / SOUGHT}: give the folder that this sheet is of")
         elif tick not in (*TICKED, *EMPTY):
             faults.append(f"{place} has {row['chosen']!r} as 'chosen': write x, or leave it empty")
         elif tick in TICKED and not (folder / row["file"]).is_file():
             faults.append(f"{place} is the file {folder / row['file']}, which is not there: give the folder of `find`")
         seen.setdefault(row["check"], row["row"])
     taken = rows[ticks.isin(TICKED)]
-    for (item, sense), some in rows.groupby(["item", "sense"], sort=False):
-        count = len(taken[(taken["item"] == item) & (taken["sense"] == sense)])
+    first = rows.drop_duplicates(["item", "sense"]).set_index(["item", "sense"])["row"]
+    chosen = Counter(zip(taken["item"], taken["sense"], strict=True))
+    # What was looked for, not what has rows: a sheet that was filtered to its ticked rows lacks a sense without one.
+    for sense in sought[["item", "sense"]].itertuples(index=False, name=None):
+        count, what = chosen[sense], f"images of sense {sense[1]} of {sense[0]} are chosen"
+        place = f"row {first[sense]}" if sense in first.index else "no row of the sense is left"
         if count > each:
-            faults.append(
-                f"row {some['row'].iloc[0]}: {count} images of sense {sense} of {item} are chosen, not {each}"
-            )
+            faults.append(f"{place}: {count} {what}, not {each}")
         elif count < each and not partial:
-            told = "choose more, or read it with --partial"
-            faults.append(
-                f"row {some['row'].iloc[0]}: {count} of {each} images of sense {sense} of {item} are chosen: {told}"
-            )
+            faults.append(f"{place}: {count} of {each} {what}: choose more, or read it with --partial")
     if taken.empty and not faults:
         faults.append("no image is chosen")
     if faults:
