@@ -152,6 +152,22 @@ def test_files_of_unequal_length_are_told(tmp_path):
         commute.read(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+def test_a_language_whose_files_are_empty_is_told(tmp_path, text):
+    write(tmp_path, ROWS)
+    write(tmp_path, [(text,) * 4], "de")
+    with pytest.raises(InputError, match=r"en-de hold no line: .* leave out the language de"):
+        commute.read(tmp_path)
+    assert commute.read(tmp_path, wanted=["fr"])[0]["item"].nunique() == 2
+
+
+def test_a_language_of_which_every_item_is_left_out_is_told(tmp_path):
+    write(tmp_path, [(row[0], "Grue.", "Grue.", row[3]) for row in ROWS])
+    with pytest.raises(InputError, match=r"Every item of .*en-fr has one translation"):
+        commute.read(tmp_path, identical="leave out")
+    assert commute.counts(commute.read(tmp_path)[0])["same"].tolist() == [2]
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -86,7 +86,7 @@ def read(
     item is left out row k of a language is line k. `lines` is text, "7" or "7, 8". `word` is "": the files do not say
     which word is ambiguous. White space around a text is cut off, which is a finding too.
     Raises InputError for files that are absent, not in UTF-8 or of unequal length, a line without text, one without
-    its other side, an item with one image for both senses, and one that occurs twice.
+    its other side, an item with one image for both senses, and one that occurs twice; and where a language has no item.
     """
     if identical not in IDENTICAL:
         raise InputError(f"Items whose translations are the same can be given {IDENTICAL}, got {identical!r}.")
@@ -99,6 +99,12 @@ def read(
         )
     found: list[tuple] = []
     parts = [_items(there[code], code, identical, found) for code in codes]
+    for code, part in zip(codes, parts, strict=True):
+        if part.empty:
+            raise InputError(
+                f"Every item of {there[code]} has one translation for both of its senses, so that none is kept: leave "
+                f"out the language {code}, or keep such items."
+            )
     items = pd.concat(parts, ignore_index=True)
     found += _between(items)
     return tables.check(items.assign(word=""), "tuples"), pd.DataFrame(found, columns=COLUMNS).astype(str)
@@ -162,6 +168,11 @@ def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.Data
         raise InputError(
             f"The files of {home} should have as many lines as each other, got {said}: line k of one belongs to line k "
             "of the others, so get them again."
+        )
+    if not texts["source"]:
+        raise InputError(
+            f"The files of {home} hold no line: expected two for each item; get them again, or leave out the language "
+            f"{lang}."
         )
     rows = pd.DataFrame(texts)
     faults = [
