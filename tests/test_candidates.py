@@ -107,7 +107,10 @@ def test_tar_files_give_what_a_folder_gives_in_whatever_parts(images, tmp_path, 
     pd.testing.assert_frame_equal(other[["rank", "similarity"]], found[["rank", "similarity"]])
     assert counts["seen"] == 12
     assert all(place.split(":")[0].endswith(".tar") for place in other["place"])
-    assert {path.name for path in (tmp_path / "other").iterdir()} == {"images"}  # what was unpacked is gone
+    assert {path.name for path in (tmp_path / "other").iterdir()} == {
+        "images",
+        candidates.SOUGHT,
+    }  # what was unpacked is gone
     monkeypatch.setattr(candidates, "CHUNK", 2)
     pd.testing.assert_frame_equal(find(images, tmp_path / "third")[0], found)
 
@@ -184,7 +187,8 @@ def test_what_was_chosen_becomes_the_further_images_of_an_item(made, images, tmp
     table = candidates.write_extended(chosen, tmp_path / "out", tmp_path / "extended", own)
     assert tables.read(table, "contexts")["image"].tolist() == ["a1", "a2", "b1", "b2", "b3"]
     originals = [("i", image, str(images / "red0.png")) for image in ("a0", "b0")]
-    joined = contexts.extend(pd.DataFrame(originals, columns=["item", "image", "path"]), tmp_path / "extended")
+    own = pd.DataFrame(originals, columns=["item", "image", "path"])
+    joined, _ = contexts.extend(own, tmp_path / "extended", ["i"])
     files = joined.set_index("image")["path"]
     assert Path(files["a2"]).read_bytes() == (images / "red2.png").read_bytes()
     assert Path(files["b3"]).read_bytes() == (images / "red3.png").read_bytes()
@@ -206,13 +210,33 @@ def test_a_sheet_that_was_changed_or_not_filled_is_told(made, tmp_path, change, 
         candidates.read_sheet(path, tmp_path / "out", each=2)
 
 
+def test_a_sense_of_which_no_row_is_left_is_told(made, tmp_path):
+    path = candidates.write_csv(made.assign(chosen="x").query("sense == 'a'"), tmp_path / "filled.csv")
+    with pytest.raises(InputError, match="no row of the sense is left: 0 of 3 images of sense b of i are chosen"):
+        candidates.read_sheet(path, tmp_path / "out", each=3)
+    assert candidates.read_sheet(path, tmp_path / "out", 3, partial=True)["sense"].tolist() == ["a"] * 3
+    candidates.write_csv(made.assign(chosen="x").query("sense == 'a' or rank == '1'"), path)
+    with pytest.raises(InputError, match="row 5: 1 of 3 images of sense b"):
+        candidates.read_sheet(path, tmp_path / "out", each=3)
+
+
+def test_a_sheet_of_another_folder_is_told(made, images, tmp_path):
+    candidates.find(Toy(), CAPTIONS.assign(item="j"), images, tmp_path / "other", 3, progress=False)
+    path = tick(made, range(6), tmp_path / "filled.csv")
+    with pytest.raises(InputError, match=r"row 2 .* is not of a caption in .*: give the folder that this sheet is of"):
+        candidates.read_sheet(path, tmp_path / "other", each=3)
+
+
 def test_part_of_a_sheet_is_read_where_that_is_asked_for(made, tmp_path):
     path = tick(made, [1], tmp_path / "filled.csv", " Yes ")
     assert candidates.read_sheet(path, tmp_path / "out", 4, partial=True)["rank"].tolist() == [2]
     with pytest.raises(InputError, match="no image is chosen"):
         candidates.read_sheet(candidates.write_csv(made, path), tmp_path / "out", 4, partial=True)
     tick(made, [1], path)
+    (tmp_path / "out" / made["file"].iloc[1]).unlink()
     with pytest.raises(InputError, match="which is not there: give the folder of `find`"):
+        candidates.read_sheet(path, tmp_path / "out", 4, partial=True)
+    with pytest.raises(InputError, match=r"sought\.csv, are not there: give the folder of `find`"):
         candidates.read_sheet(path, tmp_path, 4, partial=True)
 
 

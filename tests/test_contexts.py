@@ -120,18 +120,31 @@ def test_what_is_blended_already_is_not_blended_again(images, tmp_path):
 
 
 def test_further_images_join_those_of_their_items(images, tmp_path):
-    further = table([("bank:n1+n2", "a1", "red.png"), ("other", "b1", "red.png")])
+    further, names = table([("bank:n1+n2", "a1", "red.png"), ("other", "b1", "red.png")]), ["bank:n1+n2", "other"]
     with pytest.raises(InputError, match=r"holds no extended\.parquet"):
-        contexts.extend(images, tmp_path)
+        contexts.extend(images, tmp_path, names)
     tables.write(further, tmp_path / "extended.parquet", "contexts")
-    joined = contexts.extend(images, tmp_path)
+    joined, left = contexts.extend(images, tmp_path, names)
     assert joined["image"].tolist() == ["a0", "b0", "a1"]
     assert joined["path"].iloc[-1] == str(tmp_path / "red.png")
-    with pytest.raises(InputError, match="None of the 2 items"):
-        contexts.extend(images.replace("bank:n1+n2", "third"), tmp_path)
+    assert left.to_numpy().tolist() == [["other", "b1", str(tmp_path / "red.png")]]
     tables.write(further.replace("a1", "a0"), tmp_path / "extended.parquet", "contexts")
     with pytest.raises(InputError, match="called 'a0'"):
-        contexts.extend(images, tmp_path)
+        contexts.extend(images, tmp_path, names)
+    tables.write(tables.empty("contexts"), tmp_path / "extended.parquet", "contexts")
+    with pytest.raises(InputError, match="names no further image"):
+        contexts.extend(images, tmp_path, names)
+
+
+@pytest.mark.parametrize(
+    ("item", "hint"),
+    [("bank:n1+n3", r"did you mean bank:n1\+n2\?"), ("zzz", "give the folder that was made for it")],
+)
+def test_further_images_of_an_item_that_the_data_set_never_had_are_told(images, tmp_path, item, hint):
+    further = table([("bank:n1+n2", "a1", "red.png"), (item, "b1", "red.png")])
+    tables.write(further, tmp_path / "extended.parquet", "contexts")
+    with pytest.raises(InputError, match=f"1 of the 2 items in .* are none of the data set, the first: .*{hint}"):
+        contexts.extend(images, tmp_path, ["bank:n1+n2", "other"])
 
 
 def test_a_data_set_without_images_has_an_empty_table_which_no_model_is_scored_on(tmp_path):

@@ -9,12 +9,13 @@ et al. 2024, section 5.3).
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 from PIL import Image, ImageOps
 
-from babelatlas import InputError, datasets, tables
+from babelatlas import InputError, datasets, near, tables
 
 SENSES = ("a", "b")
 ORIGINALS = ("a0", "b0")
@@ -168,12 +169,16 @@ def read(path: str | os.PathLike) -> pd.DataFrame:
     return _absolute(contexts, path.parent)
 
 
-def extend(contexts: pd.DataFrame, folder: str | os.PathLike) -> pd.DataFrame:
-    """Return `contexts` with the further images of a folder, as `babelatlas.candidates` writes it, absolute paths.
+def extend(
+    contexts: pd.DataFrame, folder: str | os.PathLike, names: Iterable[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return `contexts` with the further images of a folder, and those that are left out; absolute paths.
 
-    `contexts`: schema `contexts`, absolute paths. Further images of items that `contexts` lacks, say because one of
-    their own is missing, are left out. Raises InputError where the folder holds no such table, where an image of it is
-    absent or called as an original one, and where none of its items is one of `contexts`.
+    `contexts`: schema `contexts`, absolute paths; `folder`: as `babelatlas.candidates` writes it; `names`: the names of
+    all items of the data set, in every language. Further images of items that the data set has but `contexts` lacks,
+    say because one of their own is missing, are left out, and returned second (schema `contexts`). Raises InputError
+    where the folder holds no such table, or one without a row, where an image of it is absent or called as an original
+    one, and where an item of it is none of `names`.
     """
     path = tables.locate(folder) / EXTENDED
     if not path.is_file():
@@ -189,10 +194,18 @@ def extend(contexts: pd.DataFrame, folder: str | os.PathLike) -> pd.DataFrame:
             f"{path} has an image called {row['image']!r} of item {row['item']!r}: further images are a1, a2 ... "
             "and b1, b2 ...; a0 and b0 are the item's own."
         )
-    known = further["item"].isin(set(contexts["item"]))
-    if len(contexts) and not known.any():
+    if further.empty:
+        raise InputError(f"The table {path} names no further image: choose some, or give no such folder.")
+    names = set(names) | set(contexts["item"])
+    strange = [item for item in further["item"].unique() if item not in names]
+    if strange:
+        # Only the nearest name, where there is one: a data set has hundreds of items.
+        hint = near(strange[0], names)
+        hint = hint if hint.startswith("did you mean") else "give the folder that was made for it."
         raise InputError(
-            f"None of the {further['item'].nunique()} items in {path} is one of the data set, the first: "
-            f"{further['item'].iloc[0] if len(further) else 'none'!r}: give the folder that was made for it."
+            f"{len(strange)} of the {further['item'].nunique()} items in {path} are none of the data set, the first: "
+            f"{strange[0]!r}: {hint}"
         )
-    return check(pd.concat([contexts, further[known]], ignore_index=True))
+    known = further["item"].isin(set(contexts["item"]))
+    joined = check(pd.concat([contexts, further[known]], ignore_index=True))
+    return joined, further[~known].reset_index(drop=True)
