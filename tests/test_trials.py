@@ -43,6 +43,12 @@ def test_languages_are_chosen_by_any_code():
         (TUPLES[:5], CONTEXTS, "'y' has the sense.s. a in de"),
         (TUPLES, CONTEXTS[CONTEXTS["path"] != "y_b0.png"], "no image b0, the first 'y'"),
         (TUPLES.assign(translation=["  ", *TUPLES["translation"][1:]]), CONTEXTS, "'x' has no translation for sense a"),
+        (
+            TUPLES.assign(translation=[*TUPLES["translation"][:5], "\u200b"]),
+            CONTEXTS,
+            r"'y' has no translation for sense b in de, but '\\u200b' .1 such",
+        ),
+        (TUPLES.assign(source=[None, *TUPLES["source"][1:]]), CONTEXTS, "'x' has no source for sense a in de"),
         (TUPLES.assign(source=""), CONTEXTS, "'x' has no source"),
         (TUPLES[:0], CONTEXTS, "no item"),
     ],
@@ -50,6 +56,19 @@ def test_languages_are_chosen_by_any_code():
 def test_items_that_cannot_be_scored_are_named(tuples, contexts, message):
     with pytest.raises(InputError, match=message):
         trials.join(tuples, contexts)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", "\u200b", "\u2060\ufeff", "\u00ad", "\u0301", "\ufe0f", "\u3164", "\uffa0", "\u2800"]
+)
+def test_a_text_that_prints_nothing_is_not_visible(text):
+    assert not trials.visible(text)
+    assert trials.visible(f"{text}ا")
+
+
+@pytest.mark.parametrize("text", ["roi", "7", "¨", "%", "&", "£", "♠", "क\u094d", "\u200fא", "ー"])
+def test_a_letter_a_digit_and_a_sign_are_visible(text):
+    assert trials.visible(text)
 
 
 def test_costs_are_minus_the_similarity_of_text_and_image():

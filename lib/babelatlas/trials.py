@@ -3,6 +3,7 @@
 Whoever scores them, a CLIP-like model (`similarities`) or a translator (`translators.evaluate`), sees the same trials.
 """
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,9 @@ from babelatlas import InputError, languages, tables, zeroshot
 
 # The two images of an item that the measures compare.
 ORIGINALS = ("a0", "b0")
+# Blank, although Unicode counts them as letters (the fillers of Hangul) or as a symbol (the pattern without a dot of
+# Braille).
+BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 
 
 def select(tuples: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
@@ -30,12 +34,24 @@ def select(tuples: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
     return tuples[tuples["lang"].isin(codes)].reset_index(drop=True) if codes else tuples
 
 
+def visible(text: str) -> bool:
+    """Return whether a text has anything to read: a letter, a digit, a symbol or a punctuation mark that is printed.
+
+    White space, control characters, marks without a letter and what only steers the print, such as a space of no width
+    (U+200B), are nothing (general categories of Unicode).
+
+    >>> visible("%"), visible("\\u200b"), visible(" \\ufe0f")
+    (True, False, False)
+    """
+    return any(letter not in BLANK and unicodedata.category(letter)[0] in "LNSP" for letter in text)
+
+
 def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
     """Return each translation beside each image of its item: lang, item, image, path, text, source, translation.
 
     `tuples` has the schema tuples, `contexts` the schema contexts; `text` is the sense of the translation. Items of
     `contexts` that no language has are left out. Raises InputError for an item with one sense only, one without an
-    original image of a sense, a translation or source that is empty, and where there is no item.
+    original image of a sense, a translation or source that has nothing to read (`visible`), and where there is no item.
     """
     tuples, contexts = tables.check(tuples, "tuples"), tables.check(contexts, "contexts")
     if tuples.empty:
@@ -49,12 +65,13 @@ def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
             "item(s)): give both translations, or leave the item out."
         )
     for column in ("source", "translation"):
-        empty = tuples[tuples[column].isna() | (tuples[column].str.strip() == "")]
+        texts = tuples[column].fillna("")
+        empty = tuples[~texts.isin([text for text in texts.unique() if visible(text)])]
         if len(empty):
             row = empty.iloc[0]
             raise InputError(
-                f"Item {row['item']!r} has no {column} for sense {row['sense']} in {row['lang']} ({len(empty)} such "
-                "row(s)): give one, or leave the item out."
+                f"Item {row['item']!r} has no {column} for sense {row['sense']} in {row['lang']}, but {row[column]!a} "
+                f"({len(empty)} such row(s)): give one with a letter, a digit or a sign, or leave the item out."
             )
     for image in ORIGINALS:
         without = set(tuples["item"]) - set(contexts.loc[contexts["image"] == image, "item"])
