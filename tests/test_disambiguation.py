@@ -179,7 +179,13 @@ def test_a_perplexity_is_that_of_equation_1():
 
 @pytest.mark.parametrize(
     ("values", "says"),
-    [([], "at least one token"), ([math.nan], "finite"), ([-math.inf], "finite"), ([0.1], "at most 0")],
+    [
+        ([-800.0], "too large for a number"),
+        ([], "at least one token"),
+        ([math.nan], "finite"),
+        ([-math.inf], "finite"),
+        ([0.1], "at most 0"),
+    ],
 )
 def test_a_perplexity_of_what_is_no_probability_stops(values, says):
     with pytest.raises(InputError, match=says):
@@ -273,6 +279,48 @@ def test_differences_in_the_last_digits_are_ties_unless_the_equations_are_asked_
     assert disambiguation.ties(costs).all()
     assert disambiguation.tc(costs, tie=0).tolist() == [[True, False], [True, False]]
     assert disambiguation.ties(costs, tie=0).tolist() == [[False, True], [False, True]]
+
+
+def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
+    logs = np.array([[[1e-8, 3e-8], [4e-8, 2e-8]]])
+    assert not disambiguation.tc(np.exp(logs)).any()
+    for tie in (0, disambiguation.TIE):
+        assert disambiguation.tc(logs, tie, logarithms=True).tolist() == [[True, True]]
+        assert disambiguation.ic(logs, tie, logarithms=True).tolist() == [[True, True]]
+    found = disambiguation.scores(table_of(np.exp(logs)).assign(similarity="perplexity"), resamples=10)
+    assert value(found, "GIC")["value"] == 1
+    assert value(found, "ties TC")["value"] == 0
+    assert value(disambiguation.scores(table_of(np.exp(logs)), resamples=10), "ties TC")["value"] == 1
+    items, wrong = disambiguation.errors(table_of(np.exp(logs)).assign(similarity="perplexity"))
+    assert not wrong["TC"].any()
+    assert items.tolist() == ["w000"]
+
+
+def test_log_perplexities_that_differ_in_the_last_digits_are_ties():
+    logs = 1e-8 * np.array([[[1.0, 1.0 + 1e-9], [1.0, 1.0]]])
+    assert disambiguation.ties(logs, logarithms=True).all()
+    assert not disambiguation.tc(logs, logarithms=True).any()
+    assert disambiguation.tc(logs, tie=0, logarithms=True).tolist() == [[True, False]]
+    assert disambiguation.ties(np.zeros((1, 2, 2)), "IC", logarithms=True).all()
+
+
+@settings(deadline=None)
+@given(arrays(2, 3, 2), st.sampled_from(["max", "min"]))
+def test_scores_of_perplexities_and_of_their_logarithms_are_the_same(extended, which):
+    extended = 1 + extended
+    logs = np.log(extended)
+    numbers = disambiguation.oracle(logs, which, logarithms=True)
+    gics, gaps = ([], [])
+    for place in (numbers, disambiguation.oracle(extended, which)):
+        pair = disambiguation.chosen(extended, place)
+        gics.append(disambiguation.gic(pair).tolist())
+        gaps.append(pair[:, 0, 0] - pair[:, 1, 0] + pair[:, 1, 1] - pair[:, 0, 1])  # of perplexities, as Eq. 10 has it
+    assert gics[0] == gics[1]
+    assert gaps[0] == pytest.approx(gaps[1])
+    costs, mixed = extended[:, :, 0], extended[:, 0, 1]
+    rates = disambiguation.rates(np.log(costs), np.log(mixed), logarithms=True)
+    for name, flags in disambiguation.rates(costs, mixed).items():
+        assert (flags == rates[name]).all()
 
 
 def test_between_is_what_its_name_says():
@@ -540,6 +588,29 @@ def test_tokens_of_other_items_or_other_models_stop():
         disambiguation.scores(table.assign(model="other"), resamples=20, tokens=tokens)
 
 
+def test_a_perplexity_too_large_for_a_number_is_scored_by_its_logarithm():
+    lists = [[[[-800.0], [-900.0]], [[-950.0], [-850.0]]]] * 3
+    tokens = pd.concat([tokens_of(np.array(lists) / 100, [0] * 3), tokens_of(lists, [0] * 3, 0.25)])
+    found = disambiguation.scores(disambiguation.at_temperature(tokens), resamples=10, tokens=tokens)
+    assert value(found, "GTC", "temperature 0.25")["value"] == 1
+    assert value(found, "GIC", "temperature 0.25")["value"] == 1
+    with pytest.raises(InputError, match=r"logarithm of a perplexity is 950.*12 of 12 translations"):
+        disambiguation.at_temperature(tokens, 0.25)
+
+
+def test_tokens_are_checked_as_costs_are():
+    tokens = tokens_of(-RNG.uniform(0.1, 3, size=(3, 2, 2, 4)), [2] * 3).reset_index(drop=True)
+    table = disambiguation.at_temperature(tokens)
+    odd = tokens.assign(text=tokens["text"].where(tokens.index != 5, "c"))
+    with pytest.raises(InputError, match=r"Translation 'c' of item 'w001'.*at temperature 1 is none of the transl"):
+        disambiguation.scores(table, resamples=10, tokens=odd)
+    more = tokens.tail(2).assign(image="c1")
+    with pytest.raises(InputError, match="Image 'c1' has no sense"):
+        disambiguation.scores(table, resamples=10, tokens=pd.concat([tokens, more]))
+    with pytest.raises(InputError, match=r"'w001'.*at temperature 1 has one side only"):
+        disambiguation.scores(table, resamples=10, tokens=tokens.drop(index=5))
+
+
 # --- Overlap and ensembles ----------------------------------------------------------------------------
 
 
@@ -631,6 +702,8 @@ def test_overlap_without_errors_or_without_common_items_has_no_value():
     assert np.isnan(row["value"])
     with pytest.raises(InputError, match="of TC or of IC"):
         disambiguation.overlap(table_of(right), metrics=["GTC"])
+    with pytest.raises(InputError, match="at least 1, got 0"):
+        disambiguation.overlap(apart, permutations=0)
 
 
 def test_an_ensemble_of_a_model_with_a_copy_decides_as_the_model_does():
@@ -666,6 +739,25 @@ def test_a_model_trained_once_goes_with_every_replicate_of_the_others():
     parts = [table_of(RNG.normal(size=(6, 2, 2)), "m", replicate=r) for r in range(3)]
     found = disambiguation.ensemble(pd.concat([*parts, table_of(RNG.normal(size=(6, 2, 2)), "n")]), ["m", "n"])
     assert found.groupby("replicate").size().to_dict() == {0: 24, 1: 24, 2: 24}
+
+
+def test_positive_scores_from_files_are_averaged_as_perplexities_and_negative_ones_as_they_are():
+    other = table_of(RNG.normal(size=(12, 2, 2)), "n")
+    for values, kinds in ((np.exp(RNG.normal(size=(12, 2, 2))), "perplexity"), (-RNG.random((12, 2, 2)), "cosine")):
+        one, two = (
+            disambiguation.ensemble(pd.concat([table_of(values).assign(similarity=kind), other]), ["m", "n"])
+            for kind in ("given", kinds)
+        )
+        pd.testing.assert_frame_equal(one, two)
+
+
+def test_a_model_that_is_sure_of_itself_counts_in_an_ensemble():
+    logs = 1e-9 * (2 + np.array([[[0, 1], [1, 0]]] * 4))
+    one = table_of(np.exp(logs)).assign(similarity="perplexity")
+    _, found = disambiguation.costs(
+        disambiguation.ensemble(pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"])
+    )
+    assert disambiguation.gtc(found).all()
 
 
 def test_an_ensemble_says_what_it_lacks():

@@ -11,7 +11,10 @@ are those of Kashani Motlagh et al. (2024), called "the paper" here, Equations 1
 
 The inequalities are strict: a tie is wrong, and the share of ties is reported beside every score. Costs are equal where
 they differ by no more than `TIE` times the larger of them (times 1 where both are smaller), since what a model computes
-in another order differs in the last digits; with `tie=0` the equations hold to the letter.
+in another order differs in the last digits; with `tie=0` the equations hold to the letter. The perplexities of a model
+that is sure of itself all lie close above 1, where this would make ties of what differs. They are ordered as their
+logarithms are: functions of tables compare those, and equal is what differs by no more than `TIE` times the larger of
+two logarithms. Functions of arrays do so with `logarithms=True`, which says that the costs are log-perplexities.
 """
 
 import re
@@ -39,16 +42,27 @@ TASK = "disambiguation"
 def perplexity(log_probabilities: Sequence[float]) -> float:
     """Return the perplexity of a translation: exp of minus the mean log-probability of its tokens (Eq. 1).
 
-    Natural logarithms. Raises InputError for no tokens, and for numbers that no probability has.
+    Natural logarithms. Raises InputError for no tokens, for numbers that no probability has, and for a perplexity that
+    is too large for a number.
 
     >>> round(perplexity([np.log(0.5), np.log(0.125)]), 6)
     4.0
     """
-    return float(_perplexities([np.asarray(log_probabilities, float)])[0])
+    return float(_perplexities(_log_perplexities([np.asarray(log_probabilities, float)]))[0])
 
 
-def _perplexities(lists: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the perplexity of each list of log-probabilities, in one pass over all of them."""
+def _perplexities(logarithms: np.ndarray) -> np.ndarray:
+    large = logarithms > np.log(np.finfo(float).max)
+    if large.any():
+        raise InputError(
+            f"The logarithm of a perplexity is {logarithms.max():g}, too large for a number ({int(large.sum())} of "
+            f"{len(large)} translations): check the log-probabilities, or leave out their temperature."
+        )
+    return np.exp(logarithms)
+
+
+def _log_perplexities(lists: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the log-perplexity of each list of log-probabilities, in one pass over all of them."""
     lengths = np.fromiter((len(one) for one in lists), int, len(lists))
     if (lengths == 0).any():
         raise InputError(
@@ -64,7 +78,7 @@ def _perplexities(lists: Sequence[np.ndarray]) -> np.ndarray:
             "are not): check the model's precision, and that the softmax was taken in float32."
         )
     sums = np.add.reduceat(every, np.cumsum(lengths) - lengths)
-    return np.exp(-sums / lengths)
+    return -sums / lengths
 
 
 def at_temperature(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFrame:
@@ -74,7 +88,7 @@ def at_temperature(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFra
     InputError where the table has not this temperature, and what `perplexity` raises.
     """
     rows = _at(tokens, temperature)
-    return _as_costs(rows, _perplexities(rows["log_probabilities"].tolist()))
+    return _as_costs(rows, _perplexities(_log_perplexities(rows["log_probabilities"].tolist())))
 
 
 def without_prefix(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFrame:
@@ -85,10 +99,11 @@ def without_prefix(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFra
     their tokens, and tie. Raises InputError where only one has nothing left, or `shared` exceeds a translation.
     """
     rows = _at(tokens, temperature)
-    return _as_costs(rows, _without(rows))
+    return _as_costs(rows, _perplexities(_without(rows)))
 
 
 def _without(rows: pd.DataFrame) -> np.ndarray:
+    """Return the log-perplexities without the shared tokens."""
     lists, shared = rows["log_probabilities"].tolist(), rows["shared"].to_numpy()
     left = np.fromiter((len(one) for one in lists), int, len(lists)) - shared
     image = rows[[*UNIT, "item", "image"]]
@@ -102,7 +117,7 @@ def _without(rows: pd.DataFrame) -> np.ndarray:
             "token, so that one remains; make the table of tokens again."
         )
     kept = [one if rest == 0 else one[start:] for one, start, rest in zip(lists, shared, left, strict=True)]
-    return _perplexities(kept)
+    return _log_perplexities(kept)
 
 
 def _at(tokens: pd.DataFrame, temperature: float) -> pd.DataFrame:
@@ -128,8 +143,9 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
     """Yield (model, replicate, data set, language) and its rows, in order of appearance, each checked.
 
     `table` has the schema `disambiguation`. Raises InputError, naming the first, for a cost that is missing or
-    infinite, a translation that is neither "a" nor "b", a row that occurs twice, an image beside which only one
-    translation has a cost, an item with an original image for one sense only, two protocols in one unit, no rows.
+    infinite, a perplexity that is not above 0, a translation that is neither "a" nor "b", a row that occurs twice, an
+    image beside which only one translation has a cost, an item with an original image for one sense only, two protocols
+    in one unit, no rows.
     """
     table = tables.check(table, TASK)
     if table.empty:
@@ -138,9 +154,28 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
         yield key, _checked(part, key)
 
 
-def _checked(part: pd.DataFrame, key: tuple) -> pd.DataFrame:
+def _where(key: tuple) -> str:
     model, replicate, dataset, lang = key
-    where = f"of {model!r} on {dataset!r} in {lang!r}" + (f" (replicate {replicate})" if replicate else "")
+    return f"of {model!r} on {dataset!r} in {lang!r}" + (f" (replicate {replicate})" if replicate else "")
+
+
+def _checked(part: pd.DataFrame, key: tuple) -> pd.DataFrame:
+    where = _where(key)
+    low = (part["similarity"] == "perplexity").to_numpy() & (part["cost"].to_numpy(float) <= 0)
+    _check_rows(part, where, (low, "has the cost {cost}, but a perplexity is above 0: score it again"))
+    originals = part[part["image"].isin(ORIGINALS)].groupby("item")["image"].nunique()
+    lacking = originals.reindex(part["item"].unique(), fill_value=0)
+    lacking = lacking[lacking < 2]
+    if len(lacking):
+        there = sorted(set(part.loc[part["item"] == lacking.index[0], "image"]) & set(ORIGINALS))
+        raise InputError(
+            f"Item {lacking.index[0]!r} {where} needs both original images, a0 and b0, got "
+            f"{there[0] if there else 'none'} ({len(lacking)} item(s) so): give the missing one, or leave the item out."
+        )
+    return part
+
+
+def _check_rows(part: pd.DataFrame, where: str, *more: tuple[np.ndarray, str]) -> None:
     protocols = part[list(tables.PROTOCOL)].drop_duplicates()
     if len(protocols) > 1:
         told = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
@@ -148,6 +183,7 @@ def _checked(part: pd.DataFrame, key: tuple) -> pd.DataFrame:
     cost = part["cost"].to_numpy(float)
     for wrong, what in (
         (~np.isfinite(cost), "has the cost {cost}, expected a finite number: score it again"),
+        *more,
         (~part["text"].isin(TEXTS).to_numpy(), "is none of the translations 'a' and 'b': name it by its sense"),
         (
             part.duplicated(["item", "image", "text"]).to_numpy(),
@@ -167,16 +203,6 @@ def _checked(part: pd.DataFrame, key: tuple) -> pd.DataFrame:
             f"Item {row['item']!r} {where} has one side only beside image {row['image']!r}, translation "
             f"{row['text']!r}: give the cost of the other translation, too."
         )
-    originals = part[part["image"].isin(ORIGINALS)].groupby("item")["image"].nunique()
-    lacking = originals.reindex(part["item"].unique(), fill_value=0)
-    lacking = lacking[lacking < 2]
-    if len(lacking):
-        there = sorted(set(part.loc[part["item"] == lacking.index[0], "image"]) & set(ORIGINALS))
-        raise InputError(
-            f"Item {lacking.index[0]!r} {where} needs both original images, a0 and b0, got "
-            f"{there[0] if there else 'none'} ({len(lacking)} item(s) so): give the missing one, or leave the item out."
-        )
-    return part
 
 
 def _one(table: pd.DataFrame) -> pd.DataFrame:
@@ -242,27 +268,42 @@ def extended(table: pd.DataFrame) -> np.ndarray:
 
 def _extended(part: pd.DataFrame) -> np.ndarray:
     names = pd.unique(part["image"])
-    odd = [name for name in names if name not in AMBIGUOUS and not re.fullmatch(r"[ab](0|[1-9]\d*)", name)]
-    if odd:
-        raise InputError(f"Image {odd[0]!r} has no sense: expected a0, a1, ..., b0, b1, ..., mix or side.")
+    _check_images(names)
     most = 1 + max(int(name[1:]) for name in names if name not in AMBIGUOUS)
     _, found = _grid(part, [f"{sense}{number}" for sense in TEXTS for number in range(most)])
     return found.reshape(len(found), 2, most, 2)
 
 
+def _check_images(names: Iterable[str]) -> None:
+    odd = [name for name in names if name not in AMBIGUOUS and not re.fullmatch(r"[ab](0|[1-9]\d*)", name)]
+    if odd:
+        raise InputError(f"Image {odd[0]!r} has no sense: expected a0, a1, ..., b0, b1, ..., mix or side.")
+
+
+def _comparable(part: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
+    """Return a checked unit with the costs that are compared, and whether those are log-perplexities.
+
+    Costs from a file of scores ("given") count as perplexities where all are above 0, as those of CoMMuTE are.
+    """
+    cost, kind = part["cost"].to_numpy(float), part["similarity"].iloc[0]
+    if kind == "perplexity" or (kind == "given" and (cost > 0).all()):
+        return part.assign(cost=np.log(cost)), True
+    return part, False
+
+
 # --- Measures of arrays ---------------------------------------------------------------------------------------------
 
 
-def _margin(x: np.ndarray, y: np.ndarray, tie: float) -> np.ndarray:
-    return tie * np.maximum(1, np.maximum(np.abs(x), np.abs(y)))
+def _margin(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
+    return tie * np.maximum(0 if logarithms else 1, np.maximum(np.abs(x), np.abs(y)))
 
 
-def _lower(x: np.ndarray, y: np.ndarray, tie: float) -> np.ndarray:
-    return x < y - _margin(x, y, tie)
+def _lower(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
+    return x < y - _margin(x, y, tie, logarithms)
 
 
-def _equal(x: np.ndarray, y: np.ndarray, tie: float) -> np.ndarray:
-    return np.abs(x - y) <= _margin(x, y, tie)
+def _equal(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
+    return np.abs(x - y) <= _margin(x, y, tie, logarithms)
 
 
 def _pairs(costs: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
@@ -276,7 +317,7 @@ def _pairs(costs: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return right, np.stack([costs[..., 1, 0], costs[..., 0, 1]], axis=-1)
 
 
-def tc(costs: np.ndarray, tie: float = TIE) -> np.ndarray:
+def tc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
     """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2).
 
     `costs` (item, image, text). The mean over all is the score (Eq. 3).
@@ -284,10 +325,10 @@ def tc(costs: np.ndarray, tie: float = TIE) -> np.ndarray:
     >>> tc(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
     """
-    return _lower(*_pairs(costs, "TC"), tie)
+    return _lower(*_pairs(costs, "TC"), tie, logarithms)
 
 
-def ic(costs: np.ndarray, tie: float = TIE) -> np.ndarray:
+def ic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
     """Return whether each translation costs less beside its image: bool (item, 2), IC^{a,b}, IC^{b,a} (Eq. 4).
 
     `costs` (item, image, text). The mean over all is the score (Eq. 5).
@@ -295,24 +336,24 @@ def ic(costs: np.ndarray, tie: float = TIE) -> np.ndarray:
     >>> ic(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
     """
-    return _lower(*_pairs(costs, "IC"), tie)
+    return _lower(*_pairs(costs, "IC"), tie, logarithms)
 
 
-def gtc(costs: np.ndarray, tie: float = TIE) -> np.ndarray:
+def gtc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
     """Return whether both images of an item choose their translation: bool (item,) (Eq. 6); its mean is Eq. 8."""
-    return tc(costs, tie).all(axis=-1)
+    return tc(costs, tie, logarithms).all(axis=-1)
 
 
-def gic(costs: np.ndarray, tie: float = TIE) -> np.ndarray:
+def gic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
     """Return whether both translations of an item choose their image: bool (item,) (Eq. 7); its mean is Eq. 9."""
-    return ic(costs, tie).all(axis=-1)
+    return ic(costs, tie, logarithms).all(axis=-1)
 
 
-def ties(costs: np.ndarray, metric: str = "TC", tie: float = TIE) -> np.ndarray:
+def ties(costs: np.ndarray, metric: str = "TC", tie: float = TIE, logarithms: bool = False) -> np.ndarray:
     """Return where the two costs that a metric ("TC" or "IC") compares are equal: bool (item, 2), counted as wrong."""
     if metric not in ("TC", "IC"):
         raise InputError(f"Ties are those of TC or of IC, got {metric!r}.")
-    return _equal(*_pairs(costs, metric), tie)
+    return _equal(*_pairs(costs, metric), tie, logarithms)
 
 
 def _ambiguous(mixed: np.ndarray) -> np.ndarray:
@@ -321,7 +362,7 @@ def _ambiguous(mixed: np.ndarray) -> np.ndarray:
     return np.stack([mixed, mixed], axis=-2)
 
 
-def rates(costs: np.ndarray, mixed: np.ndarray, tie: float = TIE) -> dict[str, np.ndarray]:
+def rates(costs: np.ndarray, mixed: np.ndarray, tie: float = TIE, logarithms: bool = False) -> dict[str, np.ndarray]:
     """Return how decisions change from the ambiguous image to the original: IPR, INR, CPR, CNR, each bool (item, 2).
 
     `costs` (item, image, text), `mixed` (item, text). A decision is that of TC. Inconsistent positive (IPR): right with
@@ -330,7 +371,7 @@ def rates(costs: np.ndarray, mixed: np.ndarray, tie: float = TIE) -> dict[str, n
     are the rates; they add up to 1, and IPR + CPR = TC. A tie is wrong, as in TC. Where the ambiguous image makes none,
     IPR + CNR = INR + CPR = 0.5; where it does, IPR + CNR is more.
     """
-    now, before = tc(costs, tie), tc(_ambiguous(mixed), tie)
+    now, before = tc(costs, tie, logarithms), tc(_ambiguous(mixed), tie, logarithms)
     return {"IPR": now & ~before, "INR": ~now & before, "CPR": now & before, "CNR": ~now & ~before}
 
 
@@ -346,12 +387,13 @@ def between(costs: np.ndarray, mixed: np.ndarray) -> np.ndarray:
 # --- Oracle: the images that help or harm most ----------------------------------------------------------------------
 
 
-def oracle(extended: np.ndarray, which: str = "max", tie: float = TIE) -> np.ndarray:
+def oracle(extended: np.ndarray, which: str = "max", tie: float = TIE, logarithms: bool = False) -> np.ndarray:
     """Return for each item the images that maximise ("max") or minimise ("min") GIC: numbers (item, 2), of a and of b.
 
     `extended` (item, sense, number, text), NaN where there is no image. Among the pairs with the highest (lowest) GIC
     the one with the lowest (highest) sum of confidence gaps is taken (Eq. 10); pairs that are equal even so go to the
-    one that comes first, the originals before all others. Raises InputError for another name, or no image for a sense.
+    one that comes first, the originals before all others. With `logarithms` the gaps are still those of perplexities,
+    as printed. Raises InputError for another name, or no image for a sense.
     """
     if which not in ("max", "min"):
         raise InputError(f"An oracle looks for 'max' or 'min', got {which!r}.")
@@ -365,9 +407,10 @@ def oracle(extended: np.ndarray, which: str = "max", tie: float = TIE) -> np.nda
     first, second = extended[:, 0, :, None], extended[:, 1, None, :]  # the images of a along axis 1, of b along axis 2
     first, second = np.broadcast_arrays(first, second)
     pairs = np.stack([first, second], axis=-2)  # (item, number of a, number of b, image, text)
-    gap = (pairs[..., 0, 0] - pairs[..., 1, 0]) + (pairs[..., 1, 1] - pairs[..., 0, 1])  # Eq. 10
+    given = np.exp(pairs) if logarithms else pairs
+    gap = (given[..., 0, 0] - given[..., 1, 0]) + (given[..., 1, 1] - given[..., 0, 1])  # Eq. 10
     allowed = there[:, 0, :, None] & there[:, 1, None, :]
-    right = gic(pairs, tie) & allowed
+    right = gic(pairs, tie, logarithms) & allowed
     wanted = right if which == "max" else ~right & allowed
     candidates = np.where(wanted.any(axis=(1, 2), keepdims=True), wanted, allowed)
     gap = np.where(candidates, gap if which == "max" else -gap, np.inf).reshape(n, -1)
@@ -392,34 +435,37 @@ def replaced(numbers: np.ndarray) -> np.ndarray:
 # --- Scores ---------------------------------------------------------------------------------------------------------
 
 
-def _of_pair(found: np.ndarray, tie: float) -> dict[str, np.ndarray]:
+def _of_pair(found: np.ndarray, tie: float, logarithms: bool) -> dict[str, np.ndarray]:
     """Return per item, as the mean over its senses, what the original or chosen images score."""
-    right = {"TC": tc(found, tie), "IC": ic(found, tie)}
+    right = {"TC": tc(found, tie, logarithms), "IC": ic(found, tie, logarithms)}
     values = {name: flags.mean(axis=1) for name, flags in right.items()}
     values |= {f"G{name}": flags.all(axis=1).astype(float) for name, flags in right.items()}
-    return values | {f"ties {name}": ties(found, name, tie).mean(axis=1) for name in right}
+    return values | {f"ties {name}": ties(found, name, tie, logarithms).mean(axis=1) for name in right}
 
 
-def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
+def _unit(part: pd.DataFrame, where: str, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
     """Return the items of a checked unit, and by (variant, metric) the values per item."""
+    part, logarithms = _comparable(part)
     items, original = _grid(part, ORIGINALS)
-    values = {"": _of_pair(original, tie)}
+    values = {"": _of_pair(original, tie, logarithms)}
     images = set(part["image"].unique())
     for image in AMBIGUOUS:
         if image in images:
             blended = _mixed(part, image)
-            values[image] = rates(original, blended, tie) | {"between": between(original, blended)}
-            values[image] |= {"ties TC": ties(_ambiguous(blended), "TC", tie)}
+            values[image] = rates(original, blended, tie, logarithms) | {"between": between(original, blended)}
+            values[image] |= {"ties TC": ties(_ambiguous(blended), "TC", tie, logarithms)}
             values[image] = {name: flags.mean(axis=1) for name, flags in values[image].items()}
     bare = None
     if tokens is not None:
-        cost = _perplexities(tokens["log_probabilities"].tolist())
+        _check_images(pd.unique(tokens["image"]))
+        cost = _log_perplexities(tokens["log_probabilities"].tolist())
         for temperature, rows in tokens.assign(cost=cost).groupby("temperature"):
+            _check_rows(rows, f"{where} at temperature {temperature:g}")
             name = f"temperature {temperature:g}"
             if np.isclose(temperature, 1):
                 rows = bare = rows.assign(cost=_without(rows))
                 name = "without prefix"
-            values[name] = _of_pair(_same(items, *_grid(rows, ORIGINALS)), tie)
+            values[name] = _of_pair(_same(items, *_grid(rows, ORIGINALS)), tie, True)
     if images - {*ORIGINALS, *AMBIGUOUS}:
         wide = _extended(part)
         narrow = None
@@ -427,12 +473,12 @@ def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[
             narrow = _extended(bare[bare["image"].isin(images)])
             _same(items, items, np.where(np.isnan(wide), 0, narrow))
         for which in ("max", "min"):
-            numbers = oracle(wide, which, tie)
+            numbers = oracle(wide, which, tie, logarithms)
             name = f"oracle {which}"
-            values[name] = _of_pair(chosen(wide, numbers), tie)
+            values[name] = _of_pair(chosen(wide, numbers), tie, logarithms)
             values[name]["replacement rate"] = replaced(numbers).mean(axis=1)
             if narrow is not None:
-                values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), tie)
+                values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), tie, True)
     return items, {(variant, name): each for variant, part in values.items() for name, each in part.items()}
 
 
@@ -474,7 +520,7 @@ def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Ite
                 "that the table of costs has."
             )
     for key, part in units(table):
-        yield key, *_unit(part, tie, known.get(key))
+        yield key, *_unit(part, _where(key), tie, known.get(key))
 
 
 def scores(
@@ -547,6 +593,16 @@ def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
 
 
 # --- Errors that models share, and models together ------------------------------------------------------------------
+
+
+def errors(table: pd.DataFrame, tie: float = TIE) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the items of one unit, sorted, and by metric ("TC", "IC") where it is wrong: bool (item, 2).
+
+    Ties among them. `table` as for `costs`; raises what `units` raises.
+    """
+    part, logarithms = _comparable(_one(table))
+    items, found = _grid(part, ORIGINALS)
+    return items, {"TC": ~tc(found, tie, logarithms), "IC": ~ic(found, tie, logarithms)}
 
 
 def iou(first: np.ndarray, second: np.ndarray) -> float:
@@ -631,19 +687,20 @@ def overlap(
     of the items lie: what independent errors would give), p (two-sided, from the same permutations), n (items that both
     have), errors, other_errors (of 2 n). An error is a triple that is not right, ties among them. With replicates the
     numbers are means over all pairs of replicates. Pairs without a common item, or without errors, have NaN.
-    Raises what `units` raises.
+    Raises what `units` raises, and InputError for less than one permutation.
     """
+    if permutations < 1:
+        raise InputError(f"An overlap is held against permutations, at least 1, got {permutations}.")
     unknown = [metric for metric in metrics if metric not in ("TC", "IC")]
     if unknown:
         raise InputError(f"Errors are those of TC or of IC, got {unknown[0]!r}.")
     wrong: dict[str, dict[str, dict]] = {}
     for (model, _, dataset, lang), part in units(table):
-        items, found = _grid(part, ORIGINALS)
-        errors = np.stack([~(tc if metric == "TC" else ic)(found, tie) for metric in metrics])
+        items, found = errors(part, tie)
         each = wrong.setdefault(dataset, {}).setdefault(lang, {}).setdefault(model, (items, []))
         if not np.array_equal(each[0], items):
             raise _unlike(model, dataset, lang)
-        each[1].append(errors)
+        each[1].append(np.stack([found[metric] for metric in metrics]))
     rows = []
     for dataset, langs in wrong.items():
         names = list(langs)
@@ -689,9 +746,10 @@ def _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level) -
 def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.DataFrame:
     """Return the costs of several models together, a `disambiguation` table of one model: `name`, or theirs with " + ".
 
-    The costs of each model are standardised within each data set and language, then averaged: perplexities are replaced
-    by their logarithms; from every cost of an item the mean of its four original ones is subtracted; all are divided by
-    the root mean square of the original costs so obtained, over all items. None of this changes a decision of a model
+    The costs of each model are standardised within each data set and language, then averaged: perplexities, and scores
+    from files ("given") where all are above 0, are replaced by their logarithms; from every cost of an item the mean of
+    its four original ones is subtracted; all are divided by the root mean square of the original costs so obtained,
+    over all items. None of this changes a decision of a model
     alone. A model for which no image and no translation makes a difference counts as 0. A model trained once
     goes with every replicate of the others. Raises InputError for a name that is not in the table, a
     cost that one of the models lacks, fewer than two models, different replicates, and what `units` raises.
@@ -732,17 +790,13 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
 
 
 def _standardised(part: pd.DataFrame) -> pd.DataFrame:
-    cost = part["cost"].to_numpy(float)
-    if part["similarity"].iloc[0] == "perplexity":
-        if (cost <= 0).any():
-            raise InputError(f"A perplexity is above 0, got {cost.min()} of {part['model'].iloc[0]!r}: score it again.")
-        cost = np.log(cost)
-    part = part.assign(cost=cost)
+    part, logarithms = _comparable(part)
     items, original = _grid(part, ORIGINALS)
     middle = original.mean(axis=(1, 2))
     scale = float(np.sqrt(((original - middle[:, None, None]) ** 2).mean()))
+    least = TIE * (float(np.abs(original).max()) if logarithms else 1)
     place = np.searchsorted(items, part["item"].astype(str))
-    return part.assign(cost=(cost - middle[place]) / scale if scale > TIE else 0.0)
+    return part.assign(cost=(part["cost"].to_numpy(float) - middle[place]) / scale if scale > least else 0.0)
 
 
 # --- What printed scores say ----------------------------------------------------------------------------------------
