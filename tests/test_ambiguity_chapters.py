@@ -3,6 +3,7 @@
 import io
 from contextlib import redirect_stdout
 
+import IPython.display
 import matplotlib
 import nbformat
 import numpy as np
@@ -92,6 +93,16 @@ def test_the_chapter_on_disambiguation_writes_the_scores_of_every_language_and_t
     assert set(known["prefix"]["images"]) == {"original", "best"}
     assert "that do not look at the image, with ties only: 1" in told
     assert "pairs of models that differ in TC: " in told
+    # Each pair stands on what it shares: two models in German and French, the others less.
+    pairs = known["tested"][known["tested"]["metric"] == "TC"]
+    sizes = {frozenset(row[:2]): row[2] for row in pairs[["first", "second", "n"]].itertuples(index=False)}
+    assert sizes[frozenset({"one", "other"})] == 2
+    assert sizes[frozenset({"one", "picto-text"})] == 1
+    assert sizes[frozenset({"other", "picto-text"})] == 2
+    # No model ties beside its own image or all do: the bound is that of six items, not of no width.
+    ties = base[(base["metric"] == "ties IC") & (base["group"] == "all")].set_index("model")
+    assert ties.loc["picto-text", ["ci_low", "ci_high"]].tolist() == pytest.approx([0.025 ** (1 / 6), 1])
+    assert ties.loc["other", ["ci_low", "ci_high"]].tolist() == pytest.approx([0, 1 - 0.025 ** (1 / 6)])
 
 
 def test_the_chapter_on_errors_writes_the_overlap_of_every_pair_and_tries_ensembles(results):
@@ -119,3 +130,40 @@ def test_both_stand_with_one_model_without_translators_and_without_data(results,
     told, _ = answer(notebook, models=models, datasets=datasets, **given)
     assert path.is_file()
     assert ("so it cannot say" in told) == (datasets == ["pictograms"])
+
+
+@pytest.fixture
+def apart(results):
+    """Add a model in a language of its own, and one that has French, too, but other items."""
+    new = table("lone", "cosine", ["sw"])
+    tables.write(new, results / "disambiguation/lone_pictogram-pairs.parquet", "disambiguation")
+    strange = table("strange", "cosine", ["fr"])
+    strange["item"] = "x" + strange["item"]
+    tables.write(strange, results / "disambiguation/strange_pictogram-pairs.parquet", "disambiguation")
+    return results
+
+
+def test_chapter_38_tests_the_pairs_that_share_items_and_names_the_others(apart):
+    given = {"results": str(apart), "output": str(apart / "scores.parquet"), "resamples": 20, "translators": []}
+    told, known = answer("38_disambiguation", models=["one", "other", "lone", "strange"], **given)
+    assert "in TC: 0 of 1 tested" in told or "in TC: 1 of 1 tested" in told
+    assert "Pairs that share too little to be tested: 5." in told
+    assert "lone and one on pictogram-pairs" in known["lacking"]
+    assert "one and strange on pictogram-pairs" in known["lacking"]
+    assert known["nothing"] == ""
+    told, known = answer("38_disambiguation", models=["one", "strange"], **given)
+    assert "differ" not in told
+    assert "Pairs that share too little to be tested: 1." in told
+    assert "no two models with two items in common" in known["nothing"]
+
+
+@pytest.mark.parametrize(("notebook", "ending"), [("38_disambiguation", "parquet"), ("39_errors", "csv")])
+def test_both_stand_with_translators_alone_and_caution_against_them(results, notebook, ending, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        IPython.display, "display", lambda *things: shown.extend(getattr(one, "data", "") for one in things)
+    )
+    given = {"results": str(results), "output": str(results / f"table.{ending}"), "resamples": 20, "models": []}
+    told, _ = answer(notebook, translators=["picto-gated", "picto-text"], **given)
+    assert "On pictogram-pairs" in told
+    assert any("What these translators are and are not" in str(text) for text in shown)
