@@ -167,3 +167,18 @@ def test_both_stand_with_translators_alone_and_caution_against_them(results, not
     told, _ = answer(notebook, translators=["picto-gated", "picto-text"], **given)
     assert "On pictogram-pairs" in told
     assert any("What these translators are and are not" in str(text) for text in shown)
+
+
+def test_chapter_39_compares_the_pairs_that_share_items_and_names_the_others(apart):
+    given = {"results": str(apart), "output": str(apart / "overlap.csv"), "resamples": 20, "permutations": 20}
+    told, known = answer("39_errors", models=["one", "other", "lone", "strange"], translators=[], **given)
+    assert set(known["pairs"]["kind"]) == {"one and other"}
+    assert "lone and strange on pictogram-pairs" in known["lacking"]
+    assert len(known["lacking"]) == 5
+    assert set(known["gains"]["first"]) == {"one + other"}
+    assert set(known["gains"]["langs"]) == {2}
+    assert "all 4 CLIP-like on pictogram-pairs" in known["absent"]
+    assert " of 2 tried, TC and IC together" in told
+    told, known = answer("39_errors", models=["lone", "strange"], translators=[], **given)
+    assert "so it cannot say" in told
+    assert "no two models with an item in common" in known["nothing_shared"]
