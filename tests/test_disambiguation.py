@@ -291,6 +291,9 @@ def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
     assert value(found, "GIC")["value"] == 1
     assert value(found, "ties TC")["value"] == 0
     assert value(disambiguation.scores(table_of(np.exp(logs)), resamples=10), "ties TC")["value"] == 1
+    for costs, share in ((np.exp(logs), 0), (-np.exp(logs), 1)):
+        table = table_of(costs).assign(similarity="given")
+        assert value(disambiguation.scores(table, resamples=10), "ties TC")["value"] == share
     items, wrong = disambiguation.errors(table_of(np.exp(logs)).assign(similarity="perplexity"))
     assert not wrong["TC"].any()
     assert items.tolist() == ["w000"]

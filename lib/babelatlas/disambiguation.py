@@ -14,7 +14,8 @@ they differ by no more than `TIE` times the larger of them (times 1 where both a
 in another order differs in the last digits; with `tie=0` the equations hold to the letter. The perplexities of a model
 that is sure of itself all lie close above 1, where this would make ties of what differs. They are ordered as their
 logarithms are: functions of tables compare those, and equal is what differs by no more than `TIE` times the larger of
-two logarithms. Functions of arrays do so with `logarithms=True`, which says that the costs are log-perplexities.
+two logarithms. Functions of arrays do so with `logarithms=True`, which says that the costs are log-perplexities. Scores
+from files (similarity "given") count as perplexities where all of a model's in a language are above 0.
 """
 
 import re
