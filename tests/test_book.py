@@ -101,6 +101,10 @@ def test_no_page_shows_an_error_or_a_warning(visits):
     assert {page: seen["errors"] for page, seen in visits.items() if seen["errors"]} == {}
 
 
+def test_no_page_shows_the_name_of_a_type_in_place_of_what_it_says(visits):
+    assert {name for name, seen in visits.items() if "<IPython.core" in seen["text"]} == set()
+
+
 def test_no_page_asks_the_network_for_anything(visits):
     assert {page: seen["requests"] for page, seen in visits.items() if seen["requests"]} == {}
 

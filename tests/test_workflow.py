@@ -579,7 +579,7 @@ def test_pages_that_a_notebook_wrote_are_staged_and_two_of_one_name_are_refused(
     (tmp_path / "book").mkdir()
     (tmp_path / "pages").mkdir()
     for name in ("00_summary.ipynb", "pages/language-de.md", "book/fork.md", "_config.yml"):
-        (tmp_path / name).write_text("", encoding="utf-8")
+        (tmp_path / name).write_text('{"cells": []}' if name.endswith(".ipynb") else "", encoding="utf-8")
     contents = [
         {"file": "71_languages", "sections": [{"glob": "language-*"}]},
         {"glob": "language-*"},

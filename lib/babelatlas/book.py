@@ -6,6 +6,7 @@ the Markdown pages of folders that notebooks wrote, and the project's _config.ym
 
 import argparse
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -70,7 +71,10 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         place = folder / ("index.ipynb" if file.stem == TITLE_PAGE else file.name)
         if any(place.with_suffix(suffix).exists() for suffix in (".md", ".ipynb")):
             raise InputError(f"The book would have two pages {place.stem!r}, one of them {file}: rename one.")
-        shutil.copyfile(file, place)
+        if file.suffix == ".ipynb":
+            place.write_text(json.dumps(without_blanks(json.loads(file.read_text(encoding="utf-8")))), encoding="utf-8")
+        else:
+            shutil.copyfile(file, place)
     shutil.copyfile(project / "_config.yml", folder / "_config.yml")
     toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
     staged = {file.stem for file in [*folder.glob("*.md"), *folder.glob("*.ipynb")]}
@@ -80,6 +84,21 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         yaml.safe_dump(contents(toc, staged), sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
     return folder
+
+
+def without_blanks(notebook: dict) -> dict:
+    """Return an executed notebook without the outputs that say nothing: a page would show the name of their type.
+
+    >>> blank = {"output_type": "display_data", "data": {"text/markdown": "", "text/plain": "<Markdown object>"}}
+    >>> without_blanks({"cells": [{"cell_type": "code", "outputs": [blank]}]})["cells"][0]["outputs"]
+    []
+    """
+    for cell in notebook["cells"]:
+        if "outputs" in cell:
+            data = [output.get("data", {}) for output in cell["outputs"]]
+            texts = ["".join(one["text/markdown"]) if "text/markdown" in one else "said elsewhere" for one in data]
+            cell["outputs"] = [output for output, text in zip(cell["outputs"], texts, strict=True) if text.strip()]
+    return notebook
 
 
 def render(folder: Path, build: Path) -> Path:
