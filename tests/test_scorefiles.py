@@ -118,7 +118,6 @@ def test_a_table_of_ours_is_read_as_csv_or_parquet(ours, tmp_path, name):
         (lambda rows: rows.assign(cost=[np.nan, *rows["cost"][1:]]), "expected a finite number"),
         (lambda rows: rows[1:], "one side only beside image 'a0'"),
         (lambda rows: rows[(rows["item"] != "x") | (rows["image"] != "b0")], "needs both original images"),
-        (lambda rows: rows[rows["item"] == "x"], "lacks item 'y' in 'fr' .1 lacking, 0 unknown"),
         (lambda rows: pd.concat([rows, rows.assign(item=rows["item"] + "z")]), "has item 'xz'"),
         (lambda rows: rows.assign(lang="xx"), "has item 'x', which the items lack, in 'xx'"),
     ],
@@ -128,6 +127,55 @@ def test_a_table_that_does_not_fit_is_refused(ours, tmp_path, change, message):
     change(ours).to_csv(path, index=False)
     with pytest.raises(InputError, match=message):
         scorefiles.table(path, "mine", TUPLES, "commute")
+
+
+def test_a_table_may_lack_items_and_languages_and_that_is_told(ours, tmp_path):
+    ours[ours["item"] == "x"].to_csv(tmp_path / "mine.csv", index=False)
+    every = pd.concat([TUPLES, TUPLES[:2].assign(lang="de")])
+    found = scorefiles.table(tmp_path / "mine.csv", "mine", every, "commute")
+    assert scorefiles.lacking(found, every).to_numpy().tolist() == [["de", 1, 1], ["fr", 2, 1]]
+    assert scorefiles.within(every, found)[["lang", "item"]].to_numpy().tolist() == [["fr", "x"], ["fr", "x"]]
+    assert scorefiles.lacking(ours, TUPLES).empty
+    with pytest.raises(InputError, match="nothing in common: scores in fr, items in de"):
+        scorefiles.within(found, every[every["lang"] == "de"])
+
+
+def test_items_with_another_incorrect_text_are_left_out_or_kept(ours):
+    findings = pd.DataFrame(
+        [
+            ("fr", "incorrect is not the other's correct", "en-fr/incorrect.fr", "3", "y", "not used"),
+            ("fr", "incorrect is not the other's correct", "en-fr/incorrect.fr", "4", "y", "not used"),
+            ("fr", "spaces in a row", "en-fr/incorrect.fr", "1", "x", "kept"),
+        ],
+        columns=commute.COLUMNS,
+    )
+    odd = scorefiles.other_texts(findings)
+    assert odd.to_numpy().tolist() == [["fr", "y", "en-fr/incorrect.fr", "3, 4"]]
+    assert set(scorefiles.treat(ours, odd)["item"]) == {"x"}
+    assert set(scorefiles.treat(ours, odd.assign(lang="de"))["item"]) == {"x", "y"}
+    assert scorefiles.treat(ours, odd, "keep").equals(ours)
+    with pytest.raises(InputError, match="no treatment 'kept' of other texts: did you mean keep"):
+        scorefiles.treat(ours, odd, "kept")
+    with pytest.raises(InputError, match="none is left"):
+        scorefiles.treat(ours[ours["item"] == "y"], odd)
+
+
+def test_two_items_of_the_french_files_have_another_incorrect_text(mirror):
+    items, findings = commute.read(mirror / "commute", "commute", ["fr"])
+    odd = scorefiles.other_texts(findings)
+    assert odd["lines"].tolist() == ["24", "99"]
+    costs = scorefiles.costs(np.ones(len(items)), np.zeros(len(items)), items)
+    left = scorefiles.treat(costs, odd)
+    assert scorefiles.lacking(left, items).to_numpy().tolist() == [["fr", 154, 2]]
+    # The files themselves: the incorrect side of every line that stays is the correct side of the line beside it.
+    folder = mirror / "commute" / "en-fr"
+    right, wrong = (
+        [line.strip() for line in (folder / name).read_text(encoding="utf-8").rstrip("\n").split("\n")]
+        for name in ("correct.fr", "incorrect.fr")
+    )
+    kept = items["item"].isin(left["item"])
+    assert all(wrong[line] == right[line ^ 1] for line in np.flatnonzero(kept))
+    assert not all(wrong[line] == right[line ^ 1] for line in np.flatnonzero(~kept))
 
 
 def test_each_language_has_a_pair_of_its_own(tmp_path):

@@ -3,7 +3,8 @@
 CoMMuTE's `evaluate.py` (github.com/MatthieuFP/CoMMuTE, e0356524) takes two text files with one number on each line, the
 score of the correct and of the incorrect translation, lower is better; line k of both belongs to line k of the data
 set's files. Since each item has a line for either sense, the two files hold the whole array of costs of its two images
-and two translations: more can be computed from them than the share that `evaluate.py` prints.
+and two translations: more can be computed from them than the share that `evaluate.py` prints. That holds where what is
+incorrect on one line is what is correct on the other; `other_texts` tells the items of which it does not.
 """
 
 import math
@@ -13,7 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, disambiguation, languages, tables
+from babelatlas import InputError, disambiguation, languages, near, tables
+
+# What to do with items whose incorrect side in the files is another text than the other sense's correct translation.
+OTHER_TEXTS = ("leave out", "keep")
 
 
 def read(path: str | os.PathLike) -> np.ndarray:
@@ -126,10 +130,66 @@ def collect(
     return pd.concat(parts, ignore_index=True), pd.DataFrame(told, columns=["lang", "lines", "accuracy"])
 
 
+def within(rows: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table whose language and item another table has, too (both: columns lang and item, ...).
+
+    Raises InputError where none is left.
+    """
+    keys = ["lang", "item"]
+    found = rows[pd.MultiIndex.from_frame(rows[keys]).isin(pd.MultiIndex.from_frame(others[keys]))]
+    if found.empty:
+        raise InputError(
+            f"The scores and the items have nothing in common: scores in {_langs(rows)}, items in {_langs(others)}."
+        )
+    return found.reset_index(drop=True)
+
+
+def _langs(rows: pd.DataFrame) -> str:
+    return ", ".join(sorted(rows["lang"].unique())) or "no language"
+
+
+def lacking(costs: pd.DataFrame, tuples: pd.DataFrame) -> pd.DataFrame:
+    """Return the languages of which `costs` lacks items of `tuples`: lang, items (of `tuples`), lacking (of these).
+
+    Both have the columns lang and item. A language without any score lacks all; one that lacks none has no row.
+    """
+    items = tuples[["lang", "item"]].drop_duplicates()
+    gone = ~pd.MultiIndex.from_frame(items).isin(pd.MultiIndex.from_frame(costs[["lang", "item"]]))
+    told = items.assign(lacking=gone).groupby("lang").agg(items=("item", "size"), lacking=("lacking", "sum"))
+    return told[told["lacking"] > 0].reset_index()
+
+
+def other_texts(findings: pd.DataFrame) -> pd.DataFrame:
+    """Return the items whose incorrect side is not the other sense's correct translation: lang, item, file, lines.
+
+    `findings` as `commute.read` returns them. The incorrect score of such a line is the cost of a text that is no
+    translation of the item. TC of the line is what `evaluate.py` counts; but IC, GIC, the rates and the overlap of
+    errors would compare costs of different texts. One row for each item, its lines as text, "7" or "7, 8".
+    """
+    odd = findings[findings["finding"] == "incorrect is not the other's correct"]
+    return odd.groupby(["lang", "item"], as_index=False, sort=False).agg({"file": "first", "lines": ", ".join})
+
+
+def treat(costs: pd.DataFrame, odd: pd.DataFrame, treatment: str = "leave out") -> pd.DataFrame:
+    """Return `costs` (columns lang and item, ...) without the items of `odd`, or as it is: "leave out" or "keep".
+
+    Raises InputError for another treatment, and where no item would be left.
+    """
+    if treatment not in OTHER_TEXTS:
+        raise InputError(f"There is no treatment {treatment!r} of other texts: {near(treatment, OTHER_TEXTS)}")
+    if treatment == "keep":
+        return costs
+    gone = pd.MultiIndex.from_frame(costs[["lang", "item"]]).isin(pd.MultiIndex.from_frame(odd[["lang", "item"]]))
+    if gone.all():
+        raise InputError("The incorrect side of every item is another text: none is left, get the right files.")
+    return costs[~gone].reset_index(drop=True)
+
+
 def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Return a table of costs that somebody made, CSV or Parquet in the schema `disambiguation`, checked.
 
-    Its rows of `dataset` must be of the one model that is asked for, and of all items in each language that it has.
+    Its rows of `dataset` must be of the one model that is asked for, and of items that `tuples` has. It may lack some,
+    or a language: `lacking` tells them.
     Raises InputError that names the first thing that is not so, also for costs that are not finite.
     """
     found = tables.read(path, "disambiguation")
@@ -146,11 +206,10 @@ def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: st
         pass
     wanted = tuples.groupby("lang")["item"].agg(set).to_dict()
     for (_, lang), part in found.groupby(["replicate", "lang"], sort=False):
-        strange, lacking = set(part["item"]) - wanted.get(lang, set()), wanted.get(lang, set()) - set(part["item"])
-        if strange or lacking:
-            what = f"lacks item {min(lacking)!r}" if lacking else f"has item {min(strange)!r}, which the items lack,"
+        strange = set(part["item"]) - wanted.get(lang, set())
+        if strange:
             raise InputError(
-                f"The table {path} {what} in {lang!r} ({len(lacking)} lacking, {len(strange)} unknown): score the "
-                "items of the data set, all of them."
+                f"The table {path} has item {min(strange)!r}, which the items lack, in {lang!r} ({len(strange)} "
+                "unknown): score the items of the data set."
             )
     return found
