@@ -178,7 +178,8 @@ def test_chapter_39_compares_the_pairs_that_share_items_and_names_the_others(apa
     assert set(known["gains"]["first"]) == {"one + other"}
     assert set(known["gains"]["langs"]) == {2}
     assert "all 4 CLIP-like on pictogram-pairs" in known["absent"]
-    assert " of 2 tried, TC and IC together" in told
+    assert " of 2 comparisons, TC and IC together" in told
+    assert told.endswith("Pairs of models without a common item: 5.")
     told, known = answer("39_errors", models=["lone", "strange"], translators=[], **given)
     assert "so it cannot say" in told
     assert "no two models with an item in common" in known["nothing_shared"]
