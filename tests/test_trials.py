@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from babelatlas import InputError, disambiguation, trials
+from babelatlas.tokens import Tokenizer
 
 TUPLES = pd.DataFrame(
     [
@@ -69,6 +70,21 @@ def test_a_text_that_prints_nothing_is_not_visible(text):
 @pytest.mark.parametrize("text", ["roi", "7", "¨", "%", "&", "£", "♠", "क\u094d", "\u200fא", "ー"])
 def test_a_letter_a_digit_and_a_sign_are_visible(text):
     assert trials.visible(text)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_translation_that_a_tokenizer_makes_nothing_of_is_named(told):
+    def encode(texts, lang):
+        return [[1, *([9] if lang else []), *map(ord, text), 2] for text in texts]
+
+    def letters(text):
+        return "".join(filter(str.isalpha, text))
+
+    tokenizer = Tokenizer(encode, 16, 0, True, needs_language=told, canonicalise=letters)
+    trials.check_tokens(tokenizer, TUPLES, "small")
+    signs = TUPLES.assign(translation=[*TUPLES["translation"][:5], "%"])
+    with pytest.raises(InputError, match=r"'small' makes no token of the translation '%' .de, item 'y'; 1 such"):
+        trials.check_tokens(tokenizer, signs, "small")
 
 
 def test_costs_are_minus_the_similarity_of_text_and_image():

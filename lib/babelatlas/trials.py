@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas import InputError, languages, tables, zeroshot
+from babelatlas.tokens import Tokenizer
 
 # The two images of an item that the measures compare.
 ORIGINALS = ("a0", "b0")
@@ -82,6 +83,26 @@ def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
             )
     beside = tuples.rename(columns={"sense": "text"}).merge(contexts, "inner", "item")
     return beside[["lang", "item", "image", "path", "text", "source", "translation"]]
+
+
+def check_tokens(tokenizer: Tokenizer, tuples: pd.DataFrame, name: str) -> None:
+    """Raise InputError, naming language and item, where a translation is nothing to a model's tokenizer.
+
+    `tuples`: schema tuples; `name` of the model. Nothing is what gives the tokens of an empty text, as a sign where
+    punctuation is removed before: its vector would be the same for all such translations.
+    """
+    texts = tuples["translation"].unique().tolist()
+    # Any one language will do: which it is adds the same mark to all texts.
+    lang = "en" if tokenizer.needs_language else ""
+    tokens = tokenizer(["", *texts], lang)
+    ids = np.split(tokens.pieces, tokens.ends[:-1])
+    lost = {text for text, found in zip(texts, ids[1:], strict=True) if np.array_equal(found, ids[0])}
+    if lost:
+        row = tuples[tuples["translation"].isin(lost)].iloc[0]
+        raise InputError(
+            f"The tokenizer of {name!r} makes no token of the translation {row['translation']!a} ({row['lang']}, item "
+            f"{row['item']!r}; {len(lost)} such translation(s)): correct the translation, or leave the item out."
+        )
 
 
 def similarities(
