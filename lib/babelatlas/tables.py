@@ -129,6 +129,13 @@ SCHEMAS = {
         | {"lang": TEXT, "metric": TEXT, "value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE, "items": WHOLE},
         [*SETTING, *PROTOCOL, "lang", "metric"],
     ),
+    # What became of each printed number of the papers (see claims.py and scorecard.py); numbers in the printed unit.
+    "scorecard": (
+        {"paper": TEXT, "place": TEXT, "cell": TEXT, "block": TEXT, "relation": TEXT, "printed": TEXT, "unit": TEXT}
+        | {"recomputed": REAL, "slack": REAL, "definition": TEXT, "stated": FLAG, "status": TEXT, "others": TEXT}
+        | {"missing": TEXT, "note": TEXT},
+        ["paper", "place", "cell"],
+    ),
     "scores": (SCORE, [*SCORE_KEY]),
     "published": (SCORE | {"source": TEXT, "table": TEXT, "note": TEXT}, [*SCORE_KEY, "source", "table"]),
 }

@@ -1,0 +1,219 @@
+"""What becomes of each printed number when it is computed again: equal, within rounding, different, not recomputable.
+
+A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
+of the papers (`MODULES`) hold them; they call the functions that score our own models. A block of claims is explained
+by one definition for all its cells: of those that the claims name, the one that meets most of them, the stated one
+where several meet as many. So a number is never matched by a definition of its own.
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas import InputError, claims, tables
+
+# The modules that compute a paper's numbers again; each has DEFINITIONS, and `errata(sources)` where it found any.
+MODULES = (
+    "geigle2024",
+    "geigle2024_training",
+    "thapliyal2022",
+    "kashanimotlagh2024",
+    "cocosm2023",
+    "liu2021",
+)
+STATUSES = ("equal", "within rounding", "different", "not recomputable")
+# Released data that does not ship, by the name of its folder: what it is, and where a user gets it.
+SOURCES = {
+    "babel-imagenet": "Babel-ImageNet's release, github.com/gregor-ge/Babel-ImageNet",
+    "clip-benchmark": "CLIP_benchmark's class names, github.com/LAION-AI/CLIP_benchmark",
+    "coco-sm": "COCO-SM's release, github.com/unum-cloud/coco-sm",
+    "commute": "CoMMuTE's files, github.com/MatthieuFP/CoMMuTE",
+    "marvl": "MaRVL's annotations, github.com/marvl-challenge/marvl-code",
+    "multi30k": "Multi30k's files, github.com/multi30k/dataset",
+}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One way to compute printed numbers again.
+
+    `compute` takes the folders of the sources that it `needs` (name -> path) and returns a table with the columns cell
+    (as the claims write it), value (in the printed unit) and slack: by how much value can be off because what went into
+    it was rounded, 0 for full precision. `text` says in one sentence what is computed.
+    """
+
+    paper: str
+    name: str
+    text: str
+    compute: Callable[[dict[str, Path]], pd.DataFrame]
+    needs: tuple[str, ...] = ()
+
+
+def definitions() -> dict[tuple[str, str], Definition]:
+    """Return all definitions by paper and name; raise InputError where two share a name."""
+    found: dict[tuple[str, str], Definition] = {}
+    for module in MODULES:
+        for definition in importlib.import_module(f"babelatlas.{module}").DEFINITIONS:
+            key = definition.paper, definition.name
+            if key in found:
+                raise InputError(f"Two definitions of {key[0]} are called {key[1]!r}: give each a name of its own.")
+            found[key] = definition
+    return found
+
+
+def sources(folder: str | os.PathLike = "") -> dict[str, Path]:
+    """Return the released data that the user has: name -> folder, of those in `SOURCES` that lie below `folder`.
+
+    "" takes the folder that BABELATLAS_MIRROR names, and none where it names none. Raises InputError for a folder that
+    does not exist.
+    """
+    folder = folder or os.environ.get("BABELATLAS_MIRROR", "")
+    if not folder:
+        return {}
+    place = tables.locate(folder)
+    if not place.is_dir():
+        raise InputError(
+            f"There is no folder {place} with released data: give one that has {', '.join(SOURCES)}, or none."
+        )
+    return {name: place / name for name in SOURCES if (place / name).is_dir()}
+
+
+def status(printed: str, relation: str, value: float, slack: float) -> str:
+    """Return how a recomputed number stands to a printed one.
+
+    "equal": it rounds to the printed digits (a half may go either way). "within rounding": it does when each rounded
+    number that went into it is moved by what its own rounding can have hidden. Else "different". A relation such as
+    ">" is met as computed ("equal"), within the slack, or not.
+
+    >>> status("12.67", "=", 12.6749, 0), status("12.68", "=", 12.666, 0.005), status("2", ">", 1.9, 0)
+    ('equal', 'different', 'different')
+    >>> status("12.68", "=", 12.672, 0.005)
+    'within rounding'
+    """
+    if not np.isfinite(value):
+        return "not recomputable"
+    number = claims.value(printed)
+    off = {
+        "=": abs(value - number) - claims.half_unit(printed),
+        ">": number - value,
+        "≥": number - value,
+        "<": value - number,
+        "≤": value - number,
+    }[relation]
+    strict = relation in ("<", ">")
+    if off < -1e-9 or (abs(off) <= 1e-9 and not strict):
+        return "equal"
+    return "within rounding" if off <= slack + 1e-9 and slack > 0 else "different"
+
+
+def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, known: dict | None = None) -> pd.DataFrame:
+    """Return the scorecard of a table of claims, a `scorecard` table in the order of the claims.
+
+    `available`: what `sources` returned; `known`: definitions, all unless given. `definition` is the one that explains
+    most cells of the block, `stated` whether it is the first that the claims name, `recomputed` and `slack` its result;
+    `others`: further definitions that meet this cell. Where no definition gives the cell the status is "not
+    recomputable", and `missing` says which source or what else is missing. Raises InputError for an unknown definition.
+    """
+    known = definitions() if known is None else known
+    available = available or {}
+    claims.check_definitions(table, known)
+    results: dict[tuple[str, str], pd.DataFrame | str] = {}
+    parts = []
+    for (paper, _, _), block in table.groupby(["paper", "place", "block"], sort=False):
+        names = claims.names(block["definitions"].iloc[0])
+        tried = {name: _tried(block, known[paper, name], available, results) for name in names}
+        parts.append(_explained(block, tried))
+    columns = list(tables.SCHEMAS["scorecard"][0])
+    return pd.concat(parts).sort_index()[columns] if parts else tables.empty("scorecard")
+
+
+def _tried(block, definition: Definition, available: dict[str, Path], results: dict) -> pd.DataFrame:
+    """Return value, slack, status and what is missing for each claim of a block under one definition."""
+    key = definition.paper, definition.name
+    if key not in results:
+        absent = [source for source in definition.needs if source not in available]
+        if absent:
+            results[key] = "needs " + " and ".join(f"{SOURCES.get(source, source)}" for source in absent)
+        else:
+            found = definition.compute({source: available[source] for source in definition.needs})
+            if found["cell"].duplicated().any():
+                double = found.loc[found["cell"].duplicated(), "cell"].iloc[0]
+                raise InputError(
+                    f"The definition {definition.name!r} of {definition.paper} gives the cell {double!r} twice."
+                )
+            results[key] = found.set_index("cell")[["value", "slack"]].astype(float)
+    result = results[key]
+    if isinstance(result, str):
+        return pd.DataFrame(
+            {"value": np.nan, "slack": 0.0, "status": "not recomputable", "missing": result}, index=block.index
+        )
+    tried = result.reindex(block["cell"]).set_axis(block.index)
+    tried["slack"] = tried["slack"].fillna(0.0)
+    tried["status"] = [
+        status(row.printed, row.relation, value, slack)
+        for row, value, slack in zip(block.itertuples(), tried["value"], tried["slack"], strict=True)
+    ]
+    return tried.assign(missing="")
+
+
+def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of a block with the one definition that meets most of its claims."""
+    met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
+    given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
+    best = max(tried, key=lambda name: (met[name], given[name]), default="")  # of several the first, the stated one
+    empty = pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": ""}, index=block.index)
+    rows = tried.get(best, empty)
+    result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
+    result["definition"] = [best if np.isfinite(value) else "" for value in rows["value"]]
+    result["stated"] = list(tried)[:1] == [best]
+    result["others"] = [
+        "; ".join(name for name, other in tried.items() if name != best and other.loc[row, "status"] in STATUSES[:2])
+        for row in block.index
+    ]
+    reasons = pd.DataFrame({name: other["missing"] for name, other in tried.items()}, index=block.index)
+    told = ["; ".join(dict.fromkeys(word for word in row if word)) for row in reasons.to_numpy(dtype=object)]
+    open_rows = result["status"] == STATUSES[3]
+    result["missing"] = [
+        (reason or note or "no definition gives this cell") if is_open else ""
+        for reason, note, is_open in zip(told, block["note"], open_rows, strict=True)
+    ]
+    return result
+
+
+def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
+    """Return how many claims have each status: by, claims, the four statuses, `other definition` and `followed`.
+
+    `other definition`: those met by another definition than the stated one; `followed`: the share met (equal or within
+    rounding) of those that can be recomputed, NaN where none can.
+    """
+    by = list(by)
+    rows = []
+    for key, part in card.groupby(by, sort=False):
+        counts = {name: int((part["status"] == name).sum()) for name in STATUSES}
+        met = part["status"].isin(STATUSES[:2])
+        open_ = counts[STATUSES[3]]
+        share = met.sum() / (len(part) - open_) if len(part) > open_ else np.nan
+        other = int((met & ~part["stated"]).sum())
+        rows.append([*key, len(part), *counts.values(), other, share])
+    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, "other definition", "followed"])
+
+
+def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
+    """Return the inconsistencies of all papers, each with the computation that shows it.
+
+    Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
+    corrected (what it would be), conclusion (whether the paper's conclusion changes), kind ("follows" from printed or
+    released numbers, or "inference"). A module's `errata` gets the same sources as its definitions.
+    """
+    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind"]
+    parts = []
+    for name in MODULES:
+        module = importlib.import_module(f"babelatlas.{name}")
+        if hasattr(module, "errata"):
+            parts.append(module.errata(available or {})[columns])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
