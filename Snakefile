@@ -700,8 +700,8 @@ def pages(chapter):
 
 def needed(chapter):
     """What a chapter reads: tables of this run, and, of the last, which lists what was run, the pages of all others."""
-    before = [*STAGES, *(name for other in CHAPTERS if other[:2] != "90" for name in pages(other))]
-    return source(chapter) + read(chapter) + [page(name) for name in before if chapter[:2] == "90"]
+    before = [*STAGES, *(name for other in CHAPTERS if other[:2] != "99" for name in pages(other))]
+    return source(chapter) + read(chapter) + [page(name) for name in before if chapter[:2] == "99"]
 
 
 for chapter in CHAPTERS:

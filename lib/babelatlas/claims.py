@@ -39,8 +39,8 @@ def value(printed: str) -> float:
     """
     if not NUMBER.fullmatch(printed):
         raise InputError(
-            f"The printed value {printed!r} is no number: write it as printed but without its unit, such as 12.67, -3.5, "
-            "1,452."
+            f"The printed value {printed!r} is no number: write it as printed but without its unit, such as 12.67, "
+            "-3.5, 1,452."
         )
     return float(re.sub("['’,]", "", printed.replace("−", "-")))
 
