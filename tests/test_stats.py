@@ -204,7 +204,8 @@ def test_a_class_given_twice_or_more_hits_than_images_stop_an_accuracy():
 
 
 def test_correlations_equal_those_of_scipy(pairs):
-    found = stats.correlation(pairs, "x", "y").set_index("method").value
+    found = stats.correlation(pairs, "x", "y", methods=stats.METHODS).set_index("method").value
+    assert found["kendall"] == pytest.approx(scipy_stats.kendalltau(pairs.x, pairs.y)[0])
     assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(pairs.x, pairs.y)[0])
     assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(pairs.x, pairs.y)[0])
 
@@ -215,15 +216,39 @@ def test_a_resample_by_weights_equals_a_resample_by_rows(pairs):
     x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
     pearson = stats._pearson(x, y, drawn)
     spearman = stats._pearson(stats._ranks(x, drawn), stats._ranks(y, drawn), drawn)
+    kendall = stats._kendall(x, y, drawn, np.arange(len(x)))
     for row, times in enumerate(drawn.astype(int)):
         copies = pairs.loc[pairs.index.repeat(times)]
         assert pearson[row] == pytest.approx(scipy_stats.pearsonr(copies.x, copies.y)[0])
         assert spearman[row] == pytest.approx(scipy_stats.spearmanr(copies.x, copies.y)[0])
+        assert kendall[row] == pytest.approx(scipy_stats.kendalltau(copies.x, copies.y)[0])
+
+
+def test_kendall_by_clusters_equals_kendall_by_rows_however_many_rows_are_compared_at_a_time(pairs, monkeypatch):
+    pairs = pairs.round(0)
+    index = pairs.lang.astype("category").cat.codes.to_numpy()
+    drawn = stats.weights(20, 5, seed=4)
+    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
+    whole = stats._kendall(x, y, drawn, index)
+    assert whole == pytest.approx(stats._kendall(x, y, drawn[:, index], np.arange(len(x))))
+    monkeypatch.setattr(stats, "max", lambda *_: 7, raising=False)  # the larger of 1 and what memory allows
+    assert stats._kendall(x, y, drawn, index) == pytest.approx(whole)
+    assert np.isnan(stats._kendall(x, y, np.eye(80)[:1], np.arange(80))).all(), "a resample of one row alone"
+
+
+def test_kendall_of_hollander_and_wolfe_is_that_of_cor_test():
+    # Table 1 on page 188 and the output of cor.test(x, y, method = "kendall"), as B. Habing's course prints them
+    # (www.stat.sc.edu/~habing/courses/518splus3F98.html).
+    x = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
+    table = pd.DataFrame({"lang": range(9), "x": x, "y": [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]})
+    found = stats.correlation(table, "x", "y", methods=["pearson", "kendall"], n_resamples=10).value
+    assert found.round(7).tolist() == [0.5711815, 0.4444444]
 
 
 def test_the_order_of_rows_does_not_matter_to_a_correlation(pairs):
-    first = stats.correlation(pairs, "x", "y", n_resamples=200)
-    second = stats.correlation(pairs.sample(frac=1, random_state=0), "x", "y", n_resamples=200)
+    first = stats.correlation(pairs, "x", "y", methods=stats.METHODS, n_resamples=200)
+    shuffled = pairs.sample(frac=1, random_state=0)
+    second = stats.correlation(shuffled, "x", "y", methods=stats.METHODS, n_resamples=200)
     pd.testing.assert_frame_equal(first, second)
 
 
@@ -248,7 +273,7 @@ def test_a_straight_line_correlates_perfectly(values, slope, intercept):
     if len(values) < 3:
         return
     table = pd.DataFrame({"lang": np.arange(len(values)), "x": values, "y": intercept + slope * values})
-    found = stats.correlation(table, "x", "y", n_resamples=50)
+    found = stats.correlation(table, "x", "y", methods=stats.METHODS, n_resamples=50)
     assert found[["value", "ci_low", "ci_high"]].to_numpy() == pytest.approx(1)
 
 
@@ -261,8 +286,8 @@ def test_constant_missing_or_absent_data_stop_a_correlation(pairs):
         stats.correlation(pairs.head(0), "x", "y")
     with pytest.raises(InputError, match="at least two clusters"):
         stats.correlation(pairs.assign(lang="de"), "x", "y")
-    with pytest.raises(InputError, match="no correlation 'kendall'"):
-        stats.correlation(pairs, "x", "y", methods=["kendall"])
+    with pytest.raises(InputError, match="no correlation 'kendal': expected one of pearson, spearman, kendall"):
+        stats.correlation(pairs, "x", "y", methods=["kendal"])
     with pytest.raises(InputError, match="needs the column"):
         stats.correlation(pairs, "x", "z")
 

@@ -19,7 +19,7 @@ from scipy import stats as scipy_stats
 from babelatlas import InputError
 
 EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
-METHODS = ("pearson", "spearman")
+METHODS = ("pearson", "spearman", "kendall")
 
 
 def weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarray:
@@ -223,12 +223,31 @@ def _pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.divide(xy - mean_x * mean_y, scale, out=np.full(len(n), np.nan), where=scale > 1e-9)
 
 
+def _kendall(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return Kendall's tau-b in each resample, NaN where a column is constant; drawn: (resamples, clusters).
+
+    `index` gives the cluster of each row. Pairs of rows that are drawn are pairs of clusters that are drawn: agreeing
+    less disagreeing pairs are a quadratic form of the weights, and so are the pairs that are not tied in a column.
+    """
+    member = np.eye(drawn.shape[1])[index]
+    forms = np.zeros((3, drawn.shape[1], drawn.shape[1]))
+    step = max(1, 4_000_000 // len(x))
+    for start in range(0, len(x), step):  # some rows at a time: a row is compared with every other
+        rows = slice(start, start + step)
+        first, second = (np.sign(values[rows, None] - values) for values in (x, y))
+        for form, signs in zip(forms, (first * second, np.abs(first), np.abs(second)), strict=True):
+            form += member[rows].T @ (signs @ member)
+    found, untied_x, untied_y = (np.einsum("ij,ij->i", drawn @ form, drawn) for form in forms)
+    scale = np.sqrt(untied_x * untied_y)
+    return np.divide(found, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
+
+
 def correlation(
     table: pd.DataFrame,
     x: str,
     y: str,
     cluster: str = "lang",
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = METHODS[:2],
     n_resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
@@ -236,8 +255,9 @@ def correlation(
     """Return the correlation of two columns with a bootstrap interval over clusters, one row per method.
 
     Columns: method, value, ci_low, ci_high, n (rows), n_clusters. Methods: "pearson" (linear), "spearman" (of ranks,
-    ties share their mean rank; ranks are taken anew in every resample). Resamples in which a column is constant are
-    left out. Raises InputError for an empty table, missing values, a constant column, one cluster, an unknown method.
+    ties share their mean rank; ranks are taken anew in every resample), "kendall" (tau-b: pairs of rows that agree less
+    those that do not, a row drawn twice being tied with itself). Resamples in which a column is constant are left out.
+    Raises InputError for an empty table, missing values, a constant column, one cluster, an unknown method.
     """
     what = f"A correlation of {x} and {y}"
     _numbers(table, [x, y], what, [cluster])
@@ -245,7 +265,8 @@ def correlation(
         if table[name].nunique() < 2:
             raise InputError(f"{what} is not defined: every row has the same {name}, {table[name].iloc[0]}.")
     index, n_clusters = _clusters(table[cluster], what)
-    drawn = weights(n_clusters, n_resamples, seed)[:, index]
+    clusters = weights(n_clusters, n_resamples, seed)
+    drawn = clusters[:, index]
     first, second = table[x].to_numpy(float), table[y].to_numpy(float)
     rows = []
     for method in methods:
@@ -254,6 +275,8 @@ def correlation(
         elif method == "spearman":
             value = scipy_stats.spearmanr(first, second)[0]
             resampled = _pearson(_ranks(first, drawn), _ranks(second, drawn), drawn)
+        elif method == "kendall":
+            value, resampled = scipy_stats.kendalltau(first, second)[0], _kendall(first, second, clusters, index)
         else:
             raise InputError(f"There is no correlation {method!r}: expected one of {', '.join(METHODS)}.")
         rows.append([method, value, *interval(resampled, level), len(table), n_clusters])
@@ -266,7 +289,7 @@ def leave_one_out(
     x: str,
     y: str,
     cluster: str = "lang",
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = METHODS[:2],
     n_resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
