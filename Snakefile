@@ -1,7 +1,7 @@
 # The study as a graph: which notebook makes which table from which. `make book` runs it, and so does
 # `snakemake --configfile config/demo.yml --cores all`. Every rule but the last runs one notebook with parameters into
 # an executed copy below results/<run>/notebooks; the last renders these copies and the prose of book/ as HTML.
-# Notebooks 20 to 23 and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
+# Notebooks 20 to 24 and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
 import json
 import logging
 import os
@@ -38,6 +38,7 @@ ENTRIES = {model: models.find(model, config.get("modules", {}).get(model, "")) f
 TRAINED = [model for model in MODELS if ENTRIES[model].embedded]  # the embedded world's own models
 DRAWN = [dataset for dataset in DATASETS if dataset in study.DRAWN]  # and its images
 ZEROSHOT = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if datasets.entry(dataset).task == "zero-shot"]
+LABEL_SETS = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if dataset in study.SENSES]
 RETRIEVAL = [f"{model}_{dataset}" for model in MODELS for dataset in DATASETS if datasets.entry(dataset).task == "retrieval"]
 AMBIGUOUS = [dataset for dataset in DATASETS if datasets.entry(dataset).task == "disambiguation"]
 PAIRS = [dataset for dataset in AMBIGUOUS if dataset in study.PAIRS]  # made from lexicons; the others are read from files
@@ -58,6 +59,7 @@ STAGES = [
     *(f"21_retrieval_{evaluation}" for evaluation in RETRIEVAL),
     *(f"22_disambiguation_{evaluation}" for evaluation in DISAMBIGUATION),
     *(f"23_translators_{evaluation}" for evaluation in TRANSLATION),
+    *(f"24_label_sets_{evaluation}" for evaluation in LABEL_SETS),
     *(f"28_protocols_{model}" for model in MODELS if PROTOCOLS),
     *(f"29_subsets_{evaluation}" for evaluation in ZEROSHOT),
 ]
@@ -67,6 +69,7 @@ TABLES = {
     "retrieval": [f"{RUN}/retrieval/{evaluation}.parquet" for evaluation in RETRIEVAL],
     "protocols": [f"{RUN}/protocols/{model}.parquet" for model in MODELS if PROTOCOLS],
     "subsets": [f"{RUN}/subsets/{evaluation}.parquet" for evaluation in ZEROSHOT],
+    "label_sets": [f"{RUN}/label_sets/{evaluation}.parquet" for evaluation in LABEL_SETS],
     "models": [f"{RUN}/models/{model}/training_texts.parquet" for model in TRAINED],
     "labels": [f"{RUN}/labels/{classes}.parquet" for classes in [*CLASSES, *(["compositions"] if DRAWN else []), *PAIRS]],
     "tuples": [f"{RUN}/tuples/{dataset}.parquet" for dataset in AMBIGUOUS],
@@ -643,6 +646,38 @@ rule subsets:
         ),
     shell:
         run("29_subsets", "{wildcards.model}, {wildcards.dataset}")
+
+
+rule label_sets:
+    "Classify again with words from other sources, from the stored vectors of the images."
+    input:
+        source("24_label_sets"),
+        weights=lambda wildcards: weights(wildcards.model),
+        vectors=RUN + "/embeddings/{model}/{dataset}.npz",
+        senses=RUN + "/senses/senses.parquet",
+        labels=lambda wildcards: words(wildcards.dataset)["labels"],
+    output:
+        table=RUN + "/label_sets/{model}_{dataset}.parquet",
+        page=page("24_label_sets_{model}_{dataset}"),
+    log:
+        logged("24_label_sets_{model}_{dataset}"),
+    wildcard_constraints:
+        model=one_of(MODELS),
+        dataset=one_of(DATASETS),
+    resources:
+        gpu=graphics,
+    params:
+        given=lambda wildcards: given(
+            "24_label_sets",
+            dataset=wildcards.dataset,
+            vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
+            senses=f"{RUN}/senses/senses.parquet",
+            output=f"{RUN}/label_sets/{wildcards.model}_{wildcards.dataset}.parquet",
+            **words(wildcards.dataset),
+            **loaded(wildcards.model, f"label_sets_{wildcards.dataset}"),
+        ),
+    shell:
+        run("24_label_sets", "{wildcards.model}, {wildcards.dataset}", "--gpu {resources.gpu}")
 
 
 def read(notebook):

@@ -430,9 +430,9 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["pairs"] == 1
     assert planned["gated"] == planned["translation"] == 5
     assert planned["zeroshot"] == planned["subsets"] == 6
-    assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == 3
+    assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
     assert planned["language_pages"] == 1
-    assert sum(name.startswith("chapter_") for name in planned) == 23
+    assert sum(name.startswith("chapter_") for name in planned) == 33
     assert planned["book"] == 1
 
 

@@ -52,9 +52,11 @@ PROMPTS = ("prompts", "fallback", "other_prompts")
 CAPTIONS = (".json", ".jsonl", ".txt", ".gz", ".zip")
 # And the names of CoMMuTE's: src.en, correct.fr, incorrect.fr, img.order.
 SENTENCES = re.compile(r"(src|correct|incorrect)\.[a-z-]+|img\.order")
+# Data sets with a label set made from lexicons, for which notebook 24 makes others.
+SENSES = ("pictograms", "imagenet-1k")
 # Kinds of tables that the stages of a run make: folders of results/<run>.
 KINDS = (
-    *("zeroshot", "retrieval", "protocols", "subsets", "models", "labels"),
+    *("zeroshot", "retrieval", "protocols", "subsets", "label_sets", "models", "labels"),
     *("tuples", "contexts", "disambiguation", "tokens"),
 )
 
@@ -573,6 +575,7 @@ def _check_chapters(config: dict, notebooks: Path) -> None:
         *(["retrieval"] if "retrieval" in tasks else []),
     }
     made |= {"zeroshot", "subsets"} if "zero-shot" in tasks else set()
+    made |= {"label_sets"} if set(SENSES) & set(config["datasets"]) else set()
     listed = {model.name for model in models.MODELS if model.embedded} & set(config["models"])
     made |= {"models"} if listed else set()
     if "disambiguation" in tasks:
