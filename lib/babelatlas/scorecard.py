@@ -26,6 +26,14 @@ MODULES = (
     "cocosm2023",
     "liu2021",
 )
+# The papers, by citation key, as a reader knows them.
+PAPERS = {
+    "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
+    "thapliyal2022": "Crossmodal-3600 (Thapliyal et al. 2022)",
+    "kashanimotlagh2024": "on CoMMuTE (Kashani Motlagh et al. 2024)",
+    "cocosm2023": "COCO-SM (Unum 2023)",
+    "liu2021": "MaRVL (Liu et al. 2021)",
+}
 STATUSES = ("equal", "within rounding", "different", "not recomputable")
 # Released data that does not ship, by the name of its folder: what it is, and where a user gets it.
 SOURCES = {
