@@ -560,3 +560,35 @@ def test_shared_errors_need_pairs_and_items(shape, n):
     pairs = pd.DataFrame({"first": [0] * n, "second": [1] * n, "kind": ["x"] * n})
     with pytest.raises(InputError, match="at least two items"):
         stats.shared_errors(np.zeros(shape), pairs)
+
+
+@pytest.mark.parametrize("method", stats.METHODS)
+@given(seed=st.integers(0, 10_000), decimals=st.integers(0, 2))
+@settings(max_examples=40, deadline=None)
+def test_no_numbers_that_round_to_the_printed_ones_are_outside_the_slack(method, seed, decimals):
+    rng = np.random.default_rng(seed)
+    exact = rng.normal(size=(2, 9)) + 3 * rng.normal(size=9) * (seed % 2)
+    x, y = exact.round(decimals)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return
+    half = 0.5 * 10.0**-decimals
+    slack = stats.rounding_slack(x, y, half, half, method)
+    known = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr, "kendall": scipy_stats.kendalltau}
+    assert abs(known[method](*exact)[0] - known[method](x, y)[0]) <= slack + 1e-9
+
+
+def test_a_rank_correlation_without_ties_and_close_numbers_has_no_slack():
+    x, y = [1, 2, 3, 4], [2, 1, 3, 9]
+    for method in ("spearman", "kendall"):
+        assert stats.rounding_slack(x, y, 0.4, 0.4, method) == 0
+    assert stats.rounding_slack(x, y, 0.4, 0.4, "pearson") > 0
+    assert stats.rounding_slack([1, 1, 2], [1, 2, 3], 0, 0, "kendall") == 0
+    with pytest.raises(InputError, match="no correlation 'tau'"):
+        stats.rounding_slack(x, y, 0, 0, "tau")
+
+
+def test_one_tied_pair_can_move_kendalls_tau_by_one_pair():
+    # Five of six pairs agree and one is tied in y: tau-b is 5 / sqrt(6 * 5); resolved it is 4/6 or 6/6.
+    value = 5 / np.sqrt(30)
+    slack = stats.rounding_slack([1, 2, 3, 4], [1, 2, 2, 3], 0.1, 0.1, "kendall")
+    assert slack == pytest.approx(value - 4 / 6)

@@ -670,3 +670,61 @@ def shared_errors(
     tested = result["p"].notna()
     result.loc[tested, "p_holm"] = holm(result.loc[tested, "p"])
     return result
+
+
+def rounding_slack(
+    x: Sequence[float], y: Sequence[float], half_x: float, half_y: float, method: str = "pearson"
+) -> float:
+    """Return by how much, at most, a correlation of rounded numbers is off from that of the numbers before rounding.
+
+    `x`, `y`: rounded; `half_x`, `half_y`: by how much one of them can be off (half a unit of the last digit; twice that
+    for a difference of two rounded numbers). Each of the three correlations is the cosine of two vectors: of centred
+    values, of centred mid-ranks, of the signs of all differences (Kendall's tau-b). Rounding moves every entry by a
+    bounded amount, which bounds the product and the lengths, and the angle by the triangle inequality; the result is
+    the narrower of both. It holds for all numbers that round so, and is seldom reached: ties count most, since each can
+    have been an order. Raises InputError for an unknown method.
+
+    >>> round(rounding_slack([1, 2, 3], [1, 3, 2], 0.005, 0.005), 3)
+    0.011
+    """
+    if method not in METHODS:
+        raise InputError(f"There is no correlation {method!r}: expected one of {', '.join(METHODS)}.")
+    first, second = (_movable(np.asarray(one, float), half, method) for one, half in ((x, half_x), (y, half_y)))
+    (u, moves_u, low_u, high_u), (v, moves_v, low_v, high_v) = first, second
+    value = u @ v / (np.linalg.norm(u) * np.linalg.norm(v))
+    change = np.abs(v) @ moves_u + np.abs(u) @ moves_v + np.linalg.norm(moves_u) * np.linalg.norm(moves_v)
+    ends = [u @ v - change, u @ v + change]
+    low, high = (
+        end / max(low_u * low_v if (end > 0) == (sign > 0) else high_u * high_v, 1e-300)
+        for end, sign in zip(ends, (-1, 1), strict=True)
+    )
+    angle, turned = np.arccos(np.clip(value, -1, 1)), 0.0
+    for vector, moves in ((u, moves_u), (v, moves_v)):
+        turned += np.arcsin(min(1.0, np.linalg.norm(moves) / np.linalg.norm(vector)))
+    low = max(low, np.cos(min(np.pi, angle + turned)))
+    high = min(high, np.cos(max(0.0, angle - turned)))
+    return float(max(value - low, high - value, 0.0))
+
+
+def _movable(values: np.ndarray, half: float, method: str) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return the vector of a correlation, how far each entry can move, and between what its length lies."""
+    if method == "pearson":
+        vector, moves = values - values.mean(), np.full(len(values), half)
+        length, moved = np.linalg.norm(vector), np.linalg.norm(moves)
+        return vector, moves, max(0.0, length - moved), length + moved
+    gaps = np.abs(values[:, None] - values)
+    tied = gaps < 1e-9
+    open_ = (gaps < 2 * half - 1e-9) & ~tied  # two numbers whose order before rounding is not known
+    n = len(values)
+    if method == "spearman":
+        ranks = scipy_stats.rankdata(np.unique(values.round(9), return_inverse=True)[1])
+        vector, moves = ranks - ranks.mean(), (tied.sum(axis=1) - 1) / 2 * (half > 0) + open_.sum(axis=1)
+        longest = np.sqrt((n**3 - n) / 12)
+    else:
+        upper = np.triu_indices(n, 1)
+        vector = np.where(tied, 0.0, np.sign(values[:, None] - values))[upper]
+        moves = (tied * (half > 0) + 2.0 * open_)[upper]
+        longest = np.sqrt(len(vector))
+    length = np.linalg.norm(vector)
+    shortest = max(0.0, length - np.linalg.norm(moves)) if open_.any() else length  # ties that break make it longer
+    return vector, moves, shortest, longest
