@@ -1,0 +1,101 @@
+"""What rounding leaves of a number: which shares whole cases can give, how far statistics of it can be off.
+
+A share of n cases is one of n + 1 numbers. A printed share that none of them rounds to cannot be right (the test of
+granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369). One that some rounds to need not
+be right: the test can refute, not confirm, and with more cases than the printed digits tell apart it says nothing.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats as scipy_stats
+
+from babelatlas import InputError
+
+METHODS = ("pearson", "spearman")
+
+
+def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int) -> np.ndarray:
+    """Return the share of a whole number of `n` cases that is nearest to `value`; fractions from 0 to 1, any shape.
+
+    Compare it with the printed share: where it does not round to it, `n` whole cases cannot have given it. Raises
+    InputError for no cases.
+
+    >>> nearest_share([0.62, 0.65], 8).tolist()
+    [0.625, 0.625]
+    """
+    value, n = np.asarray(value, float), np.asarray(n)
+    if (n < 1).any():
+        raise InputError(f"A share is of at least one case, got n={n.min()}: give the number of cases.")
+    return np.round(value * n) / n
+
+
+def refutable(n: Sequence[int] | int, decimals: int) -> np.ndarray:
+    """Return the share of all printed values that `n` whole cases cannot give; `decimals` are those of the fraction.
+
+    0 where the test says nothing, as there are as many cases as printed values, or more.
+
+    >>> refutable([50, 80, 200], 2).round(2).tolist()
+    [0.5, 0.2, 0.0]
+    """
+    return np.clip(1 - np.asarray(n, float) / 10.0**decimals, 0, 1)
+
+
+def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance: float = 1e-3) -> int:
+    """Return the smallest number of cases of which all `shares` are whole numbers: a number that was not released.
+
+    `shares`: fractions in full precision, of the same cases (several models on one set). `tolerance`: how far a number
+    of cases may be from whole; single-precision shares need about 1e-7 times the cases. A search over many numbers
+    finds one by chance unless the shares are several and `tolerance` is small: with k shares the expected number of
+    false finds is about (at_most - at_least) * (2 * tolerance) ** k, and shares 0 and 1 do not count. Raises InputError
+    where no number fits.
+
+    >>> denominator([1 / 7, 3 / 7], 2, 100)
+    7
+    """
+    shares = np.asarray(shares, float)
+    for n in range(at_least, at_most + 1):
+        cases = shares * n
+        if np.abs(cases - cases.round()).max() <= tolerance:
+            return n
+    raise InputError(
+        f"No number of cases from {at_least} to {at_most} makes all {len(shares)} shares whole: they are of several "
+        "sets of cases, or rounded; give unrounded shares of one set."
+    )
+
+
+def correlation_slack(
+    x: np.ndarray,
+    y: np.ndarray,
+    half_x: np.ndarray | float,
+    half_y: np.ndarray | float,
+    method: str = "pearson",
+) -> float:
+    """Return how far a correlation can be from that of unrounded numbers: a bound, not an estimate.
+
+    `half_x`, `half_y`: by how much each number can be off (half a unit of the last digit; 0 for full precision). Moving
+    a centred vector by e turns it by at most 2 |e| / |x|, and a correlation is the product of two vectors of length 1,
+    so that it changes by at most 2 |e_x| / |x| + 2 |e_y| / |y|, |x| being the length of the centred vector. For
+    "spearman" the same holds of ranks: a rank moves by at most half a place for each equal value that can be
+    unequal, and a whole place for each other value that is nearer than both can be off. Raises InputError for another
+    method or a constant column.
+
+    >>> round(correlation_slack(np.arange(10.0), np.arange(10.0), 0.05, 0.0), 3)
+    0.035
+    """
+    if method not in METHODS:
+        raise InputError(f"There is no bound for the method {method!r}: expected one of {', '.join(METHODS)}.")
+    total = 0.0
+    for values, half in ((x, half_x), (y, half_y)):
+        values = np.asarray(values, float)
+        moved = np.broadcast_to(np.asarray(half, float), values.shape)
+        if np.ptp(values) == 0:
+            raise InputError("The correlation of a constant column is not defined: give columns that vary.")
+        if method == "spearman":
+            gaps = np.abs(values[:, None] - values)
+            # A rounding error of the comparison itself must not hide a neighbour.
+            near = (gaps < moved[:, None] + moved - 1e-12) & ~np.eye(len(values), dtype=bool)
+            moved = np.where(gaps == 0, 0.5, 1.0).sum(axis=1, where=near)
+            values = scipy_stats.rankdata(values)
+        total += 2 * float(np.linalg.norm(moved) / np.linalg.norm(values - values.mean()))
+    return total
