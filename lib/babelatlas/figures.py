@@ -899,3 +899,37 @@ def overlap_heatmap(
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
     percent_axis(bar.ax, "x")
     return axes
+
+
+def two_ways(points: pd.DataFrame, x: str, y: str, panel: str, series: str = "", columns: int = 3) -> np.ndarray:
+    """Draw fractions that were obtained in two ways against each other, with the line on which both are equal.
+
+    `points`: the columns x, y, panel (panels, `columns` of them in a row) and, where named, series (colour and marker).
+    All panels share their axes, which have one scale. Returns the Axes of the panels; the caller labels them.
+    """
+    panels = list(dict.fromkeys(points[panel]))
+    names = list(dict.fromkeys(points[series])) if series else [""]
+    across = min(columns, len(panels))
+    down = -(-len(panels) // across)
+    figure, grid = plt.subplots(
+        down, across, figsize=(7.2, 2.7 * down + 0.5), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    axes = grid.ravel()
+    low, high = points[[x, y]].min().min(), points[[x, y]].max().max()
+    room = 0.04 * (high - low) or 0.01
+    for axis, title in zip(axes, panels, strict=False):
+        rows = points[points[panel] == title]
+        axis.axline((low, low), slope=1, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
+        for place, name in enumerate(names):
+            part = rows[rows[series] == name] if series else rows
+            colour, marker = _look(name, place)
+            axis.scatter(part[x], part[y], color=colour, marker=marker, s=18, alpha=0.75, linewidths=0, label=name)
+        axis.set(xlim=(low - room, high + room), ylim=(low - room, high + room), aspect="equal")
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis, "xy")
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    if series:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names), fontsize=9.5)
+    return axes[: len(panels)]
