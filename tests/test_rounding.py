@@ -1,10 +1,9 @@
-"""What rounding leaves of a number: shares of whole cases, unknown numbers of cases, bounds on correlations."""
+"""What rounding leaves of a number: shares of whole cases, unknown numbers of cases."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from babelatlas import InputError, rounding
 
@@ -48,48 +47,3 @@ def test_the_number_of_cases_is_found_or_a_smaller_one_that_explains_all_shares(
 def test_shares_of_different_sets_have_no_number_of_cases():
     with pytest.raises(InputError, match="No number of cases from 2 to 50 makes all 2 shares whole"):
         rounding.denominator([1 / 101, 1 / 103], 2, 50)
-
-
-@pytest.mark.parametrize("method", rounding.METHODS)
-@given(st.integers(0, 10_000), st.sampled_from([1, 2]))
-@settings(max_examples=40, deadline=None)
-def test_a_correlation_of_rounded_numbers_is_never_farther_off_than_the_bound(method, seed, decimals):
-    rng = np.random.default_rng(seed)
-    x = rng.random(30)
-    y = x + rng.random(30)
-    near = x.round(decimals), y.round(decimals)
-    function = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr}[method]
-    half = 0.5 * 10.0**-decimals
-    off = abs(function(*near)[0] - function(x, y)[0])
-    assert off <= rounding.correlation_slack(*near, half, half, method)
-    mixed = x, y.round(decimals)
-    off = abs(function(*mixed)[0] - function(x, y)[0])
-    assert (
-        off
-        <= rounding.correlation_slack(*mixed, 0.0, half, method)
-        <= rounding.correlation_slack(*mixed, half, half, method)
-    )
-
-
-def test_numbers_in_full_precision_leave_nothing_open():
-    x = np.array([0.1, 0.1, 0.2, 0.4])
-    for method in rounding.METHODS:
-        assert rounding.correlation_slack(x, x, 0.0, 0.0, method) == 0.0
-
-
-def test_ranks_of_well_separated_numbers_do_not_move():
-    x = np.array([0.1, 0.2, 0.3, 0.5])
-    assert rounding.correlation_slack(x, x, 0.05, 0.05, "spearman") == 0.0
-    # Two equal numbers: each can move by half a place. 2 * sqrt(2 / 4) over the length of the centred ranks.
-    tied = np.array([0.1, 0.1, 0.3, 0.5])
-    ranks = np.array([1.5, 1.5, 3, 4]) - 2.5
-    expected = 2 * np.sqrt(0.5) / np.sqrt((ranks**2).sum())
-    assert rounding.correlation_slack(tied, x, 0.05, 0.05, "spearman") == pytest.approx(expected)
-
-
-def test_an_unknown_method_and_a_constant_column_are_refused():
-    x = np.arange(4.0)
-    with pytest.raises(InputError, match="no bound for the method 'kendall'"):
-        rounding.correlation_slack(x, x, 0.1, 0.1, "kendall")
-    with pytest.raises(InputError, match="constant column"):
-        rounding.correlation_slack(x, np.ones(4), 0.1, 0.1)

@@ -1,18 +1,16 @@
-"""What rounding leaves of a number: which shares whole cases can give, how far statistics of it can be off.
+"""What a rounded share says of the cases behind it: which shares whole cases can give, and of how many cases.
 
 A share of n cases is one of n + 1 numbers. A printed share that none of them rounds to cannot be right (the test of
 granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369). One that some rounds to need not
-be right: the test can refute, not confirm, and with more cases than the printed digits tell apart it says nothing.
+be right: the test can refute, not confirm, and with more cases than the printed digits tell apart it says nothing. How
+far rounding can move a correlation: `stats.rounding_slack`.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats as scipy_stats
 
 from babelatlas import InputError
-
-METHODS = ("pearson", "spearman")
 
 
 def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int) -> np.ndarray:
@@ -62,40 +60,3 @@ def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance:
         f"No number of cases from {at_least} to {at_most} makes all {len(shares)} shares whole: they are of several "
         "sets of cases, or rounded; give unrounded shares of one set."
     )
-
-
-def correlation_slack(
-    x: np.ndarray,
-    y: np.ndarray,
-    half_x: np.ndarray | float,
-    half_y: np.ndarray | float,
-    method: str = "pearson",
-) -> float:
-    """Return how far a correlation can be from that of unrounded numbers: a bound, not an estimate.
-
-    `half_x`, `half_y`: by how much each number can be off (half a unit of the last digit; 0 for full precision). Moving
-    a centred vector by e turns it by at most 2 |e| / |x|, and a correlation is the product of two vectors of length 1,
-    so that it changes by at most 2 |e_x| / |x| + 2 |e_y| / |y|, |x| being the length of the centred vector. For
-    "spearman" the same holds of ranks: a rank moves by at most half a place for each equal value that can be
-    unequal, and a whole place for each other value that is nearer than both can be off. Raises InputError for another
-    method or a constant column.
-
-    >>> round(correlation_slack(np.arange(10.0), np.arange(10.0), 0.05, 0.0), 3)
-    0.035
-    """
-    if method not in METHODS:
-        raise InputError(f"There is no bound for the method {method!r}: expected one of {', '.join(METHODS)}.")
-    total = 0.0
-    for values, half in ((x, half_x), (y, half_y)):
-        values = np.asarray(values, float)
-        moved = np.broadcast_to(np.asarray(half, float), values.shape)
-        if np.ptp(values) == 0:
-            raise InputError("The correlation of a constant column is not defined: give columns that vary.")
-        if method == "spearman":
-            gaps = np.abs(values[:, None] - values)
-            # A rounding error of the comparison itself must not hide a neighbour.
-            near = (gaps < moved[:, None] + moved - 1e-12) & ~np.eye(len(values), dtype=bool)
-            moved = np.where(gaps == 0, 0.5, 1.0).sum(axis=1, where=near)
-            values = scipy_stats.rankdata(values)
-        total += 2 * float(np.linalg.norm(moved) / np.linalg.norm(values - values.mean()))
-    return total
