@@ -1,0 +1,397 @@
+"""Whether the study's own intervals and tests keep their word: worlds whose truth is known, and how often it is held.
+
+Each function makes many worlds of one kind, analyses each as the study does, with the functions of `stats` and
+`ranking`, and returns a `coverage`: in what share of the worlds the interval held the truth. A few languages are a
+small sample, and a percentile interval of few clusters is known to be short; `stretch` says by how much.
+
+Worlds are simple where a simple one shows the point: languages with normal deviations, classes whose share of right
+answers follows a beta distribution. `population` takes real scores for the languages instead. Everything random
+follows `seed`. The bootstrap's draws are those of the study (`stats.weights`), the same ones in every world.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas import InputError, leaderboard, ranking, stats
+
+
+def coverage(
+    truth: np.ndarray | float, value: np.ndarray, low: np.ndarray, high: np.ndarray, level: float = 0.95
+) -> dict[str, float]:
+    """Return how often intervals held the truth, from one truth, value and interval for each world.
+
+    Keys: value (share of worlds in which low <= truth <= high; an interval that is not defined holds nothing), ci_low,
+    ci_high (`stats.wilson` of that share, which is one of so many worlds), below, above (shares in which the truth lies
+    below or above the interval), width (mean), stretch (by which factor both halves of the intervals would have to be
+    stretched about the value for `level` of them to hold the truth; NaN where no factor does, because intervals have no
+    width), worlds.
+
+    >>> found = coverage(0.0, np.array([0.1, 0.2, 0.4]), np.array([-0.1, 0, 0.2]), np.array([0.3, 0.4, 0.6]), 0.99)
+    >>> round(found["value"], 2), found["below"] == found["stretch"] / 6, round(found["stretch"], 2)
+    (0.67, True, 2.0)
+    """
+    truth, value, low, high = (np.asarray(each, float) for each in np.broadcast_arrays(truth, value, low, high))
+    if not truth.size:
+        raise InputError("A coverage needs at least one world.")
+    # A thousand-millionth for sums of the same numbers in another order.
+    below, above = truth < low - 1e-9, truth > high + 1e-9
+    held = np.isfinite(low) & np.isfinite(high) & ~below & ~above
+    half = np.where(truth < value, value - low, high - value)
+    away = np.abs(truth - value)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        needed = np.where(away <= 1e-9, 0.0, np.where(half > 1e-9, away / half, np.inf))
+    needed = np.sort(np.where(np.isfinite(low) & np.isfinite(high), needed, np.inf).ravel())
+    stretch = needed[min(len(needed) - 1, int(np.ceil(level * len(needed) - 1e-9)) - 1)]
+    ends = stats.wilson([held.mean()], [held.size])
+    row = {"value": float(held.mean()), "ci_low": float(ends[0][0]), "ci_high": float(ends[1][0])}
+    row |= {"below": float(below.mean()), "above": float(above.mean()), "width": float(np.nanmean(high - low))}
+    return row | {"stretch": float(stretch) if np.isfinite(stretch) else np.nan, "worlds": int(held.size)}
+
+
+def mean_over_languages(
+    n: int,
+    population: Sequence[float] | None = None,
+    worlds: int = 1000,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the interval of a mean over `n` languages (`stats.bootstrap`, `stats.group_means`).
+
+    Languages are drawn from `population`, scores of languages each as likely as any other; from the normal distribution
+    unless given. Columns: method, those of `coverage`. Methods: "bootstrap", the study's; "t", Student's interval of
+    the mean, which allows for the small sample and assumes a normal distribution.
+    """
+    rng = np.random.default_rng([seed, n, 1])
+    if population is None:
+        scores, truth = rng.normal(size=(n, worlds)), 0.0
+    else:
+        scores, truth = rng.choice(np.asarray(population, float), size=(n, worlds)), float(np.mean(population))
+    value = scores.mean(axis=0)
+    # As `stats.bootstrap`, for all worlds at once.
+    low, high = stats.interval(stats.weights(n, n_resamples, seed) @ scores / n, level)
+    half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
+    rows = [
+        {"method": "bootstrap"} | coverage(truth, value, low, high, level),
+        {"method": "t"} | coverage(truth, value, value - half, value + half, level),
+    ]
+    return pd.DataFrame(rows)
+
+
+def accuracy_over_classes(
+    n: int,
+    share: float = 0.4,
+    spread: float = 2.0,
+    images: int = 50,
+    worlds: int = 1000,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the interval of an accuracy over `n` classes (`stats.accuracy_interval`).
+
+    The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
+    `spread` (small: classes are all or nothing); of its `images` so many are right by a binomial distribution. The
+    truth is the mean over all classes there could be. Methods: "bootstrap over classes", the study's, which takes the
+    exact interval where all or no images are right; "without the exact interval"; "images independent", Wilson's
+    interval of the share of all images, as if those of one class were independent.
+    """
+    if not 0 < share < 1 or spread <= 0 or n < 2:
+        raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
+    rng = np.random.default_rng([seed, n, 2])
+    right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
+    value = right.mean(axis=0) / images
+    low, high = stats.interval(stats.weights(n, n_resamples, seed) @ right / (n * images), level)
+    rows = [{"method": "without the exact interval"} | coverage(share, value, low, high, level)]
+    for sure in (0, 1):
+        ends = stats.exact(sure, n, level)
+        low, high = (np.where(value == sure, end, each) for end, each in zip(ends, (low, high), strict=True))
+    rows.insert(0, {"method": "bootstrap over classes"} | coverage(share, value, low, high, level))
+    low, high = stats.wilson(value, np.full(worlds, n * images), level)
+    return pd.DataFrame([*rows, {"method": "images independent"} | coverage(share, value, low, high, level)])
+
+
+def correlations(
+    n: int,
+    rows: int = 1,
+    rho: float = 0.7,
+    shared: float = 0.5,
+    methods: Sequence[str] = stats.METHODS,
+    worlds: int = 200,
+    n_resamples: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the interval of `stats.correlation` over `n` languages with `rows` rows each.
+
+    The two columns are normal with correlation `rho`; the languages make up `shared` of the variance. The truth follows
+    from rho: itself (Pearson), 6 / pi x arcsin(rho / 2) (Spearman), 2 / pi x arcsin(rho) (Kendall; Kruskal 1958, J. Am.
+    Stat. Assoc. 53, 814-861). Column `method`: as in `stats.correlation`.
+    """
+    truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall": 2 / np.pi * np.arcsin(rho)}
+    unknown = [method for method in methods if method not in truth]
+    if unknown:
+        raise InputError(f"There are no worlds for the correlation {unknown[0]!r}: expected one of {', '.join(truth)}.")
+    rng = np.random.default_rng([seed, n, rows, 3])
+    mix = np.array([[1, 0], [rho, np.sqrt(1 - rho**2)]])
+    part = np.sqrt([shared if rows > 1 else 0.0, 1 - (shared if rows > 1 else 0.0)])
+    lang = np.repeat([f"{number:04d}" for number in range(n)], rows)
+    found = []
+    for _ in range(worlds):
+        values = (
+            part[0] * rng.normal(size=(n, 2)).repeat(rows, axis=0) + part[1] * rng.normal(size=(n * rows, 2))
+        ) @ mix.T
+        table = pd.DataFrame({"lang": lang, "x": values[:, 0], "y": values[:, 1]})
+        found.append(stats.correlation(table, "x", "y", "lang", methods, n_resamples, level, seed))
+    found = pd.concat(found, ignore_index=True)
+    return pd.DataFrame(
+        [
+            {"method": method} | coverage(truth[method], part["value"], part["ci_low"], part["ci_high"], level)
+            for method, part in found.groupby("method", sort=False)
+        ]
+    )
+
+
+def crossed_correlation(
+    n: int,
+    models: int = 11,
+    rho: tuple[float, float, float] = (0.7, 0.7, 0.7),
+    shares: tuple[float, float, float] = (0.5, 0.3, 0.2),
+    worlds: int = 400,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of Pearson's correlation over all pairs of `models` models and `n` languages.
+
+    As with published results: each column is the sum of an effect of the model, one of the language, and a rest, which
+    make up `shares` of its variance, with the correlations `rho` of the two columns' effects. Methods: "languages
+    drawn, truth for these models", "languages drawn, truth for models of the kind" (`stats.correlation` both times;
+    the models are the same in all resamples) and "models drawn, truth for models of the kind".
+    """
+    rng = np.random.default_rng([seed, n, models, 4])
+    effects = []
+    for share, own, shape in zip(shares, rho, ((models, 1), (1, n), (models, n)), strict=True):
+        first = rng.normal(size=(worlds, *shape))
+        second = own * first + np.sqrt(1 - own**2) * rng.normal(size=first.shape)
+        effects.append((np.sqrt(share) * first, np.sqrt(share) * second))
+    x, y = (sum(effect[column] for effect in effects) for column in (0, 1))
+    rest = [
+        sum(share * factor for share, factor in zip(shares[1:], factors, strict=True)) for factors in ((1, 1), rho[1:])
+    ]
+    of_models = [effect.reshape(worlds, models) for effect in effects[0]]
+    own = [one.var(axis=1) for one in of_models]
+    joint = (of_models[0] * of_models[1]).mean(axis=1) - of_models[0].mean(axis=1) * of_models[1].mean(axis=1)
+    # With these models, and all languages there could be.
+    here = (joint + rest[1]) / np.sqrt((own[0] + rest[0]) * (own[1] + rest[0]))
+    always = float(np.dot(shares, rho) / sum(shares))
+    value = _pearson(np.ones((1, n)), x, y, 1)[0]
+    drawn = stats.interval(_pearson(stats.weights(n, n_resamples, seed), x, y, 1), level)
+    by_model = stats.interval(_pearson(stats.weights(models, n_resamples, seed), x, y, 2), level)
+    rows = [
+        {"method": "languages drawn, truth for these models"} | coverage(here, value, *drawn, level),
+        {"method": "languages drawn, truth for models of the kind"} | coverage(always, value, *drawn, level),
+        {"method": "models drawn, truth for models of the kind"} | coverage(always, value, *by_model, level),
+    ]
+    return pd.DataFrame(rows)
+
+
+def _pearson(drawn: np.ndarray, x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    """Return the correlation in each resample and world; x, y: (worlds, models, languages), `axis` is summed over."""
+    size = drawn.sum(axis=1, keepdims=True) * x.shape[axis]
+    mean_x, mean_y, xx, yy, xy = (drawn @ each.sum(axis=axis).T / size for each in (x, y, x * x, y * y, x * y))
+    return (xy - mean_x * mean_y) / np.sqrt((xx - mean_x**2) * (yy - mean_y**2))
+
+
+def slope(
+    n: int,
+    sizes: Sequence[int] = (2, 5, 10, 20, 40, 80),
+    per_doubling: float = -8.0,
+    noise: float = 3.0,
+    together: float = 0.5,
+    worlds: int = 200,
+    n_resamples: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the interval of the slope of `stats.log_linear_fit` with `n` clusters, draws of subsets.
+
+    Accuracy falls by `-per_doubling` points with each doubling of the `sizes`; each draw has one subset of each size.
+    Deviations have a standard deviation of `noise` points, of whose variance `together` is a slope of the draw's own.
+    """
+    rng = np.random.default_rng([seed, n, 5])
+    x = np.log2(np.array(sizes, float))
+    centred = (x - x.mean()) / x.std()
+    draw = np.repeat([f"{number:04d}" for number in range(n)], len(sizes))
+    found = []
+    for _ in range(worlds):
+        own = np.sqrt(together) * rng.normal(size=(n, 1)) * centred
+        gone = noise * (own + np.sqrt(1 - together) * rng.normal(size=(n, len(sizes))))
+        accuracy = (90 + per_doubling * x + gone) / 100
+        found.append(
+            stats.log_linear_fit(np.tile(sizes, n), accuracy.ravel(), draw, n_resamples, level, seed)
+            .loc[0, ["per_doubling", "ci_low", "ci_high"]]
+            .to_numpy(float)
+        )
+    value, low, high = np.array(found).T
+    return pd.DataFrame([{"method": "bootstrap over draws"} | coverage(per_doubling, value, low, high, level)])
+
+
+def rank(
+    n: int,
+    gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8),
+    shared: float = 0.8,
+    worlds: int = 200,
+    n_resamples: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the intervals of ranks over `n` languages (`ranking.ranks`), all models taken together.
+
+    The models' true means lie `gaps` apart from 0, in units of the standard deviation between languages, of whose
+    variance `shared` is the same for all models (hard languages are hard for all). The truth is the rank of the true
+    means. A world counts by the share of its models whose rank is held, so that the interval of the coverage, which
+    counts worlds, is rather too wide. `stretch` is NaN: ranks are whole numbers.
+    """
+    rng = np.random.default_rng([seed, n, len(gaps), 6])
+    true = scipy_stats.rankdata(-np.asarray(gaps, float), method="min")
+    names = [f"m{number:02d}" for number in range(len(gaps))]
+    drawn, held = stats.weights(n, n_resamples, seed) / n, []
+    for _ in range(worlds):
+        effects = np.sqrt(shared) * rng.normal(size=(n, 1)) + np.sqrt(1 - shared) * rng.normal(size=(n, len(gaps)))
+        scores = np.asarray(gaps, float) + effects
+        found = stats.rank_intervals(names, scores.mean(axis=0), drawn @ scores, level).set_index("name").loc[names]
+        held.append([(true < found["rank_low"]).mean(), (true > found["rank_high"]).mean()])
+    below, above = np.mean(held, axis=0)
+    value = 1 - below - above
+    ends = stats.wilson([value], [worlds])
+    row = {"value": value, "ci_low": float(ends[0][0]), "ci_high": float(ends[1][0]), "below": below, "above": above}
+    row |= {"width": np.nan, "stretch": np.nan, "worlds": worlds}
+    return pd.DataFrame([{"method": "bootstrap over languages"} | row])
+
+
+def order(
+    n: int,
+    models: int = 12,
+    rho: float = 0.9,
+    spread: float = 1.0,
+    worlds: int = 200,
+    n_resamples: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the interval of Kendall's tau between two orders of models (`ranking.agreement`).
+
+    The true means of the models under two measures are normal with correlation `rho` and standard deviation `spread`,
+    in units of that between languages; the scores in `n` languages lie about them, with the language's own effect on
+    all models. The truth is the tau of the true means of these models. Methods: "percentile and reflection", that of
+    `ranking.agreement`; "percentile alone".
+    """
+    rng = np.random.default_rng([seed, n, models, 9])
+    drawn, found = stats.weights(n, n_resamples, seed) / n, []
+    for _ in range(worlds):
+        true = spread * rng.normal(size=(2, models))
+        true[1] = rho * true[0] + np.sqrt(1 - rho**2) * true[1]
+        scores = true[:, None, :] + rng.normal(size=(1, n, 1)) + rng.normal(size=(2, n, models))
+        truth, value = (float(ranking.kendall(*each)) for each in (true, scores.mean(axis=1)))
+        taus = ranking.kendall(drawn @ scores[0], drawn @ scores[1])
+        found.append(
+            [truth, value, *ranking.reflected(value, taus, -1, level), *map(float, stats.interval(taus, level))]
+        )
+    truth, value, *ends = np.array(found).T
+    rows = [
+        {"method": "percentile and reflection"} | coverage(truth, value, *ends[:2], level),
+        {"method": "percentile alone"} | coverage(truth, value, *ends[2:], level),
+    ]
+    return pd.DataFrame(rows)
+
+
+def above(
+    n: int,
+    threshold: float = 0.3,
+    share: float = 0.3,
+    spread: float = 4.0,
+    images: int = 500,
+    worlds: int = 200,
+    n_resamples: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the interval of a number of languages whose accuracy reaches `threshold`.
+
+    For `stats.languages_above`: the true accuracies of `n` languages follow a beta distribution with mean `share` and
+    parameters that add up to `spread`; each is measured on `images` independent images. The truth is the number of the
+    true accuracies that reach the threshold.
+    """
+    rng = np.random.default_rng([seed, n, 10])
+    true = rng.beta(spread * share, spread * (1 - share), size=(worlds, n))
+    table = pd.DataFrame({"model": np.arange(worlds).repeat(n), "lang": np.tile(np.arange(n), worlds), "n": images})
+    table["value"] = rng.binomial(images, true).ravel() / images
+    found = stats.languages_above(table, [threshold], "model", n_resamples, level, seed)
+    truth = (true >= threshold).sum(axis=1)
+    held = coverage(truth, found["value"], found["ci_low"], found["ci_high"], level)
+    return pd.DataFrame([{"method": "images drawn anew"} | held])
+
+
+def family_wise(
+    n: int,
+    models: int = 4,
+    shared: float = 0.8,
+    alpha: float = 0.05,
+    worlds: int = 400,
+    n_permutations: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return how often equal models are told apart, by pairwise sign-flip tests over `n` languages.
+
+    All models have the same true mean; of the variance between languages `shared` is common to all. Columns: method
+    ("sign flips, Holm's correction", as in `ranking.comparisons`, and "sign flips, uncorrected"), value (share of
+    worlds in which any pair is told apart at `alpha`), ci_low, ci_high (Wilson), worlds, least (the smallest corrected
+    p that so few languages allow: above `alpha` the test can never tell two models apart).
+    """
+    rng = np.random.default_rng([seed, n, models, 7])
+    first, second = np.triu_indices(models, 1)
+    found = []
+    for _ in range(worlds):
+        # What is common to all models falls out of the differences.
+        scores = np.sqrt(1 - shared) * rng.normal(size=(n, models))
+        p = ranking.sign_flips(scores[:, first] - scores[:, second], n_permutations, seed)
+        found.append([(stats.holm(p) < alpha).any(), (p < alpha).any()])
+    value = np.mean(found, axis=0)
+    low, high = stats.wilson(value, [worlds, worlds])
+    least = min(1.0, len(first) * max(2.0 ** (1 - n), 1 / (n_permutations + 1)))
+    table = pd.DataFrame({"value": value, "ci_low": low, "ci_high": high, "worlds": worlds, "least": least})
+    return table.assign(method=["sign flips, Holm's correction", "sign flips, uncorrected"])
+
+
+def board(
+    n: int,
+    items: int = 40,
+    share: float = 0.5,
+    worlds: int = 100,
+    n_resamples: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of `leaderboard.ranking` for a mean over `n` languages and `items` classes, both drawn.
+
+    The logit of the share of right answers is the sum of an effect of the language, one of the class, and a rest, each
+    normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all languages
+    and classes there could be, is an integral over that normal distribution.
+    """
+    rng = np.random.default_rng([seed, n, items, 8])
+    middle = np.log(share / (1 - share))
+    at, weight = np.polynomial.hermite_e.hermegauss(60)
+    truth = float((weight / weight.sum()) @ (1 / (1 + np.exp(-middle - np.sqrt(3) * at))))
+    lang, item = (axis.ravel() for axis in np.meshgrid(np.arange(n), np.arange(items), indexing="ij"))
+    found = []
+    for _ in range(worlds):
+        logit = middle + rng.normal(size=(n, 1)) + rng.normal(size=(1, items)) + rng.normal(size=(n, items))
+        right = rng.binomial(10, 1 / (1 + np.exp(-logit))).ravel().astype(float)
+        table = pd.DataFrame({"model": "m", "lang": lang, "item": item, "right": right, "total": 10.0})
+        row = leaderboard.ranking(table, None, n_resamples, level, seed).iloc[0]
+        found.append([row["value"], row["ci_low"], row["ci_high"]])
+    return pd.DataFrame([{"method": "languages and classes drawn"} | coverage(truth, *np.array(found).T, level)])
