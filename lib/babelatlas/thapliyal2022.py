@@ -1,5 +1,450 @@
-"""The numbers of Thapliyal et al. (2022), Crossmodal-3600: Tables 1, 2, 4, 5 and 6 and the text, computed again."""
+"""The numbers of Thapliyal et al. (2022), Crossmodal-3600: Tables 1, 2, 4, 5 and 6 and the text, computed again.
 
+Four models (BB+CC, BB, Bg, Lg) wrote captions in four languages. Table 4 compares them in pairs: people's judgement of
+two captions side by side, and the difference in CIDEr with three sets of references. Table 5 has CIDEr itself, so that
+two columns of Table 4 follow from it; Table 6 correlates the columns of Table 4. `assignment` finds which pair of models
+a printed row of Table 4 has the numbers of; `corrected` is the table that all printed numbers agree with.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas import InputError, published, rounding, stats
 from babelatlas.scorecard import Definition
 
-DEFINITIONS: tuple[Definition, ...] = ()
+SOURCE = "thapliyal2022"
+# Codes of languages that the paper prints otherwise than this study.
+CODES = {"he": "iw", "tl": "fil"}
+MODELS = ("BB+CC", "BB", "Bg", "Lg")
+REFERENCES = {"XM600": "xm600", "XM3600": "xm3600", "COCO-DEV": "coco-dev"}
+COLUMNS = ("SxS", *REFERENCES)
+JUDGED = ("en", "es", "hi", "zh")
+IMAGES, PER_LANGUAGE = 3600, 100
+RATED = 600
+# By how much a printed number can be off: points of side-by-side gain, CIDEr, and a difference of two printed CIDErs.
+HALF = {"SxS": 0.05, "CIDEr": 0.0005, "difference": 0.001}
+
+# Configurations, of the text models from config.json of google/mt5-base and google/mt5-large as their fine-tuned copies
+# on huggingface.co quote them, of the image models from open_clip's model_configs (ViT-B-16, ViT-g-14).
+TEXT_MODELS = {
+    "mT5-base": {"width": 768, "hidden": 2048, "layers": 12, "heads": 12, "head_width": 64, "vocabulary": 250112},
+    "mT5-large": {"width": 1024, "hidden": 2816, "layers": 24, "heads": 16, "head_width": 64, "vocabulary": 250112},
+}
+IMAGE_MODELS = {
+    "ViT-B/16": {"width": 768, "hidden": 3072, "layers": 12, "patch": 16},
+    "ViT-g/14": {"width": 1408, "hidden": 6144, "layers": 40, "patch": 14},
+}
+
+
+# --- The tables -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def _read() -> pd.DataFrame:
+    table = published.read(SOURCE)
+    return table.assign(printed=table["lang"].replace(CODES))
+
+
+def captions() -> pd.DataFrame:
+    """Return Table 1, one row for each language: lang (as printed), captions, one, two, more (images), words, characters.
+
+    Images are counted by their number of captions; `more` are those with three or more.
+
+    >>> int(captions().captions.sum())
+    260646
+    """
+    names = {"captions": "captions", "images with 1 caption": "one", "images with 2 captions": "two"}
+    names |= {"images with 3 or more captions": "more", "words": "words", "characters": "characters"}
+    table = _read().query("table == '1'").pivot(index="printed", columns="metric", values="value")
+    table = table[list(names)].rename(columns=names).astype(dict.fromkeys(("captions", "one", "two", "more"), int))
+    return table.rename_axis(index="lang", columns=None).reset_index()
+
+
+def ratings() -> pd.DataFrame:
+    """Return Table 2, one row for each language: lang (as printed), good, medium, bad; fractions of 600 captions.
+
+    `good`: rated good or better; `medium`: medium or better. A rating may also be "not enough information".
+    """
+    names = {"good or better": "good", "medium or better": "medium", "bad": "bad"}
+    table = _read().query("table == '2'").pivot(index="printed", columns="metric", values="value")
+    return table[list(names)].rename(columns=names).rename_axis(index="lang", columns=None).reset_index()
+
+
+def comparisons() -> pd.DataFrame:
+    """Return Table 4 as printed: m2, m1, lang, SxS (points), XM600, XM3600 and COCO-DEV (differences in CIDEr)."""
+    table = _read().query("table == '4'")
+    columns = table["dataset"].map({name: column for column, name in REFERENCES.items()})
+    columns = columns.where(table["metric"] != "side-by-side gain", "SxS")
+    table = table.assign(column=columns).pivot(index=["model", "printed"], columns="column", values="value")
+    table = table[list(COLUMNS)].rename_axis(columns=None).reset_index()
+    table["SxS"] *= 100
+    pairs = table["model"].str.split(" vs ", expand=True)
+    table = table.assign(m2=pairs[0], m1=pairs[1], lang=table["printed"])[["m2", "m1", "lang", *COLUMNS]]
+    return table.sort_values(["lang", "m2", "m1"], ignore_index=True).round(9)
+
+
+def cider(mended: bool = False) -> pd.DataFrame:
+    """Return Table 5: index (model, lang), columns XM3600 and COCO-DEV; CIDEr.
+
+    With `mended` the values of Bg and Lg in Chinese on COCO-DEV are what the printed value of BB and the differences of
+    Table 4 give: in the column as printed Bg has the value of BB+CC, and Lg the one that Bg should have.
+    """
+    table = _read().query("table == '5'").pivot(index=["model", "printed"], columns="dataset", values="value")
+    table = table.rename(columns={name: column for column, name in REFERENCES.items()})[["XM3600", "COCO-DEV"]]
+    table = table.rename_axis(index=["model", "lang"], columns=None)
+    if mended:
+        rows = comparisons().set_index(["m2", "m1", "lang"])["COCO-DEV"]
+        for row, (first, second) in assignment().items():
+            if first == "BB" and second in ("Bg", "Lg"):
+                table.loc[(second, "zh"), "COCO-DEV"] = table.loc[("BB", "zh"), "COCO-DEV"] - rows[(*row, "zh")]
+    return table.round(9)
+
+
+def differences(scores: pd.DataFrame, pairs: dict[tuple[str, str], tuple[str, str]]) -> pd.DataFrame:
+    """Return the differences of scores between models in pairs: m2, m1, lang and the columns of `scores`.
+
+    `scores`: index (model, lang). `pairs`: the names in the row -> the models that are subtracted, first less second.
+    """
+    langs = scores.index.get_level_values("lang").unique()
+    rows = [
+        {"m2": m2, "m1": m1, "lang": lang} | (scores.loc[(first, lang)] - scores.loc[(second, lang)]).to_dict()
+        for (m2, m1), (first, second) in pairs.items()
+        for lang in langs
+    ]
+    return pd.DataFrame(rows).round(9)
+
+
+def met(printed: pd.DataFrame, computed: pd.DataFrame, columns: Sequence[str], half: float) -> pd.DataFrame:
+    """Return where computed differences agree with printed ones: index (m2, m1, lang), one flag for each column.
+
+    They agree where they differ by no more than rounding of the printed number and `half`, that of the computed one.
+    """
+    both = [table.set_index(["m2", "m1", "lang"])[list(columns)].sort_index() for table in (printed, computed)]
+    return (both[0] - both[1]).abs() <= HALF["CIDEr"] + half + 1e-9
+
+
+@cache
+def assignment() -> dict[tuple[str, str], tuple[str, str]]:
+    """Return for each row (m2, m1) of Table 4 the pair of models whose difference it has in XM3600 and COCO-DEV.
+
+    Of all twelve ordered pairs it is the one whose differences in Table 5 agree with most of the eight printed cells of
+    the row (four languages, two columns); first less second.
+    """
+    printed, scores = comparisons(), cider()
+    found = {}
+    for (m2, m1), rows in printed.groupby(["m2", "m1"], sort=False):
+        counts = {}
+        for pair in permutations(MODELS, 2):
+            computed = differences(scores, {(m2, m1): pair})
+            counts[pair] = int(met(rows, computed, scores.columns, HALF["difference"]).to_numpy().sum())
+        found[m2, m1] = max(counts, key=counts.get)
+    return found
+
+
+def through_others(table: pd.DataFrame, value: str, by: str = "lang", names: Sequence[str] = ("m2", "m1")) -> pd.Series:
+    """Return each difference between two models as the others give it: d(a, b) = d(a, c) + d(c, b), the mean over all c.
+
+    `table` has one row for each unordered pair of `names` within `by`; the result has its index. A difference that
+    does not agree with what the others give is of another pair of models, or misprinted. Raises InputError for a pair
+    given twice, or one that is missing.
+
+    >>> rows = pd.DataFrame({"m2": ["a", "b", "a"], "m1": ["b", "c", "c"], "lang": "en", "d": [1, 2, 3]})
+    >>> through_others(rows, "d").tolist()
+    [1.0, 2.0, 3.0]
+    """
+    first, second = names
+    result = pd.Series(np.nan, index=table.index)
+    for key, part in table.groupby(by, sort=False):
+        labels = sorted({*part[first], *part[second]})
+        place = {label: number for number, label in enumerate(labels)}
+        rows, columns = part[first].map(place).to_numpy(), part[second].map(place).to_numpy()
+        n = len(labels)
+        if len(part) != n * (n - 1) // 2 or len({frozenset(pair) for pair in zip(rows, columns)}) != len(part):
+            raise InputError(
+                f"Differences of {n} models are needed once for each pair in {key!r}, {n * (n - 1) // 2} rows, got "
+                f"{len(part)}: give every pair once."
+            )
+        grid = np.zeros((n, n))
+        grid[rows, columns], grid[columns, rows] = part[value], -part[value]
+        # With the diagonal 0 the sum over c = a and c = b is twice the difference itself.
+        sums = grid.sum(axis=1)
+        others = (sums[:, None] - sums - 2 * grid) / (n - 2)
+        result[part.index] = others[rows, columns]
+    return result
+
+
+def both_ways(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a table of differences with every row a second time, the models exchanged: `columns` with their signs turned.
+
+    Correlations over it do not depend on which model of a pair comes first; the number of rows is twice that of what
+    was observed.
+    """
+    turned = table.assign(**{column: -table[column] for column in columns})
+    return pd.concat([table, turned], ignore_index=True)
+
+
+def corrected() -> pd.DataFrame:
+    """Return Table 4 as all printed numbers agree with it: m2, m1, lang, SxS, XM600, XM3600, COCO-DEV; m2 less m1.
+
+    SxS and XM600 have their signs turned (the printed rows subtract m2 from m1), XM3600 and COCO-DEV are differences of
+    Table 5 with its Chinese column mended. An inference: the authors' unrounded numbers are not released.
+    """
+    printed = comparisons()
+    scores = cider(mended=True)
+    computed = differences(scores, {row: row for row in assignment()})
+    keys = ["m2", "m1", "lang"]
+    turned = printed[[*keys, "SxS", "XM600"]].assign(SxS=-printed["SxS"], XM600=-printed["XM600"])
+    return turned.merge(computed, on=keys, validate="one_to_one")
+
+
+def correlations(
+    table: pd.DataFrame,
+    mirrored: bool = True,
+    halves: dict[str, float] | None = None,
+    n_resamples: int = 1,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the correlations of side-by-side gains with differences in CIDEr, as Table 6 has them.
+
+    `table` as `comparisons`; `mirrored`: every comparison in both directions. Columns: method, lang ("all" or a code),
+    column (XM600, XM3600, COCO-DEV), value, ci_low, ci_high (over pairs of models, with `n_resamples`), n (rows),
+    slack (`stats.rounding_slack`, 0 unless `halves` says by how much each column can be off).
+    """
+    whole = both_ways(table, COLUMNS) if mirrored else table
+    whole = whole.assign(pair=whole["m2"] + " vs " + whole["m1"])
+    rows = []
+    for lang in ("all", *JUDGED):
+        part = whole if lang == "all" else whole[whole["lang"] == lang]
+        for column in REFERENCES:
+            found = stats.correlation(part, "SxS", column, "pair", stats.METHODS, n_resamples, seed=seed)
+            for row in found.itertuples():
+                slack = 0.0
+                if halves:
+                    slack = stats.rounding_slack(part["SxS"], part[column], halves["SxS"], halves[column], row.method)
+                rows.append([row.method, lang, column, row.value, row.ci_low, row.ci_high, row.n, slack])
+    columns = ["method", "lang", "column", "value", "ci_low", "ci_high", "n", "slack"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# --- Parameters -----------------------------------------------------------------------------------------------------
+
+
+def text_parameters(
+    width: int, hidden: int, layers: int, heads: int, head_width: int, vocabulary: int, embeddings: bool = True
+) -> int:
+    """Return the parameters of an encoder-decoder of mT5's kind: as many layers in both, gated hidden layers, no biases.
+
+    `embeddings`: count the two matrices of vocabulary x width, for input and output, which are not shared in mT5.
+    """
+    inner = heads * head_width
+    attention, feed = 4 * width * inner, 3 * width * hidden
+    encoder = layers * (attention + feed + 2 * width)
+    decoder = layers * (2 * attention + feed + 3 * width)
+    places = 2 * 32 * heads + 2 * width  # relative positions in 32 buckets and the last norm, in encoder and decoder
+    return encoder + decoder + places + (2 * vocabulary * width if embeddings else 0)
+
+
+def image_parameters(width: int, hidden: int, layers: int, patch: int, size: int = 224, classes: int = 0) -> int:
+    """Return the parameters of a Vision Transformer, with a layer for `classes` where there are any.
+
+    >>> image_parameters(768, 3072, 12, 16, classes=1000)
+    86567656
+    """
+    attention, feed = 4 * width * (width + 1), 2 * width * hidden + hidden + width
+    tokens = (size // patch) ** 2 + 1
+    start = 3 * patch**2 * width + width + tokens * width + width
+    return layers * (attention + feed + 4 * width) + start + 2 * width + classes * (width + 1)
+
+
+# --- Definitions ----------------------------------------------------------------------------------------------------
+
+
+def _cells(rows: list[tuple[str, float, float]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["cell", "value", "slack"])
+
+
+def _replication(folders: dict[str, Path]) -> pd.DataFrame:
+    names = {"one": "1", "two": "2", "more": "3+"}
+    table = captions()
+    rest = {column: IMAGES - table[[other for other in names if other != column]].sum(axis=1) for column in names}
+    return _cells(
+        [
+            (f"{lang} | Replication {names[column]}", float(value), 0.0)
+            for column in names
+            for lang, value in zip(table["lang"], rest[column], strict=True)
+        ]
+    )
+
+
+def _captions(folders: dict[str, Path]) -> pd.DataFrame:
+    table = captions()
+    table = table[table["more"] == 0]
+    return _cells([(f"{row.lang} | Num. Cap.", row.one + 2 * row.two, 0.0) for row in table.itertuples()])
+
+
+def _total(folders: dict[str, Path]) -> pd.DataFrame:
+    return _cells([("captions, total", captions()["captions"].sum(), 0.0)])
+
+
+def _languages(less: int, cell: str):
+    return lambda folders: _cells([(cell, len(captions()) - less, 0.0)])
+
+
+def _words(folders: dict[str, Path]) -> pd.DataFrame:
+    # Chinese, Japanese and Thai are written without spaces: the table has about one "word" for each of their captions.
+    table = captions().query("words > 2").set_index("lang")["words"]
+    low = table.nsmallest(2)
+    names = {"quz": "Cusco Quechua", "cs": "Czech", "vi": "Vietnamese"}
+    found = [*low.items(), (table.idxmax(), table.max())]
+    return _cells([(f"words per caption, {names.get(lang, lang)}", value, 0.05) for lang, value in found])
+
+
+def _text_models(embeddings: bool):
+    return lambda folders: _cells(
+        [
+            (f"{name}, parameters", text_parameters(**facts, embeddings=embeddings) / 1e6, 0.0)
+            for name, facts in TEXT_MODELS.items()
+        ]
+    )
+
+
+def _image_models(folders: dict[str, Path]) -> pd.DataFrame:
+    return _cells(
+        [(f"{name}, parameters", image_parameters(**facts) / 1e6, 0.0) for name, facts in IMAGE_MODELS.items()]
+    )
+
+
+def _configurations(folders: dict[str, Path]) -> pd.DataFrame:
+    return pd.concat([_text_models(True)(folders), _image_models(folders)], ignore_index=True)
+
+
+def _through(folders: dict[str, Path]) -> pd.DataFrame:
+    table = comparisons()
+    values = through_others(table, "XM600").round(9)
+    rows = zip(table.itertuples(), values, strict=True)
+    return _cells([(f"{row.m2} | {row.m1} | {row.lang} | XM600", value, HALF["difference"]) for row, value in rows])
+
+
+def _table_5(turned: bool = True, assigned: bool = False, mended: bool = False):
+    def compute(folders: dict[str, Path]) -> pd.DataFrame:
+        pairs = {row: row[::-1] if turned else row for row in assignment()}
+        table = differences(cider(mended), assignment() if assigned else pairs)
+        return _cells(
+            [
+                (f"{row['m2']} | {row['m1']} | {row['lang']} | {column}", row[column], HALF["difference"])
+                for row in table.to_dict("records")
+                for column in ("XM3600", "COCO-DEV")
+            ]
+        )
+
+    return compute
+
+
+def _table_6(mirrored: bool, mended: bool = False):
+    def compute(folders: dict[str, Path]) -> pd.DataFrame:
+        other = HALF["difference" if mended else "CIDEr"]
+        halves = {"SxS": HALF["SxS"], "XM600": HALF["CIDEr"], "XM3600": other, "COCO-DEV": other}
+        found = correlations(corrected() if mended else comparisons(), mirrored, halves)
+        return _cells(
+            [(f"{row.method.title()} | {row.lang} | {row.column}", row.value, row.slack) for row in found.itertuples()]
+        )
+
+    return compute
+
+
+def _rows(mirrored: bool):
+    def compute(folders: dict[str, Path]) -> pd.DataFrame:
+        found = correlations(comparisons(), mirrored).drop_duplicates(["method", "lang"])
+        return _cells([(f"{row.method.title()} | {row.lang} | N", row.n, 0.0) for row in found.itertuples()])
+
+    return compute
+
+
+def _definitions() -> tuple[Definition, ...]:
+    made = [
+        (
+            "what the other two columns leave of the images",
+            "3600 images less those of the other two columns.",
+            _replication,
+        ),
+        (
+            "one for each image with one, two for each with two",
+            "Images with one caption plus twice those with two, where no image has more.",
+            _captions,
+        ),
+        ("sum of Table 1", "Sum of the column Num. Cap.", _total),
+        ("languages of Table 1", "Number of rows of Table 1.", _languages(0, "languages")),
+        (
+            "languages of Table 1 less five and English",
+            "Rows of Table 1 less the five languages added for low resources and English.",
+            _languages(6, "languages by web content"),
+        ),
+        (
+            "languages of Table 1 less English and Cusco Quechua",
+            "Rows of Table 1 less English and the language that the translation service does not have.",
+            _languages(2, "languages translated to"),
+        ),
+        (
+            "100 images for each language",
+            "100 images for each row of Table 1.",
+            lambda folders: _cells([("images", PER_LANGUAGE * len(captions()), 0.0)]),
+        ),
+        (
+            "extremes of Table 1, languages with spaces",
+            "The two lowest and the highest mean number of words; without languages of about one word per caption.",
+            _words,
+        ),
+        ("from the configuration", "Parameters counted from the model's published configuration.", _configurations),
+        (
+            "from the configuration, without embeddings",
+            "The same without the matrices of the vocabulary.",
+            _text_models(False),
+        ),
+        (
+            "through the other models",
+            "The difference of two models as the sum of their differences to a third, mean over the two others.",
+            _through,
+        ),
+        (
+            "m2 less m1 in Table 5",
+            "Difference of the printed CIDErs of the two models, as the caption says.",
+            _table_5(False),
+        ),
+        ("m1 less m2 in Table 5", "The same, the other way round.", _table_5()),
+        (
+            "m1 less m2 in Table 5, rows mended",
+            "The same, each row with the pair of models (of twelve) whose differences in Table 5 fit its eight cells best.",
+            _table_5(assigned=True),
+        ),
+        (
+            "m1 less m2 in Table 5, rows and Chinese mended",
+            "The same, with the Chinese values of Bg and Lg on COCO-DEV as BB's value and Table 4 give them.",
+            _table_5(assigned=True, mended=True),
+        ),
+        ("number of rows of Table 4", "Rows of Table 4, of the language or all.", _rows(False)),
+        ("number of rows of Table 4, each in both directions", "Twice that.", _rows(True)),
+        (
+            "rows of Table 4",
+            "Correlation over the rows of Table 4 as printed, of the language or all.",
+            _table_6(False),
+        ),
+        (
+            "rows of Table 4, each in both directions",
+            "The same with every row a second time, all signs turned: m1 against m2.",
+            _table_6(True),
+        ),
+        (
+            "each in both directions, Table 4 mended",
+            "The same, with the columns of XM3600 and COCO-DEV taken from Table 5, its Chinese column mended.",
+            _table_6(True, mended=True),
+        ),
+    ]
+    return tuple(Definition(SOURCE, name, text, compute) for name, text, compute in made)
+
+
+DEFINITIONS: tuple[Definition, ...] = _definitions()
