@@ -374,3 +374,21 @@ def test_panels_of_many_names_stand_below_one_another_in_the_heatmap_of_overlaps
     top.figure.canvas.draw()
     assert top.get_position().y0 > bottom.get_position().y1
     assert len(top.texts) == 0
+
+
+def test_residuals_have_a_panel_for_each_kind_a_line_for_each_series_and_a_dashed_zero():
+    table = pd.DataFrame({"kind": ["low"] * 4 + ["high"] * 2, "model": ["a", "a", "b", "b", "a", "a"]})
+    table = table.assign(
+        n_classes=[5, 2, 2, 5, 2, 5], value=[1.0, -2.0, 0.5, np.nan, 3.0, 4.0], ci_low=0.0, ci_high=1.0
+    )
+    before = table.copy()
+    low, high = figures.residual_panels(table, "kind", "model")
+    assert [axis.get_title() for axis in (low, high)] == ["low", "high"]
+    assert low.get_xscale() == "log"
+    first, second, zero = low.lines
+    assert first.get_ydata().tolist() == [-2.0, 1.0]
+    assert (first.get_xdata()[0], second.get_xdata()[0]) == pytest.approx((2 / 1.06**0.5, 2 * 1.06**0.5))
+    assert zero.get_linestyle() == "--"
+    assert zero.get_ydata() == [0, 0]
+    assert texts(high.get_xticklabels()) == ["2", "5"]
+    pd.testing.assert_frame_equal(table, before)

@@ -45,10 +45,7 @@ def predict(n_classes: Sequence[float], parameters: Sequence[float], shape: str 
     >>> predict([1, 2], [0.0, -1.0], "power").tolist()
     [1.0, 0.5]
     """
-    line = _design(np.asarray(n_classes, float), shape) @ np.asarray(parameters, float)
-    if shape == "power":
-        return np.exp(np.minimum(line, 50))
-    return special.expit(line) if shape.startswith("logistic") else line
+    return _accuracy(_design(np.asarray(n_classes, float), shape) @ np.asarray(parameters, float), shape)
 
 
 def fit(n_classes: Sequence[float], accuracy: Sequence[float], shape: str = "log-linear") -> np.ndarray:
@@ -71,16 +68,28 @@ def fit(n_classes: Sequence[float], accuracy: Sequence[float], shape: str = "log
         )
     if shape.startswith("log-"):
         return np.linalg.lstsq(design, y, rcond=None)[0]
+    return _fit(design, y, shape)
+
+
+def _fit(design: np.ndarray, y: np.ndarray, shape: str) -> np.ndarray:
+    if shape.startswith("log-"):
+        return np.linalg.lstsq(design, y, rcond=None)[0]
     # The same line through the transformed accuracies is near enough to start from.
     inside = y.clip(0.002, 0.998)
     start = np.linalg.lstsq(design, np.log(inside) if shape == "power" else special.logit(inside), rcond=None)[0]
-    found = optimize.least_squares(
-        lambda parameters: predict(x, parameters, shape) - y,
+    found = optimize.leastsq(
+        lambda parameters: _accuracy(design @ parameters, shape) - y,
         start,
-        jac=lambda parameters: _slopes(predict(x, parameters, shape), shape)[:, None] * design,
-        method="lm",
+        Dfun=lambda parameters: _slopes(_accuracy(design @ parameters, shape), shape)[:, None] * design,
+        full_output=True,  # else it warns where nothing is left to gain
     )
-    return found.x
+    return found[0]
+
+
+def _accuracy(line: np.ndarray, shape: str) -> np.ndarray:
+    if shape == "power":
+        return np.exp(np.minimum(line, 50))
+    return special.expit(line) if shape.startswith("logistic") else line
 
 
 def _slopes(accuracy: np.ndarray, shape: str) -> np.ndarray:
@@ -123,11 +132,12 @@ def errors(
                 f"{len(x)}: draw more sizes."
             )
         for shape in shapes:
-            residual = 100 * (y - predict(x, fit(x, y, shape), shape))
+            design = _design(x, shape)
+            residual = 100 * (y - _accuracy(design @ _fit(design, y, shape), shape))
             left = np.empty(len(x))
             for place in range(len(x)):
                 others = np.arange(len(x)) != place
-                left[place] = predict(x[place : place + 1], fit(x[others], y[others], shape), shape)[0]
+                left[place] = _accuracy(design[place] @ _fit(design[others], y[others], shape), shape)
             sizes = [np.sqrt(np.mean(residual**2)), 100 * np.sqrt(np.mean((y - left) ** 2)), np.abs(residual).max()]
             rows.append([*key, shape, *sizes, len(x)])
     return pd.DataFrame(rows, columns=[*by, "shape", "fitted", "left_out", "largest", "n"])

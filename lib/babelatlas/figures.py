@@ -901,18 +901,34 @@ def overlap_heatmap(
     return axes
 
 
-def two_ways(points: pd.DataFrame, x: str, y: str, panel: str, series: str = "", columns: int = 3) -> np.ndarray:
+def two_ways(
+    points: pd.DataFrame,
+    x: str,
+    y: str,
+    panel: str,
+    series: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    columns: int = 3,
+) -> np.ndarray:
     """Draw fractions that were obtained in two ways against each other, with the line on which both are equal.
 
-    `points`: the columns x, y, panel (panels, `columns` of them in a row) and, where named, series (colour and marker).
-    All panels share their axes, which have one scale. Returns the Axes of the panels; the caller labels them.
+    `points`: the columns x, y, panel (panels, at most `columns` of them in a row) and, where named, series (colour and
+    marker). All panels share their axes, which have one scale, and the labels. Returns the Axes of the panels.
     """
     panels = list(dict.fromkeys(points[panel]))
     names = list(dict.fromkeys(points[series])) if series else [""]
-    across = min(columns, len(panels))
-    down = -(-len(panels) // across)
+    down = -(-len(panels) // columns)
+    across = -(-len(panels) // down)
+    width = min(7.2, 3.2 * across + 0.8)
     figure, grid = plt.subplots(
-        down, across, figsize=(7.2, 2.7 * down + 0.5), sharex=True, sharey=True, squeeze=False, layout="constrained"
+        down,
+        across,
+        figsize=(width, width / across * down + 0.3),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
     axes = grid.ravel()
     low, high = points[[x, y]].min().min(), points[[x, y]].max().max()
@@ -930,6 +946,8 @@ def two_ways(points: pd.DataFrame, x: str, y: str, panel: str, series: str = "",
         percent_axis(axis, "xy")
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
+    figure.supxlabel(xlabel, size=10.5)
+    figure.supylabel(ylabel, size=10.5)
     if series:
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names), fontsize=9.5)
     return axes[: len(panels)]
@@ -977,3 +995,39 @@ def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model
         axis.tick_params(labelsize=9)
     figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, markerscale=2)
     return axes
+
+
+def residual_panels(
+    table: pd.DataFrame, panel: str, series: str, x: str = "n_classes", label: str = "residual (points)"
+) -> np.ndarray:
+    """Draw what a fit leaves at each number in column `x`, on a log axis, panels side by side; return their Axes.
+
+    `table`: panel, series, x, value, ci_low, ci_high (points; NaN where there is no interval). A line for each series,
+    panels and series in the order of the table; zero, where the fit is exact, is dashed.
+    """
+    panels, names = (list(dict.fromkeys(table[column])) for column in (panel, series))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 3.6), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, title in zip(axes[0], panels, strict=True):
+        for place, name in enumerate(names):
+            rows = table[(table[panel] == title) & (table[series] == name)].sort_values(x)
+            colour, marker = _look(name, place)
+            line = LINES[place % len(LINES)]
+            # A little apart, so that intervals do not hide each other: the axis is logarithmic.
+            at = rows[x] * 1.06 ** (place - (len(names) - 1) / 2)
+            axis.vlines(at, rows["ci_low"], rows["ci_high"], color=colour, linewidth=1.4)
+            axis.plot(
+                at, rows["value"], marker, color=colour, linestyle=line, linewidth=1.1, markersize=4.5, label=name
+            )
+        axis.axhline(0, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
+        axis.set_xscale("log")
+        ticks = sorted(table[x].unique())
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+    axes[0, len(panels) // 2].set_xlabel("number of classes on offer (log scale)", size=10.5)
+    axes[0, 0].set_ylabel(label, size=10.5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9.5)
+    return axes[0]
