@@ -920,11 +920,11 @@ def two_ways(
     names = list(dict.fromkeys(points[series])) if series else [""]
     down = -(-len(panels) // columns)
     across = -(-len(panels) // down)
-    width = min(7.2, 3.2 * across + 0.8)
+    width = min(7.2, 2.6 * across + 0.9)
     figure, grid = plt.subplots(
         down,
         across,
-        figsize=(width, width / across * down + 0.3),
+        figsize=(width, width / across * down + 0.3 * bool(series)),
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -949,7 +949,8 @@ def two_ways(
     figure.supxlabel(xlabel, size=10.5)
     figure.supylabel(ylabel, size=10.5)
     if series:
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names), fontsize=9.5)
+        handles = axes[0].get_legend_handles_labels()  # at the top: below is the label that all panels share
+        figure.legend(*handles, loc="outside upper center", ncols=min(4, len(names)), fontsize=9.5)
     return axes[: len(panels)]
 
 
