@@ -143,7 +143,7 @@ def test_a_cost_is_zero_just_where_accuracy_stays(rows):
         (lambda: curves.errors(drawn("power")), "take the means over the subsets first"),
         (
             lambda: curves.errors(curves.means(drawn("power")).head(4)),
-            "at least five numbers of classes, but m, de has 4",
+            "at least 5 numbers of classes, but m, de has 4",
         ),
         (
             lambda: curves.bend(drawn("power").query("n_classes < 10")),

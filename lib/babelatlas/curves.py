@@ -110,25 +110,31 @@ def means(subsets: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.Da
 
 
 def errors(
-    curves: pd.DataFrame, by: Sequence[str] = ("model", "lang"), shapes: Sequence[str] = tuple(SHAPES)
+    curves: pd.DataFrame,
+    by: Sequence[str] = ("model", "lang"),
+    shapes: Sequence[str] = tuple(SHAPES),
+    fewest: int = 5,
 ) -> pd.DataFrame:
     """Return how well each shape describes each curve: by, shape, fitted, left_out, largest (points), n (numbers).
 
     `curves` as of `means`: one row for each `by` and number of classes. `fitted` is the root mean square of the
     residuals; `left_out` that of the errors when each number of classes is predicted from a fit to the others, which
     does not favour the shape with more parameters; `largest` the largest residual. Raises InputError for a number of
-    classes that occurs twice in a curve, and for a curve with fewer than five numbers.
+    classes that occurs twice in a curve, and for a curve with fewer than `fewest` numbers, which are at least one more
+    than the parameters of each shape.
     """
     by = list(by)
     stats._numbers(curves, ["n_classes", "accuracy"], "The errors of a curve", by)
     if curves.duplicated([*by, "n_classes"]).any():
         raise InputError("A curve needs each number of classes once: take the means over the subsets first.")
+    if fewest <= max(_design(np.array([2.0]), shape).shape[1] for shape in shapes):
+        raise InputError(f"A number of classes can be left out only if more are left than parameters, got {fewest=}.")
     rows = []
     for key, part in curves.groupby(by, sort=False):
         x, y = part["n_classes"].to_numpy(float), part["accuracy"].to_numpy(float)
-        if len(x) < 5:
+        if len(x) < fewest:
             raise InputError(
-                f"The shape of a curve needs at least five numbers of classes, but {', '.join(map(str, key))} has "
+                f"The shape of a curve needs at least {fewest} numbers of classes, but {', '.join(map(str, key))} has "
                 f"{len(x)}: draw more sizes."
             )
         for shape in shapes:
