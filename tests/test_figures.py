@@ -392,3 +392,16 @@ def test_residuals_have_a_panel_for_each_kind_a_line_for_each_series_and_a_dashe
     assert zero.get_ydata() == [0, 0]
     assert texts(high.get_xticklabels()) == ["2", "5"]
     pd.testing.assert_frame_equal(table, before)
+
+
+def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"fitted": rng.random(40), "residual": rng.normal(size=40), "model": ["a", "b"] * 20})
+    effects = pd.DataFrame({"name": ["language"] * 9 + ["model"] * 3, "value": rng.normal(size=12)})
+    axes = figures.mixed_checks(rows, effects)
+    assert sum(len(line.get_xdata()) for line in axes[0, 0].lines[:2]) == 40
+    residuals, languages_, others = (axis.lines[0].get_ydata() for axis in axes.ravel()[1:])
+    np.testing.assert_allclose(residuals, sorted(rows["residual"]))
+    np.testing.assert_allclose(languages_, sorted(effects["value"][:9]))
+    assert np.std(others, ddof=1) == pytest.approx(1)
+    assert axes[1, 0].get_title() == "effects of: language"

@@ -88,7 +88,7 @@ def averaged(scores: pd.DataFrame, home: dict[str, str]) -> pd.DataFrame:
     found = table.groupby(["model", "lang"], sort=False, as_index=False)
     if (found[others].nunique()[others] > 1).any(axis=None):
         raise InputError(f"Models can be averaged in a language where {', '.join(others)} agree, but some differ.")
-    return found.agg({"value": "mean", **{name: "first" for name in others}})
+    return found.agg({"value": "mean", **dict.fromkeys(others, "first")})
 
 
 def together(values: pd.Series, keys: pd.Series, minimum: int) -> pd.Series:
@@ -125,9 +125,7 @@ def covariates(
     table = scores[(scores["lang"] != coverage.ENGLISH) | english]
     table = table.merge(coverage.tokens(variant), on="lang", validate="many_to_one").sort_values(["model", "lang"])
     if table.empty:
-        raise InputError(
-            "None of the languages has a number of tokens in XLM-R's training text: nothing can be fitted."
-        )
+        raise InputError("None of the languages has a number of tokens in XLM-R's training text: there is no row left.")
     table = table.reset_index(drop=True)
     scripts = table["lang"].map(home["script_name"])
     known = [(lists.get(model) or (), lang) for model, lang in zip(table["model"], table["lang"], strict=True)]
@@ -203,7 +201,7 @@ def log_jacobian(table: pd.DataFrame, scale: str) -> float:
     """Return what is added to a log-likelihood on a scale to make it one of accuracies, so that scales can be compared.
 
     The sum over rows of the logarithm of the scale's derivative by the accuracy (Box and Cox 1964, J. R. Stat. Soc. B
-    26, 211-252, eq. 8); 0 for "accuracy".
+    26, 211-252); 0 for "accuracy".
     """
     if scale == "accuracy":
         return 0.0
@@ -321,15 +319,18 @@ def fit(
     ]
     residual = found.scale / scale**2
     components = pd.DataFrame([*parts, {"name": "residual", "group": "", "covariate": "", "variance": residual}])
-    value, covariance = found.fe_params / scale, found.cov_params()[: matrix.shape[1], : matrix.shape[1]]
-    covariance = np.asarray(covariance) / scale**2
+    value = found.fe_params / scale
     fixed_part = matrix.to_numpy() @ value
-    # Random effects as predicted: G Z' V^-1 (y - X b), by the matrix of all effects at once.
+    # Random effects as predicted: G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all at once.
     both = np.hstack([part for _, part in effects.values()])
     spread = np.concatenate([np.full(part.shape[1], variances[name]) for name, (_, part) in effects.items()])
     inner = residual * np.eye(both.shape[1]) + (both.T @ both) * spread
     away = table[y].to_numpy(float) - fixed_part
-    predicted = spread * np.linalg.solve(inner.T, both.T @ away)
+    predicted = spread * np.linalg.solve(inner, both.T @ away)
+    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
+    x = matrix.to_numpy()
+    weighed = (x - both @ (spread[:, None] * np.linalg.solve(inner, both.T @ x))) / residual
+    covariance = np.linalg.inv(x.T @ weighed)
     levels = [(name, random[name][0], level) for name, (levels, _) in effects.items() for level in levels]
     term_of = {column: term for term, columns in terms.items() for column in columns}
     fitted = fixed_part + both @ predicted
@@ -364,8 +365,8 @@ def sums(found: Fit, cluster: str, table: pd.DataFrame | None = None) -> dict:
     `table` takes the place of the rows of the fit: other rows or other values in the same columns. Random effects whose
     levels lie each within one cluster are part of its covariance; the others stand in the equations beside the fixed
     effects. Returns `clusters` (names), `left` (clusters, k, k), `right` (clusters, k), `prior` (k), what the diagonal
-    gets once, `names` of the fixed effects, which come first, and `levels`, (name, level) of the random ones that follow.
-    Raises what `fit` raises.
+    gets once, `names` of the fixed effects, which come first, and `levels`, (name, level) of the random ones after
+    them. Raises what `fit` raises.
     """
     table = found.table if table is None else table.reset_index(drop=True)
     if cluster not in table or table[cluster].nunique() < 2:
@@ -514,8 +515,8 @@ def effects(
 
     Columns: term, name, value (points), ci_low, ci_high, interval ("Wald", or "bootstrap over <cluster>"), n (rows),
     n_clusters (0 for Wald's). Wald's interval is of the coefficient plus or minus the normal quantile times its
-    standard error, turned into points; the bootstrap draws whole clusters, the components held (`resample`). Effects are
-    those of `in_points`; the intercept is left out.
+    standard error, turned into points; the bootstrap draws whole clusters, the components held (`resample`). Effects
+    are those of `in_points`; the intercept is left out.
     """
     values = found.coefficients["value"].to_numpy()
     point = in_points(found, values, scale)[0]
