@@ -12,19 +12,32 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, coverage, languages, models, prompts, published, rounding, stats, tables
+from babelatlas import (
+    InputError,
+    claims,
+    coverage,
+    languages,
+    models,
+    prompts,
+    published,
+    rounding,
+    stats,
+    tables,
+    taught,
+)
 from babelatlas.scorecard import Definition
 
 PAPER = "geigle2024"
 DATA = Path(__file__).parent / "data"
 RETRIEVAL = DATA / "published" / "babel-imagenet-retrieval.csv"
 COUNTS = DATA / "geigle2024_counts.csv"
+CLAIMS = DATA / "claims" / "geigle2024.csv"
 ENGLISH = "en"
 # Images of each retrieval data set: Tables 10 to 12 (xFlickrCO 2,000, Crossmodal-3600, XTD 1,000).
 IMAGES = {"xflickrco": 2000, "xm3600": 3600, "xtd": 1000}
@@ -45,10 +58,11 @@ UNLABELLED = ("mi", "quz")
 def read_retrieval(folder: str | os.PathLike) -> pd.DataFrame:
     """Return Babel-ImageNet's released recall@1 on three data sets in both directions, schema `published`.
 
-    `folder` holds a folder of JSON files for each data set ("results/retrieval" of its repository), one for each model;
-    two models are not in the paper. `value` is rounded to 6 decimals. `n` are queries: the images for image-to-text; for
-    text-to-image the captions, a number that the files do not tell: it is the smallest of which all models' recalls at 1,
-    5 and 10 are whole numbers (`rounding.denominator`). Raises InputError where a file is missing or of another kind.
+    `folder` holds a folder of JSON files for each data set ("results/retrieval" of its repository), one for each
+    model; two models are not in the paper. `value` is rounded to 6 decimals. `n` are queries: for image-to-text the
+    images, for text-to-image the captions, a number that the files do not tell: it is the smallest of which all models'
+    recalls at 1, 5 and 10 are whole numbers (`rounding.denominator`). Raises InputError where a file is missing or of
+    another kind.
     """
     parts = []
     for dataset in IMAGES:
@@ -140,7 +154,421 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-DEFINITIONS: tuple[Definition, ...] = ()
+# --- Numbers in full precision where they are released ----------------------------------------------
+
+
+@cache
+def accuracies() -> pd.DataFrame:
+    """Return accuracy by model and language, as released where it is, else as printed in Tables 8 and 9.
+
+    Columns: model, lang, group, classes, n (images), printed and value (fractions; value is the released one, of 6
+    decimals, or the printed one), half (by how much value can be off: 0 or half a printed unit), released (flag). Do
+    not change the table: every caller gets the same one.
+    """
+    table = published.by_language(PAPER).rename(columns={"value": "printed"})
+    found = published.read("babel-imagenet-results")[["model", "lang", "variant", "value"]]
+    return _preferred(table, found, ["model", "lang", "variant"])
+
+
+@cache
+def recalls() -> pd.DataFrame:
+    """Return text-to-image recall@1 by data set, model and language, as released where it is, else as printed.
+
+    Columns: dataset, model, lang, n (captions), printed, value, half, released as in `accuracies`, and image_to_text
+    (the released recall@1 of captions, NaN where there is none). Do not change the table.
+    """
+    table = published.read(PAPER)
+    table = table.loc[(table["task"] == "retrieval") & (table["lang"] != ""), ["dataset", "model", "lang", "value"]]
+    found = published.read("babel-imagenet-retrieval")
+    key = ["dataset", "model", "lang"]
+    table = _preferred(
+        table.rename(columns={"value": "printed"}), found.loc[found["metric"] == T2I, [*key, "value"]], key
+    )
+    back = found.loc[found["metric"] == I2T, [*key, "value"]].rename(columns={"value": "image_to_text"})
+    captions = found[found["metric"] == T2I].groupby(["dataset", "lang"])["n"].first().rename("n").reset_index()
+    table = table.merge(back, on=key, how="left").merge(captions, on=["dataset", "lang"], how="left")
+    # The decimals of a printed recall are those of its table: Table 12 has one.
+    return table.assign(half=table["half"].mask(~table["released"] & (table["dataset"] == "xtd"), 10 * HALF / 100))
+
+
+def _preferred(printed: pd.DataFrame, released: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    table = printed.merge(released, on=key, how="left", validate="one_to_one")
+    known = table["value"].notna()
+    return table.assign(
+        value=table["value"].fillna(table["printed"]), half=np.where(known, 0, HALF / 100), released=known
+    )
+
+
+def pairs() -> pd.DataFrame:
+    """Return retrieval beside zero-shot accuracy in full precision: `published.retrieval` with the released numbers.
+
+    Columns: dataset, model, lang, recall, recall_half, image_to_text, accuracy, accuracy_half (fractions).
+    """
+    names = {"value": "accuracy", "half": "accuracy_half"}
+    accuracy = accuracies().rename(columns=names)[["model", "lang", *names.values()]]
+    names = {"value": "recall", "half": "recall_half"}
+    table = recalls().rename(columns=names)[["dataset", "model", "lang", *names.values(), "image_to_text"]]
+    return table.merge(accuracy, on=["model", "lang"], validate="many_to_one")
+
+
+# --- Definitions -------------------------------------------------------------------------------------
+
+
+def _cells(names: Sequence[str] | pd.Series, values, slack=0.0) -> pd.DataFrame:
+    return pd.DataFrame({"cell": list(names), "value": np.asarray(values, float), "slack": slack})
+
+
+def _one(name: str, value: float, slack: float = 0.0) -> pd.DataFrame:
+    return _cells([name], [value], slack)
+
+
+def released_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
+    table = accuracies()[accuracies()["released"]]
+    return _cells(table["lang"] + " | " + table["model"], 100 * table["value"])
+
+
+def nearest_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
+    table = accuracies()[~accuracies()["released"]]
+    return _nearest(table, table["lang"] + " | " + table["model"])
+
+
+def _nearest(table: pd.DataFrame, names: pd.Series) -> pd.DataFrame:
+    """Return the nearest share of whole cases in percent, of the rows where it could fail (two decimals of percent)."""
+    testable = rounding.refutable(table["n"], 4) > 0
+    return _cells(names[testable], 100 * rounding.nearest_share(table["printed"], table["n"])[testable])
+
+
+def _recall_names(table: pd.DataFrame, dataset: str) -> pd.Series:
+    if dataset == "xm3600":
+        return table["lang"].replace({"tl": "fil"}) + " | " + table["model"]
+    return table["model"] + " | " + table["lang"].replace({"ja": "jp"})
+
+
+def released_recall(dataset: str, folders: dict[str, Path]) -> pd.DataFrame:
+    table = recalls().query("dataset == @dataset and released")
+    return _cells(_recall_names(table, dataset), 100 * table["value"])
+
+
+def nearest_recall(dataset: str, folders: dict[str, Path]) -> pd.DataFrame:
+    table = recalls().query("dataset == @dataset and not released")
+    return _nearest(table, _recall_names(table, dataset))
+
+
+def mean_recall(dataset: str, english: bool, folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the mean over the languages of a data set by model, with English or without."""
+    table = recalls().query("dataset == @dataset")
+    table = table if english else table[table["lang"] != ENGLISH]
+    means = table.groupby("model")[["value", "half"]].mean()
+    names = ("average | " + means.index) if dataset == "xm3600" else (means.index + " | average")
+    return _cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
+
+
+def mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return Table 2: the mean over the languages of each group, by model."""
+    means = stats.group_means(accuracies(), n_resamples=1)
+    half = accuracies().groupby(["model", "group"])["half"].mean()
+    slack = [half[row.model, row.group] for row in means.itertuples()]
+    names = {group: column for column, group in COLUMNS.items()}
+    return _cells(means["model"] + " | " + means["group"].map(names), 100 * means["value"], 100 * np.array(slack))
+
+
+def image_mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the same with every image of a group counting once, so that languages count by their classes."""
+    table = accuracies()
+    sums = table[["value", "half"]].mul(table["n"], axis=0).groupby([table["model"], table["group"]]).sum()
+    means = sums.div(table.groupby(["model", "group"])["n"].sum(), axis=0).reset_index()
+    names = {group: column for column, group in COLUMNS.items()}
+    names = means["model"] + " | " + means["group"].map(names)
+    return _cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
+
+
+def released_parameters(folders: dict[str, Path]) -> pd.DataFrame:
+    table = counts().loc["parameters"]
+    return _cells(table.index + " | Param.", table / 1e6)
+
+
+def used_parameters(folders: dict[str, Path]) -> pd.DataFrame:
+    known = {entry.paper_row: entry.parameters for entry in models.MODELS if entry.paper_row}
+    return _cells([f"{name} | Param." for name in known], list(known.values()), 0.5)
+
+
+def class_counts(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the classes of the languages of Table 5 that have a label in the released file."""
+    table = coverage.babel_imagenet()
+    table = table[table["lang"].isin(published.groups(PAPER)["lang"])]
+    return _cells(table["lang"], table["n_classes"])
+
+
+def _labelled() -> pd.DataFrame:
+    table = published.groups(PAPER)
+    return table[table["lang"] != ENGLISH]
+
+
+def group_sizes(folders: dict[str, Path]) -> pd.DataFrame:
+    sizes = _labelled()["group"].value_counts()
+    return _cells([f"{group} | languages" for group in sizes.index], sizes)
+
+
+def group_ends(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the fewest and the most classes of a language in each group of Table 5."""
+    ends = _labelled().groupby("group")["classes"].agg(["min", "max"])
+    fewest = _cells([f"{group} | from" for group in ends.index], ends["min"])
+    most = _cells([f"{group} | to" for group in ends.index], ends["max"])
+    below = _one("low | classes of the easiest tasks", ends.loc["low", "max"])
+    return pd.concat([fewest, most, below], ignore_index=True)
+
+
+def benchmark_counts(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return how many languages, classes and models there are, by the tables and the release."""
+    codes = set(_labelled()["lang"])
+    with_tokens = codes & set(coverage.tokens()["lang"])
+    table = published.models()
+    found = {
+        "languages of Babel-ImageNet": len(codes),
+        "languages of XLM-R's training": len(with_tokens),
+        "languages selected by hand": len(codes - with_tokens),
+        "multilingual models": (table["languages"] != "1").sum(),
+        "languages with at least 10 classes": counts()["labels", "entries"],
+        "classes of the smallest of these languages": counts()["labels", "fewest classes"],
+        "variants of M-CLIP": (table["family"] == "M-CLIP").sum(),
+        "prompt templates": prompts.released_defects()["n_templates"].unique().item(),
+        "languages of AltCLIP's training": len(models.language_lists()["altclip-9"]),
+    }
+    return _cells(found, list(found.values()))
+
+
+def released_languages_but_english(folders: dict[str, Path]) -> pd.DataFrame:
+    return _one("languages with at least 10 classes", counts()["labels", "other languages"])
+
+
+def retrieval_languages(english: bool, unlabelled: bool, folders: dict[str, Path]) -> pd.DataFrame:
+    """Return how many languages Tables 10 to 12 have, with English or not, with those without labels or not."""
+    table = recalls()[["dataset", "lang"]].drop_duplicates()
+    left_out = (set() if english else {ENGLISH}) | (set() if unlabelled else set(UNLABELLED))
+    sizes = table[~table["lang"].isin(left_out)].groupby("dataset").size()
+    both = _one("languages with both | XM3600", sizes["xm3600"])
+    return pd.concat([_cells([f"languages | {DATASETS[name]}" for name in sizes.index], sizes), both])
+
+
+def image_counts(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return how many images a retrieval data set has: the denominator of the released recalls of captions."""
+    table = published.read("babel-imagenet-retrieval").query("metric == @I2T")
+    rows = []
+    for dataset, part in table.groupby("dataset"):
+        # Single-precision shares of some thousand images are whole to a thousandth.
+        images = rounding.denominator(part["value"], 500, 10_000, tolerance=0.01)
+        rows.append((f"images | {DATASETS[dataset]}", images))
+    names, values = zip(*rows, strict=True)
+    return _cells(names, values)
+
+
+def product_of_captions(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the printed captions times the printed languages of NLLB-SigLIP's training, in millions."""
+    table = claims.read(CLAIMS).query("place == 'Section 4'").set_index("cell")["printed"].map(claims.value)
+    thousands, codes = table["NLLB-SigLIP | pairs of image and caption"], table["NLLB-SigLIP | languages"]
+    return _one("NLLB-SigLIP | examples", thousands * codes / 1000)
+
+
+def rival(codes: Sequence[str] | set[str]) -> pd.Series:
+    """Return how far M-CLIP XLMR-L L-14 is ahead of OpenCLIP XLMR-L H-14 in each of the languages, in points."""
+    wide = accuracies()[accuracies()["lang"].isin(codes)].pivot(index="lang", columns="model", values="value")
+    return 100 * (wide["M-CLIP XLMR-L L-14"] - wide["OpenCLIP XLMR-L H-14"])
+
+
+def _groups(*names: str) -> set[str]:
+    table = published.groups(PAPER)
+    return set(table.loc[table["group"].isin(names), "lang"])
+
+
+def small_languages() -> set[str]:
+    """Return the low-resource languages of Table 7: low and very low, without the eight selected by hand."""
+    table = taught.three_groups(PAPER)
+    return set(table.loc[table["group"] == "low", "lang"])
+
+
+LEAD = "low-resource languages | M-CLIP XLMR-L L-14 minus OpenCLIP XLMR-L H-14"
+
+
+def lead(codes: Callable[[], set[str]], folders: dict[str, Path]) -> pd.DataFrame:
+    return _one(LEAD, rival(codes()).mean())
+
+
+def lead_of_images(folders: dict[str, Path]) -> pd.DataFrame:
+    low = rival(_groups("low"))
+    return _one(LEAD, np.average(low, weights=_labelled().set_index("lang")["classes"][low.index]))
+
+
+def lead_with_labels(folders: dict[str, Path]) -> pd.DataFrame:
+    table = published.read("babel-imagenet-results").query("variant == 'label only'")
+    means = table[table["lang"].isin(_groups("low"))].groupby("model")["value"].mean()
+    return _one(LEAD, 100 * (means["M-CLIP XLMR-L L-14"] - means["OpenCLIP XLMR-L H-14"]))
+
+
+def lead_of_100_classes(folders: dict[str, Path]) -> pd.DataFrame:
+    table = published.read(PAPER).query("table == '3' and group == 'low'").set_index("model")["value"]
+    return _one(LEAD, 100 * (table["M-CLIP XLMR-L L-14"] - table["OpenCLIP XLMR-L H-14"]), 2 * HALF)
+
+
+def english_gap(folders: dict[str, Path]) -> pd.DataFrame:
+    return _one("English | OpenCLIP XLMR-L H-14 minus M-CLIP XLMR-L L-14", -rival([ENGLISH]).item())
+
+
+def retrieval_correlation(method: str, english: bool, y: str, folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the correlation of accuracy with column `y` of `pairs` on each data set, with English or without."""
+    table = pairs().dropna(subset=[y])
+    table = table if english else table[table["lang"] != ENGLISH]
+    rows = []
+    for dataset, part in table.groupby("dataset"):
+        value = stats.correlation(part, "accuracy", y, methods=[method], n_resamples=1)["value"].item()
+        # One model has printed numbers only; the bound takes all to be as uncertain as those.
+        halves = part["accuracy_half"].max(), part["recall_half"].max()
+        slack = stats.rounding_slack(part["accuracy"], part[y], *halves, method)
+        rows.append((DATASETS[dataset], value, slack))
+    names, values, slacks = zip(*rows, strict=True)
+    return _cells(names, values, np.array(slacks))
+
+
+def token_correlation(tokens: str, english: bool, folders: dict[str, Path]) -> pd.DataFrame:
+    """Return Spearman's correlation of classes and XLM-R tokens; English has all 1,000 classes."""
+    sizes = published.groups(PAPER).rename(columns={"classes": "n_classes"})
+    found = coverage.token_correlation({"": sizes}, n_resamples=1)
+    row = found[(found["tokens"] == tokens) & (found["english"] == english) & (found["method"] == "spearman")]
+    return _one("classes and XLM-R tokens | Spearman", row["value"].item())
+
+
+def largest_gain(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the largest gain by an adapter in Table 4, in points; both accuracies are printed to 0.1."""
+    table = published.read("geigle2024-training").query("table == '4' and task == 'zeroshot'")
+    wide = table.pivot(index=["model", "lang"], columns="variant", values="value")
+    gains = wide.drop(columns="no training").sub(wide["no training"], axis=0)
+    return _one("largest gains by adapters", 100 * gains.max().max(), 0.1)
+
+
+def _definitions() -> tuple[Definition, ...]:
+    """Return the definitions: name, what it computes, the function."""
+    rows: list[tuple[str, str, Callable]] = [
+        ("released accuracy", "The accuracy in the released result file.", released_accuracy),
+        (
+            "nearest share of the images",
+            "The share of whole images nearest to the printed one, in languages with under 10,000 images: it can "
+            "refute a printed share, not confirm it.",
+            nearest_accuracy,
+        ),
+        (
+            "mean over the languages of the group",
+            "The mean over the languages of the group, each counting once, of released accuracies (of printed ones for "
+            "OpenAI B-32 and ST mBERT B-32).",
+            mean_accuracy,
+        ),
+        (
+            "mean over the images of the group",
+            "The same with every image counting once, so that languages with more classes weigh more.",
+            image_mean_accuracy,
+        ),
+        ("parameters of the release", "The parameters in the released result file, in millions.", released_parameters),
+        (
+            "parameters of the towers that are used",
+            "The parameters of the image tower and the text tower, in millions, by their checkpoints (models.py).",
+            used_parameters,
+        ),
+        ("classes with a label in the release", "The classes that have a label in the released file.", class_counts),
+        ("languages of the group", "The languages of each group of Table 5, counted.", group_sizes),
+        ("ends of the group", "The fewest and the most classes of a language of the group in Table 5.", group_ends),
+        ("counted in the tables and the release", "Languages, models and entries, counted.", benchmark_counts),
+        (
+            "entries of the release but English",
+            "The entries of the released label file without English and Simple English.",
+            released_languages_but_english,
+        ),
+        ("images of the data set", "The number of images of which all released recalls are shares.", image_counts),
+        ("captions times languages", "The product of the two printed numbers.", product_of_captions),
+        ("largest gain in Table 4", "The largest difference to no training in Table 4.", largest_gain),
+        (
+            "difference in English",
+            "The difference of the two models' released accuracies in English.",
+            english_gap,
+        ),
+        (
+            "mean difference, low group",
+            "The mean over the low group of Table 5 of the difference of the released accuracies.",
+            partial(lead, partial(_groups, "low")),
+        ),
+        (
+            "mean difference, very low group",
+            "The same over the very low group.",
+            partial(lead, partial(_groups, "very low")),
+        ),
+        (
+            "mean difference, low and very low groups",
+            "The same over both groups together.",
+            partial(lead, partial(_groups, "low", "very low")),
+        ),
+        (
+            "mean difference, low-resource languages of Table 7",
+            "The same over both groups without the eight languages that were selected by hand (found by search).",
+            partial(lead, small_languages),
+        ),
+        ("difference over images, low group", "The low group, every image counting once.", lead_of_images),
+        ("mean difference, low group, label only", "The low group, with the bare label as prompt.", lead_with_labels),
+        ("difference in Table 3, low group", "The difference of the means with 100 classes.", lead_of_100_classes),
+    ]
+    for dataset, name in DATASETS.items():
+        rows += [
+            (f"released recall, {name}", "The recall in the released result file.", partial(released_recall, dataset)),
+            (
+                f"mean without English, {name}",
+                "The mean over all languages but English, of released recalls (of printed ones for ST mBERT B-32).",
+                partial(mean_recall, dataset, False),
+            ),
+            (
+                f"mean with English, {name}",
+                "The mean over all languages, English among them.",
+                partial(mean_recall, dataset, True),
+            ),
+        ]
+    for dataset in ("xflickrco", "xm3600"):  # Table 12 prints one decimal of percent, which 1,000 captions always meet
+        rows.append(
+            (
+                f"nearest share of the captions, {DATASETS[dataset]}",
+                "The share of whole captions nearest to the printed one: it can refute that, not confirm it.",
+                partial(nearest_recall, dataset),
+            )
+        )
+    for english, told in ((False, "English left out"), (True, "English counted")):
+        for unlabelled, also in ((False, "Māori and Quechua left out"), (True, "Māori and Quechua counted")):
+            rows.append(
+                (
+                    f"languages of the retrieval tables, {told}, {also}",
+                    "The languages of Tables 10 to 12, counted.",
+                    partial(retrieval_languages, english, unlabelled),
+                )
+            )
+    for method in ("pearson", "spearman"):
+        for english, told in ((True, "English included"), (False, "without English")):
+            for y, of in (("recall", ""), ("image_to_text", ", of image-to-text recall")):
+                rows.append(
+                    (
+                        f"{method.capitalize()}'s correlation, {told}{of}",
+                        "Over all pairs of a model and a language that have both numbers, Filipino captions beside "
+                        "Tagalog labels"
+                        + (" (10 models: image-to-text was released, not printed)." if of else " (11 models)."),
+                        partial(retrieval_correlation, method, english, y),
+                    )
+                )
+    for tokens in ("as printed", "corrected"):
+        for english, told in ((False, "without English"), (True, "English included")):
+            rows.append(
+                (
+                    f"tokens {tokens}, {told}",
+                    "Spearman's correlation of classes with the tokens of XLM-R's corpus by Conneau et al. (2020), "
+                    + ("as printed there." if tokens == "as printed" else "Swedish and Ukrainian as corrected since."),
+                    partial(token_correlation, tokens, english),
+                )
+            )
+    return tuple(Definition(PAPER, name, text, compute) for name, text, compute in rows)
+
+
+DEFINITIONS: tuple[Definition, ...] = _definitions()
 
 
 if __name__ == "__main__":
