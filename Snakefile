@@ -656,6 +656,7 @@ rule label_sets:
         vectors=RUN + "/embeddings/{model}/{dataset}.npz",
         senses=RUN + "/senses/senses.parquet",
         labels=lambda wildcards: words(wildcards.dataset)["labels"],
+        prompts=templates("20_zeroshot"),
     output:
         table=RUN + "/label_sets/{model}_{dataset}.parquet",
         page=page("24_label_sets_{model}_{dataset}"),
@@ -666,12 +667,16 @@ rule label_sets:
         dataset=one_of(DATASETS),
     resources:
         gpu=graphics,
+    priority: 5
     params:
         given=lambda wildcards: given(
             "24_label_sets",
             dataset=wildcards.dataset,
             vectors=f"{RUN}/embeddings/{wildcards.model}/{wildcards.dataset}.npz",
             senses=f"{RUN}/senses/senses.parquet",
+            prompts=templates("20_zeroshot"),
+            tidy=valued("20_zeroshot")["tidy"],
+            stand_in=valued("20_zeroshot")["stand_in"],
             output=f"{RUN}/label_sets/{wildcards.model}_{wildcards.dataset}.parquet",
             **words(wildcards.dataset),
             **loaded(wildcards.model, f"label_sets_{wildcards.dataset}"),
