@@ -405,3 +405,31 @@ def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
     np.testing.assert_allclose(languages_, sorted(effects["value"][:9]))
     assert np.std(others, ddof=1) == pytest.approx(1)
     assert axes[1, 0].get_title() == "effects of: language"
+
+
+def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
+    table = pd.DataFrame(
+        {
+            "set": ["a", "a", "b", "c", "d"],
+            "model": ["x", "y", "x", "x", "x"],
+            "base": 0.5,
+            "other": [0.5, 0.2, 0.6, 0, 1],
+        }
+    )
+    before = table.copy()
+    axes = figures.two_ways(table, "base", "other", "set", "model", "in use", "other words")
+    assert [axis.get_title() for axis in axes] == ["a", "b", "c", "d"]
+    assert {axis.get_xlim() for axis in axes} == {axis.get_ylim() for axis in axes} == {(-0.04, 1.04)}
+    assert axes[0].lines[0].get_slope() == 1
+    assert [part.get_offsets().tolist() for part in axes[0].collections] == [[[0.5, 0.5]], [[0.5, 0.2]]]
+    assert (axes[0].figure.get_supxlabel(), axes[0].figure.get_supylabel()) == ("in use", "other words")
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["x", "y"]
+    assert axes[0].get_gridspec().ncols == 2  # four panels are two by two, not three and one
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_two_ways_of_one_point_have_room_around_it_and_no_legend():
+    table = pd.DataFrame({"set": ["a"], "base": [0.5], "other": [0.5]})
+    (axis,) = figures.two_ways(table, "base", "other", "set")
+    assert axis.get_xlim() == (0.49, 0.51)
+    assert axis.figure.legends == []
