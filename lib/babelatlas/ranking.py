@@ -244,20 +244,24 @@ def agreement(
     """Return how far two tables of scores put their models into one order: one row.
 
     `first` and `second`: model, lang, value each, as for `by_language`; only models that both have are compared, by
-    their means over languages. Columns: tau (Kendall's tau-b), tau_low, tau_high, own (what tau the first order has
-    with itself when languages are drawn anew, the mean over the resamples), p (two-sided test of no association,
-    `scipy.stats.kendalltau`), overlap (share of the `top` best that both have), overlap_low, overlap_high, top, models,
-    pairs, swapped (pairs in the other order), apart (pairs that `comparisons` tells apart on both sides), apart_swapped
-    (of these, those in the other order: where there is one, the two orders differ beyond chance), n (languages of the
-    first), n_second.
+    their means over languages. Columns:
+
+    * tau (Kendall's tau-b), tau_low, tau_high; own (what tau the first order has with itself when languages are drawn
+      anew, the mean over the resamples); p (two-sided test of no association, `scipy.stats.kendalltau`);
+    * overlap (share of the `top` best that both have), overlap_low, overlap_high, top;
+    * models, pairs, swapped (pairs in the other order), apart (pairs that `comparisons` tells apart on both sides),
+      apart_swapped (of these, those in the other order: where there is one, the two orders differ beyond chance), which
+      (these, by name, the better one under the first measure first); n (languages of the first), n_second.
 
     The interval draws `over` "languages" (the same ones for both sides where `paired`, then only languages that both
     have; each side its own ones if not), or "models", where there are no languages to draw: a resample of few models
     repeats some of them, and repeated models count as tied. A resample adds noise to that of the data, which makes two
     orders less alike: the percentile interval lies too low, far too low where models are close. The interval here
     takes, on each side, the wider of the percentile interval and its reflection about the value; chapter 87 shows
-    by simulation how often either holds the truth. With fewer than two languages there is neither interval nor test
-    over languages (NaN; 0 pairs apart). Raises InputError for fewer than two models that both have.
+    by simulation how often either holds the truth. Where all models are in one order, or the opposite one, resamples of
+    models know no uncertainty, and there is no interval over models (NaN). With fewer than two languages there is
+    neither interval nor test over languages (NaN; 0 pairs apart). Raises InputError for fewer than two models that both
+    have.
     """
     if over not in OVER:
         raise InputError(f"The interval of an agreement is over {' or '.join(OVER)}; got {over!r}.")
@@ -278,11 +282,11 @@ def agreement(
     first, second = np.triu_indices(len(models), 1)
     gaps = [mean[first] - mean[second] for mean in means]
     row |= {"models": len(models), "pairs": len(first), "swapped": int((gaps[0] * gaps[1] < 0).sum())}
-    row |= {"apart": 0, "apart_swapped": 0, "n": len(one), "n_second": len(other)}
-    if over == "models":
+    row |= {"apart": 0, "apart_swapped": 0, "which": [], "n": len(one), "n_second": len(other)}
+    if over == "models" and abs(row["tau"]) < 1:
         place = np.random.default_rng([seed, len(models)]).integers(len(models), size=(n_resamples, len(models)))
         row["tau_low"], row["tau_high"] = reflected(row["tau"], kendall(means[0][place], means[1][place]), -1, level)
-    elif min(len(one), len(other)) > 1:
+    elif over == "languages" and min(len(one), len(other)) > 1:
         drawn = _drawn(one, n_resamples, seed)
         others = _drawn(other, n_resamples, seed if paired else seed + 1)
         row["tau_low"], row["tau_high"] = reflected(row["tau"], kendall(drawn, others), -1, level)
@@ -293,7 +297,10 @@ def agreement(
             stats.holm(sign_flips(each[:, first] - each[:, second], seed=seed)) for each in map(np.array, (one, other))
         ]
         apart = (p[0] < 0.05) & (p[1] < 0.05)
-        row |= {"apart": int(apart.sum()), "apart_swapped": int((apart & (gaps[0] * gaps[1] < 0)).sum())}
+        turned = np.flatnonzero(apart & (gaps[0] * gaps[1] < 0))
+        ends = [(first[pair], second[pair])[:: 1 if gaps[0][pair] > 0 else -1] for pair in turned]
+        which = [(models[better], models[worse]) for better, worse in ends]
+        row |= {"apart": int(apart.sum()), "apart_swapped": len(which), "which": which}
     return pd.DataFrame([row])
 
 

@@ -231,11 +231,8 @@ def slope(
         own = np.sqrt(together) * rng.normal(size=(n, 1)) * centred
         gone = noise * (own + np.sqrt(1 - together) * rng.normal(size=(n, len(sizes))))
         accuracy = (90 + per_doubling * x + gone) / 100
-        found.append(
-            stats.log_linear_fit(np.tile(sizes, n), accuracy.ravel(), draw, n_resamples, level, seed)
-            .loc[0, ["per_doubling", "ci_low", "ci_high"]]
-            .to_numpy(float)
-        )
+        fit = stats.log_linear_fit(np.tile(sizes, n), accuracy.ravel(), draw, n_resamples, level, seed)
+        found.append([fit[name].iat[0] for name in ("per_doubling", "ci_low", "ci_high")])
     value, low, high = np.array(found).T
     return pd.DataFrame([{"method": "bootstrap over draws"} | coverage(per_doubling, value, low, high, level)])
 
@@ -263,8 +260,10 @@ def rank(
     for _ in range(worlds):
         effects = np.sqrt(shared) * rng.normal(size=(n, 1)) + np.sqrt(1 - shared) * rng.normal(size=(n, len(gaps)))
         scores = np.asarray(gaps, float) + effects
-        found = stats.rank_intervals(names, scores.mean(axis=0), drawn @ scores, level).set_index("name").loc[names]
-        held.append([(true < found["rank_low"]).mean(), (true > found["rank_high"]).mean()])
+        found = stats.rank_intervals(names, scores.mean(axis=0), drawn @ scores, level)
+        place = np.argsort(found["name"].to_numpy())
+        low, high = found["rank_low"].to_numpy()[place], found["rank_high"].to_numpy()[place]
+        held.append([(true < low).mean(), (true > high).mean()])
     below, above = np.mean(held, axis=0)
     value = 1 - below - above
     ends = stats.wilson([value], [worlds])
