@@ -808,6 +808,42 @@ def test_printed_scores_that_contradict_each_other_have_no_explanation():
         disambiguation.explained({name: right[name] for name in right if name != "CNR"}, 462)
 
 
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_scores_without_ties_keep_every_relation(seed):
+    rng = np.random.default_rng(seed)
+    images = rng.normal(size=(6, 2, 5, 2))
+    costs = images[:, :, 0]
+    mixed = rng.normal(size=(6, 2))
+    rows = [("", "TC", disambiguation.tc(costs)), ("", "IC", disambiguation.ic(costs))]
+    rows += [("", "GTC", disambiguation.gtc(costs)), ("", "GIC", disambiguation.gic(costs))]
+    rows += [("mix", name, found) for name, found in disambiguation.rates(costs, mixed).items()]
+    for which in ("min", "max"):
+        chosen = disambiguation.chosen(images, disambiguation.oracle(images, which))
+        rows += [
+            (f"oracle {which}", "IC", disambiguation.ic(chosen)),
+            (f"oracle {which}", "GIC", disambiguation.gic(chosen)),
+        ]
+    table = pd.DataFrame([("m", variant, metric, found.mean()) for variant, metric, found in rows])
+    found = disambiguation.relations(table.set_axis(["model", "variant", "metric", "value"], axis=1))
+    assert len(found) == 14
+    assert found["printed"].all()
+    assert found["rounded"].all()
+
+
+def test_a_relation_that_is_broken_is_told_with_its_model_and_its_size():
+    rates = {"IPR": 0.13, "INR": 0.0, "CPR": 0.5, "CNR": 0.37}
+    rows = [("a", "mix", name, value) for name, value in rates.items()]
+    rows += [("b", "mix", name, value) for name, value in (rates | {"CNR": 0.355}).items()]
+    found = disambiguation.relations(pd.DataFrame(rows, columns=["model", "variant", "metric", "value"]), 0.005)
+    broken = found[~found["printed"]]
+    assert broken[["relation", "variant", "model"]].to_numpy().tolist() == [["IPR + CNR = 1/2", "mix", "b"]]
+    assert broken["gap"].iloc[0] == pytest.approx(0.015)
+    assert broken["slack"].iloc[0] == pytest.approx(0.01)
+    assert not broken["rounded"].iloc[0]
+    assert len(found) == 4  # without TC and GTC nothing else can be said
+
+
 @pytest.mark.parametrize(("ic", "gic"), [(0.81, 0.66), (0.58, 0.22), (0.5, 0.11), (0.5, 0.25), (0.3, 0.05), (0.7, 0.6)])
 def test_drawn_costs_have_the_scores_that_were_asked_for(ic, gic):
     extended = disambiguation.drawn_costs(ic, gic, 40_000, images=2)

@@ -843,6 +843,51 @@ def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.Da
     return pd.DataFrame({name: count[fits] for name, count in table.items()})
 
 
+def relations(scores: pd.DataFrame, half: float = 0.0) -> pd.DataFrame:
+    """Return what the definitions say that scores have in common, and whether they do: one row for each relation.
+
+    `scores` has the columns model, variant, metric and value, a row each, such as published scores or those of one data
+    set and language (`scores`); `half`: by how much each can be off, half a unit of the last printed digit. Relations
+    are those of the numbers that are there: without ties a blend ("mix") is right for one sense of each item, so that
+    IPR + CNR = INR + CPR = 1/2, and IPR + CPR = TC; 2 TC - 1 ≤ GTC ≤ TC, and GTC ≤ 2 IPR, since one of two right senses
+    was wrong beside the blend; the same bounds for IC and GIC; and an oracle's least GIC is at most the original one,
+    its greatest at least.
+
+    Columns: relation, variant ("" the original images), model, gap (how far from equality, or above the bound), slack
+    (how much of it rounding can hide), printed and rounded (whether it holds as given, and with the slack).
+
+    >>> row = pd.DataFrame({"model": "a", "variant": "", "metric": ["TC", "GTC"], "value": [0.5, 0.6]})
+    >>> relations(row)[["relation", "rounded"]].to_numpy().tolist()
+    [['2 TC - 1 ≤ GTC', True], ['GTC ≤ TC', False]]
+    """
+    wide = scores.pivot(index="model", columns=["variant", "metric"], values="value")
+    wide = wide.loc[list(dict.fromkeys(scores["model"]))]
+
+    def of(variant: str, metric: str) -> pd.Series:
+        return wide[variant, metric] if (variant, metric) in wide else pd.Series(np.nan, index=wide.index)
+
+    ipr, inr, cpr, cnr = (of("mix", rate) for rate in RATES)
+    checks = [  # relation, images, what should be 0 (=) or at most 0, of how many scores it is a sum
+        ("IPR + CNR = 1/2", "mix", (ipr + cnr - 0.5).abs(), 2),
+        ("INR + CPR = 1/2", "mix", (inr + cpr - 0.5).abs(), 2),
+        ("IPR + CPR = TC", "mix", (ipr + cpr - of("", "TC")).abs(), 3),
+        ("GTC ≤ 2 IPR", "mix", of("", "GTC") - 2 * ipr, 3),
+        ("min GIC ≤ GIC", "oracle min", of("oracle min", "GIC") - of("", "GIC"), 2),
+        ("GIC ≤ max GIC", "oracle max", of("", "GIC") - of("oracle max", "GIC"), 2),
+    ]
+    for variant in dict.fromkeys(scores["variant"]):
+        for metric in ("TC", "IC"):
+            single, group = of(variant, metric), of(variant, f"G{metric}")
+            checks.append((f"2 {metric} - 1 ≤ G{metric}", variant, 2 * single - 1 - group, 3))
+            checks.append((f"G{metric} ≤ {metric}", variant, group - single, 2))
+    rows = [
+        [relation, variant, model, gap, steps * half, gap < 1e-9, gap < steps * half + 1e-9]
+        for relation, variant, gaps, steps in checks
+        for model, gap in gaps.dropna().items()
+    ]
+    return pd.DataFrame(rows, columns=["relation", "variant", "model", "gap", "slack", "printed", "rounded"])
+
+
 def drawn_costs(ic: float, gic: float, items: int, images: int = 5, seed: int = 0) -> np.ndarray:
     """Return random costs (item, sense, number, text) of a model with the expected scores `ic` and `gic`.
 
