@@ -284,7 +284,7 @@ def test_constant_missing_or_absent_data_stop_a_correlation(pairs):
         stats.correlation(pairs.assign(x=pairs.x.where(pairs.index > 0)), "x", "y")
     with pytest.raises(InputError, match="empty"):
         stats.correlation(pairs.head(0), "x", "y")
-    with pytest.raises(InputError, match="at least two clusters"):
+    with pytest.raises(InputError, match="at least two clusters to draw from, got only 'de'"):
         stats.correlation(pairs.assign(lang="de"), "x", "y")
     with pytest.raises(InputError, match="no correlation 'kendal': expected one of pearson, spearman, kendall"):
         stats.correlation(pairs, "x", "y", methods=["kendal"])

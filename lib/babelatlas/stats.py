@@ -87,7 +87,7 @@ def _clusters(labels: pd.Series | np.ndarray, what: str) -> tuple[np.ndarray, in
         raise InputError(f"{what} needs a cluster for every row, but some are missing.")
     names, index = np.unique(np.asarray(labels).astype(str), return_inverse=True)
     if len(names) < 2:
-        raise InputError(f"{what} needs at least two clusters to draw from, got only {names[0]!r}.")
+        raise InputError(f"{what} needs at least two clusters to draw from, got only {str(names[0])!r}.")
     return index, len(names)
 
 
