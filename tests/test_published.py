@@ -212,3 +212,17 @@ def test_every_row_of_table_1_follows_from_whole_numbers_of_items(imagery):
         items = 154 if model == "CLIP-Trans" else 462
         found = disambiguation.explained(part.set_index("metric").value.to_dict(), items)
         assert len(found), model
+
+
+def test_the_accuracies_with_existing_translations_are_of_two_models_whose_order_is_that_of_babel_imagenet():
+    table = published.read("imagenet-translations")
+    assert table.groupby("lang").size().to_dict() == {"ar": 2, "it": 2, "ja": 2, "zh": 1}
+    assert (table["n"] == 50 * 1000).all()
+    released = published.read("babel-imagenet-results").query("variant == 'translated prompts'")
+    both = table.merge(released, on=["model", "lang"], suffixes=("", "_babel"), validate="one_to_one")
+    wide = both.pivot(index="lang", columns="model", values=["value", "value_babel"]).dropna()
+    higher = wide.xs("OpenCLIP XLMR-L H-14", axis=1, level="model") > wide.xs(
+        "OpenCLIP XLMR-B B-32", axis=1, level="model"
+    )
+    assert len(higher) == 3
+    assert higher.all(axis=None)
