@@ -95,7 +95,6 @@ STATUSES = {
     "Table 4": (36, 0, 28, 112),
     "Table 6": (32, 0, 0, 22),
     "Table 7": (14, 1, 17, 0),
-    "Section 1": (1, 0, 0, 0),
     "Section 6": (1, 0, 0, 2),
     "Appendix B.2": (1, 0, 0, 0),
     "Appendix B.3": (0, 0, 0, 1),
