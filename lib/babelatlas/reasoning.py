@@ -84,9 +84,8 @@ def scores(
     by = list(by)
     missing = [column for column in [*by, correct, sentence] if column not in answers]
     if missing or answers.empty:
-        raise InputError(
-            f"Scores need answers with the columns {', '.join([*by, correct, sentence])}, lacking {missing}."
-        )
+        lacking = f"the columns {missing}" if missing else "rows"
+        raise InputError(f"Scores need answers with {', '.join([*by, correct, sentence])}: lacking {lacking}.")
     rows = []
     for key, part in answers.groupby(by, sort=False):
         right, codes = _answers(part[correct], part[sentence])
