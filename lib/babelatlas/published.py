@@ -4,7 +4,8 @@ One CSV per paper lies in `data/published`, named by the paper's citation key, i
 Conventions, the same for every paper:
 
 * `value` is a fraction (the paper prints percent), except for metric "classes", which is a count, and for what other
-  metrics name with a unit in brackets ("tokens (millions)").
+  metrics name with a unit in brackets ("tokens (millions)"). Counts and lengths of captions, CIDEr and correlations
+  are as printed.
 * `lang` is the code used throughout the study, "" in the row of a group; `group` is "" in the row of a language. The
   English column of a table of groups is a row with `lang` "en": English is a language, not a group.
 * `variant` names the prompts and, where it was fixed, the number of classes ("translated prompts, 100 classes"); for
