@@ -212,6 +212,9 @@ def test_errata_are_complete_and_say_what_is_computed():
     basque = found[found.place == "Appendix B.3"].evidence.item()
     assert f"{languages.name('eu')} (OpenCLIP XLMR-B B-32, +0.6 points)" in basque
     assert "10 of these have a language that WikiMatrix has not" in basque
+    unseen = found[found.place == "Section 4"].iloc[0]
+    assert "low (n = 27): M-CLIP XLMR-L L-14 22.7, ahead of it NLLB-SigLIP-large 43.9" in unseen.evidence
+    assert unseen.corrected.endswith("not in mid and high ones")
     assert "110 of 110 cells" in found[found.place == "Appendix B.2"].evidence.item()
 
 
