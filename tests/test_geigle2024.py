@@ -30,8 +30,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def card(table):
-    known = {(one.paper, one.name): one for one in geigle2024.DEFINITIONS}
-    return scorecard.recompute(table, {}, known)
+    return scorecard.recompute(table)
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +89,8 @@ def test_claims_of_recalls_are_those_of_the_parsed_tables(table, number):
 
 def test_every_definition_is_used_and_every_used_one_is_there(table):
     used = {name for text in table["definitions"] for name in claims.names(text)}
-    known = {definition.name for definition in geigle2024.DEFINITIONS}
-    assert used <= known
-    assert known - used == set()
+    assert used >= {definition.name for definition in geigle2024.DEFINITIONS}
+    claims.check_definitions(table, scorecard.definitions())
 
 
 # What becomes of the claims.
@@ -107,7 +105,7 @@ def test_so_many_claims_of_each_place_have_each_status(card):
         "Section 2": [4, 0, 0, 1, 1],
         "Section 3": [15, 0, 1, 6, 0],
         "Table 2": [70, 1, 1, 0, 0],
-        "Section 4": [8, 0, 0, 9, 1],
+        "Section 4": [11, 0, 0, 6, 2],
         "Table 3": [10, 0, 1, 44, 0],
         "Section 5": [3, 0, 1, 0, 1],
         "Figure 3": [3, 0, 0, 0, 0],
@@ -139,7 +137,10 @@ def test_what_differs_is_known(card):
 
 def test_what_another_definition_than_the_stated_one_meets_is_known(card):
     other = card[card["status"].isin(scorecard.STATUSES[:2]) & ~card["stated"]].set_index("place")["definition"]
-    assert other["Section 4"] == "mean difference, low-resource languages of Table 7"
+    assert other["Section 4"].tolist() == [
+        "languages that the authors give, without English",  # of NLLB, whose table has one more
+        "mean difference, low-resource languages of Table 7",
+    ]
     assert other["Figure 4"] == "tokens as printed, English included"
     assert set(other["Table 11"]) == {"mean with English, XM3600"}
     assert set(other.index) == {"Section 2", "Section 4", "Section 5", "Figure 4", "Table 11"}

@@ -333,7 +333,6 @@ def benchmark_counts(folders: dict[str, Path]) -> pd.DataFrame:
         "classes of the smallest of these languages": counts()["labels", "fewest classes"],
         "variants of M-CLIP": (table["family"] == "M-CLIP").sum(),
         "prompt templates": prompts.released_defects()["n_templates"].unique().item(),
-        "languages of AltCLIP's training": len(models.language_lists()["altclip-9"]),
     }
     return _cells(found, list(found.values()))
 
@@ -366,7 +365,7 @@ def image_counts(folders: dict[str, Path]) -> pd.DataFrame:
 def product_of_captions(folders: dict[str, Path]) -> pd.DataFrame:
     """Return the printed captions times the printed languages of NLLB-SigLIP's training, in millions."""
     table = claims.read(CLAIMS).query("place == 'Section 4'").set_index("cell")["printed"].map(claims.value)
-    thousands, codes = table["NLLB-SigLIP | pairs of image and caption"], table["NLLB-SigLIP | languages"]
+    thousands, codes = table["NLLB-SigLIP | pairs of image and caption"], table["NLLB-SigLIP | #Langs"]
     return _one("NLLB-SigLIP | examples", thousands * codes / 1000)
 
 
