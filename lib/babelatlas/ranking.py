@@ -71,9 +71,9 @@ def ranks(
     codes; "all" always comes first. `drawn`: one of `DRAWN`. Columns: group, model, value, ci_low, ci_high, rank,
     rank_low, rank_high, first (see `stats.rank_intervals`), n (languages). With "languages" the languages are a sample
     and other languages could have been chosen; with "images" they are all there are, and only the images are a sample.
-    Drawn anew independently for each model, images make a difference a little less certain than it is, since all models
-    see the same ones. A group of one language has, where only languages are drawn, no interval (NaN). Raises what
-    `by_language` raises, and InputError for another `drawn`.
+    The scores hold the noise of their images already: where languages are drawn as well, it counts twice. A group of
+    one language has, where only languages are drawn, no interval (NaN). Raises what `by_language` raises, and
+    InputError for another `drawn`.
     """
     if drawn not in DRAWN:
         raise InputError(f"A ranking draws one of {', '.join(DRAWN)}; got {drawn!r}.")

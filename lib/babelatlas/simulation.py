@@ -232,7 +232,7 @@ def slope(
         gone = noise * (own + np.sqrt(1 - together) * rng.normal(size=(n, len(sizes))))
         accuracy = (90 + per_doubling * x + gone) / 100
         fit = stats.log_linear_fit(np.tile(sizes, n), accuracy.ravel(), draw, n_resamples, level, seed)
-        found.append([fit[name].iat[0] for name in ("per_doubling", "ci_low", "ci_high")])
+        found.append([fit[name].iloc[0] for name in ("per_doubling", "ci_low", "ci_high")])
     value, low, high = np.array(found).T
     return pd.DataFrame([{"method": "bootstrap over draws"} | coverage(per_doubling, value, low, high, level)])
 

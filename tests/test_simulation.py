@@ -1,0 +1,172 @@
+"""Simulations: their fast paths equal the functions that they stand for, and known failures are found."""
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from babelatlas import InputError, ranking, simulation, stats
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(simulation).failed == 0
+
+
+def test_a_coverage_by_hand():
+    value, low, high = np.array([0.0, 1, 2, 3]), np.array([-1.0, 0, 1, np.nan]), np.array([1.0, 2, 3, np.nan])
+    found = simulation.coverage(0.0, value, low, high, 0.5)
+    assert (found["value"], found["below"], found["above"], found["worlds"]) == (0.5, 0.25, 0, 4)
+    assert found["width"] == 2
+    assert found["stretch"] == 1, "half of the worlds hold the truth: at 0 and, exactly at its end, at 1"
+    ends = stats.wilson([0.5], [4])
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((ends[0][0], ends[1][0]))
+    assert np.isnan(simulation.coverage(0.0, value, low, high, 0.9)["stretch"]), "no factor mends an undefined interval"
+
+
+def test_intervals_of_no_width_hold_only_their_value_and_cannot_be_stretched():
+    found = simulation.coverage(0.0, np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0]), 0.95)
+    assert found["value"] == 0.5
+    assert np.isnan(found["stretch"])
+    with pytest.raises(InputError, match="at least one world"):
+        simulation.coverage(0.0, [], [], [])
+
+
+def test_stretched_by_the_factor_the_intervals_hold_what_they_promise():
+    rng = np.random.default_rng(0)
+    value = rng.normal(size=1000)
+    low, high = value - 1, value + 2
+    factor = simulation.coverage(0.0, value, low, high, 0.95)["stretch"]
+    again = simulation.coverage(0.0, value, value - factor, value + 2 * factor, 0.95)
+    assert again["value"] == pytest.approx(0.95)
+
+
+def test_the_mean_over_languages_is_analysed_as_by_the_bootstrap_of_stats():
+    population, n, worlds = [0.1, 0.2, 0.6, 0.7, 0.9], 6, 25
+    found = simulation.mean_over_languages(n, population, worlds, 200, seed=3).set_index("method")
+    drawn = np.random.default_rng([3, n, 1]).choice(np.array(population), size=(n, worlds))
+    rows = pd.concat([stats.bootstrap(column, None, 200, seed=3) for column in drawn.T])
+    wanted = simulation.coverage(0.5, rows["value"], rows["ci_low"], rows["ci_high"])
+    assert found.loc["bootstrap", list(wanted)].to_dict() == pytest.approx(wanted, nan_ok=True)
+
+
+def test_the_accuracy_is_analysed_as_by_the_interval_of_stats_where_nothing_is_right_too():
+    n, worlds, images = 5, 40, 3
+    found = simulation.accuracy_over_classes(n, 0.1, 0.5, images, worlds, 200, seed=1).set_index("method")
+    rng = np.random.default_rng([1, n, 2])
+    right = rng.binomial(images, rng.beta(0.05, 0.45, size=(n, worlds)))
+    assert (right.sum(axis=0) == 0).any(), "the case that matters must occur"
+    counts = pd.DataFrame({"n_correct": right.T.ravel(), "n_images": images, "wnid": np.tile(np.arange(n), worlds)})
+    counts["lang"] = np.repeat([f"{world:03d}" for world in range(worlds)], n)
+    rows = stats.accuracy_interval(counts, ["lang"], n_resamples=200, seed=1)
+    wanted = simulation.coverage(0.1, rows["value"], rows["ci_low"], rows["ci_high"])
+    own = found.loc["bootstrap over classes", list(wanted)].to_dict()
+    assert own == pytest.approx(wanted, nan_ok=True)
+    assert own["value"] > found.loc["without the exact interval", "value"]
+
+
+def test_the_crossed_correlation_is_that_of_stats_in_a_single_world():
+    found = simulation.crossed_correlation(9, models=4, worlds=1, n_resamples=300, seed=2)
+    rng = np.random.default_rng([2, 9, 4, 4])
+    x = y = 0
+    for share, shape in zip((0.5, 0.3, 0.2), ((4, 1), (1, 9), (4, 9)), strict=True):
+        first, second = rng.normal(size=(1, *shape))[0], rng.normal(size=(1, *shape))[0]
+        x = x + np.sqrt(share) * first
+        y = y + np.sqrt(share) * (0.7 * first + np.sqrt(1 - 0.49) * second)
+    lang, model = np.tile([str(n) for n in range(9)], 4), np.repeat(list("abcd"), 9)
+    table = pd.DataFrame({"x": x.ravel(), "y": y.ravel(), "lang": lang, "model": model})
+    for cluster, row in (("lang", 0), ("model", 2)):
+        wanted = stats.correlation(table, "x", "y", cluster, ["pearson"], 300, seed=2).iloc[0]
+        assert found.loc[row, "width"] == pytest.approx(wanted["ci_high"] - wanted["ci_low"])
+
+
+def test_the_truth_about_these_models_is_the_limit_of_many_languages():
+    # With very many languages the interval is a point, which must lie at the truth for these models.
+    found = simulation.crossed_correlation(20_000, models=5, worlds=4, n_resamples=50, seed=0).set_index("method")
+    assert found.loc["languages drawn, truth for these models", "width"] < 0.02
+    assert found.loc["languages drawn, truth for these models", "stretch"] < 3
+
+
+def test_the_truths_of_the_correlations_are_those_of_very_large_samples():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    table = pd.DataFrame(
+        {"x": x, "y": 0.7 * x + np.sqrt(1 - 0.49) * rng.normal(size=4000), "lang": np.arange(4000) % 2}
+    )
+    truth = {"pearson": 0.7, "spearman": 6 / np.pi * np.arcsin(0.35), "kendall": 2 / np.pi * np.arcsin(0.7)}
+    for method, value in truth.items():
+        found = stats.correlation(table, "x", "y", methods=[method], n_resamples=1).loc[0, "value"]
+        assert found == pytest.approx(value, abs=0.03)
+    with pytest.raises(InputError, match="no worlds"):
+        simulation.correlations(5, methods=["biserial"], worlds=2)
+
+
+def test_few_languages_make_short_intervals_and_t_mends_them():
+    few = simulation.mean_over_languages(7, worlds=2000, n_resamples=500).set_index("method")
+    many = simulation.mean_over_languages(200, worlds=2000, n_resamples=500).set_index("method")
+    assert few.loc["bootstrap", "ci_high"] < 0.9
+    assert few.loc["bootstrap", "stretch"] > 1.2
+    assert few.loc["t", "ci_low"] < 0.95 < few.loc["t", "ci_high"]
+    assert many.loc["bootstrap", "value"] > 0.93
+
+
+def test_images_taken_for_independent_promise_too_much():
+    found = simulation.accuracy_over_classes(30, worlds=400, n_resamples=200).set_index("method")
+    assert found.loc["images independent", "ci_high"] < 0.7 < found.loc["bootstrap over classes", "ci_low"]
+    with pytest.raises(InputError, match="0 < share < 1"):
+        simulation.accuracy_over_classes(30, share=1.0)
+
+
+def test_drawing_languages_says_nothing_about_other_models():
+    found = simulation.crossed_correlation(50, worlds=300, n_resamples=200).set_index("method")["value"]
+    assert found["languages drawn, truth for models of the kind"] < 0.7
+    assert found["languages drawn, truth for these models"] > 0.88
+
+
+def test_the_interval_of_an_agreement_is_analysed_as_in_ranking():
+    found = simulation.order(12, 5, worlds=1, n_resamples=200, seed=4).iloc[0]
+    rng = np.random.default_rng([4, 12, 5, 9])
+    true = rng.normal(size=(2, 5))
+    true[1] = 0.9 * true[0] + np.sqrt(1 - 0.81) * true[1]
+    sides = true[:, None, :] + rng.normal(size=(1, 12, 1)) + rng.normal(size=(2, 12, 5))
+    lang, model = np.repeat([f"{n:02d}" for n in range(12)], 5), np.tile(list("abcde"), 12)
+    tables = [pd.DataFrame({"model": model, "lang": lang, "value": side.ravel()}) for side in sides]
+    wanted = ranking.agreement(*tables, n_resamples=200, seed=4).iloc[0]
+    assert found["width"] == pytest.approx(wanted["tau_high"] - wanted["tau_low"])
+
+
+def test_the_reflection_mends_most_of_what_the_percentile_interval_of_an_order_lacks():
+    found = simulation.order(8, worlds=200, n_resamples=200).set_index("method")["value"]
+    assert found["percentile alone"] < 0.7 < 0.78 < found["percentile and reflection"]
+
+
+def test_holm_keeps_false_alarms_rare_and_few_languages_can_tell_nothing():
+    found = simulation.family_wise(20, 4, worlds=300).set_index("method")
+    assert found.loc["sign flips, Holm's correction", "ci_low"] < 0.05
+    assert found.loc["sign flips, uncorrected", "ci_low"] > 0.1
+    blind = simulation.family_wise(6, 4, worlds=50).set_index("method").loc["sign flips, Holm's correction"]
+    assert blind["least"] > 0.05
+    assert blind["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (simulation.correlations, {"rows": 3}),
+        (simulation.slope, {}),
+        (simulation.rank, {"gaps": (0, 0.02, 0.04)}),
+        (simulation.above, {}),
+        (simulation.board, {"items": 12}),
+    ],
+)
+def test_every_world_is_decided_by_the_seed_and_covers_most_of_the_time(function, options):
+    options |= {"worlds": 40, "n_resamples": 100}
+    one, again = function(12, **options), function(12, **options)
+    pd.testing.assert_frame_equal(one, again)
+    assert one["value"].between(0.75, 1).all()
+    assert not one.equals(function(12, **options, seed=1))
+    assert (one["worlds"] == 40).all()
+
+
+def test_true_ranks_that_are_far_apart_are_always_held():
+    assert simulation.rank(20, gaps=(0, 5, 10), worlds=20, n_resamples=50).loc[0, "value"] == 1
