@@ -629,8 +629,8 @@ def _erratum_fallback() -> tuple:
         "Appendix B.2",
         "Languages without translated prompts are said to have the better of label only and English prompts.",
         f"In {same} of {len(both)} cells ({both['lang'].nunique()} languages, {both['model'].nunique()} models) the "
-        "printed number is that of the label alone, which the authors' evaluation_scripts/results_analysis.ipynb takes, "
-        "too.",
+        "printed number is that of the label alone, which the authors' evaluation_scripts/results_analysis.ipynb "
+        "takes, too.",
         "label only",
         "No.",
         "inference",
