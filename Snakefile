@@ -677,6 +677,7 @@ rule label_sets:
             prompts=templates("20_zeroshot"),
             tidy=valued("20_zeroshot")["tidy"],
             stand_in=valued("20_zeroshot")["stand_in"],
+            translations=valued("24_label_sets")["translations"] if wildcards.dataset == "imagenet-1k" else "",
             output=f"{RUN}/label_sets/{wildcards.model}_{wildcards.dataset}.parquet",
             **words(wildcards.dataset),
             **loaded(wildcards.model, f"label_sets_{wildcards.dataset}"),
