@@ -299,3 +299,15 @@ def test_the_conclusions_that_the_errata_draw_in_words_hold():
     test = liu2021._languages("4", liu2021.TRANSLATED, "consistency")
     assert test.loc["xUNITER", "tr"] == test.loc["xUNITER", "zh"]
     assert (liu2021.gaps() > 0).all()
+
+
+def test_no_measure_of_spread_gives_both_statements_of_appendix_h(errata):
+    first = {"Agriculture and vegetation": [52.5, 48.5, 49.0, 50.9, 54.1], "Animal": [53.7, 57.8, 55.3, 57.5, 58.1]}
+    for chapter, values in first.items():
+        assert liu2021.spreads("sd", chapter)["mUNITER"] == pytest.approx(np.std(values))
+        assert liu2021.spreads("range", chapter)["mUNITER"] == pytest.approx(max(values) - min(values))
+        off = np.abs(np.subtract(values, [55.1, 51.5, 52.3, 54.7, 56.8]))
+        assert liu2021.spreads("mean", chapter)["mUNITER"] == pytest.approx(off.mean())
+    row = errata[errata["place"] == "Appendix H"].iloc[0]
+    assert "none of 4 gives both" in row["finding"]
+    assert "least on Animal" in row["corrected"]
