@@ -216,7 +216,7 @@ def test_a_resample_by_weights_equals_a_resample_by_rows(pairs):
     x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
     pearson = stats._pearson(x, y, drawn)
     spearman = stats._pearson(stats._ranks(x, drawn), stats._ranks(y, drawn), drawn)
-    kendall = stats._kendall(x, y, drawn, np.arange(len(x)))
+    kendall = stats._kendall(x, y, drawn)
     for row, times in enumerate(drawn.astype(int)):
         copies = pairs.loc[pairs.index.repeat(times)]
         assert pearson[row] == pytest.approx(scipy_stats.pearsonr(copies.x, copies.y)[0])
@@ -230,10 +230,11 @@ def test_kendall_by_clusters_equals_kendall_by_rows_however_many_rows_are_compar
     drawn = stats.weights(20, 5, seed=4)
     x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
     whole = stats._kendall(x, y, drawn, index)
-    assert whole == pytest.approx(stats._kendall(x, y, drawn[:, index], np.arange(len(x))))
+    assert whole == pytest.approx(stats._kendall(x, y, drawn[:, index]))
     monkeypatch.setattr(stats, "max", lambda *_: 7, raising=False)  # the larger of 1 and what memory allows
     assert stats._kendall(x, y, drawn, index) == pytest.approx(whole)
-    assert np.isnan(stats._kendall(x, y, np.eye(80)[:1], np.arange(80))).all(), "a resample of one row alone"
+    assert stats._kendall(x, y, drawn[:, index]) == pytest.approx(whole)
+    assert np.isnan(stats._kendall(x, y, np.eye(80)[:1])).all(), "a resample of one row alone"
 
 
 def test_kendall_of_hollander_and_wolfe_is_that_of_cor_test():
@@ -592,3 +593,12 @@ def test_one_tied_pair_can_move_kendalls_tau_by_one_pair():
     value = 5 / np.sqrt(30)
     slack = stats.rounding_slack([1, 2, 3, 4], [1, 2, 2, 3], 0.1, 0.1, "kendall")
     assert slack == pytest.approx(value - 4 / 6)
+
+
+@pytest.mark.parametrize("n", [4, 7, 35, 1000])
+def test_an_expanded_percentile_interval_of_normal_means_is_students(n):
+    # The equation that defines it in the documentation of ExpandProbs (R, resample 0.6).
+    quantile = scipy_stats.norm.ppf((1 + stats.expanded(0.95, n)) / 2)
+    assert quantile * np.sqrt((n - 1) / n) == pytest.approx(scipy_stats.t.ppf(0.975, n - 1), rel=1e-6)
+    with pytest.raises(InputError, match="two clusters"):
+        stats.expanded(0.95, 1)

@@ -223,23 +223,37 @@ def _pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.divide(xy - mean_x * mean_y, scale, out=np.full(len(n), np.nan), where=scale > 1e-9)
 
 
-def _kendall(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b in each resample, NaN where a column is constant; drawn: (resamples, clusters).
+def _untied(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return in each resample how many ordered pairs of rows differ in `values`; copies of a row do not differ."""
+    unique, place = np.unique(values, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    tied = np.add.reduceat(drawn[:, order], np.searchsorted(place[order], np.arange(len(unique))), axis=1)
+    return drawn.sum(axis=1) ** 2 - (tied**2).sum(axis=1)
 
-    `index` gives the cluster of each row. Pairs of rows that are drawn are pairs of clusters that are drawn: agreeing
-    less disagreeing pairs are a quadratic form of the weights, and so are the pairs that are not tied in a column.
+
+def _agreeing(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    """Return in each resample the ordered pairs of rows that both columns put in the same order, less the others.
+
+    It is a quadratic form of the weights, of clusters (`index`: the cluster of each row) or of rows, if there is none.
     """
-    member = np.eye(drawn.shape[1])[index]
-    forms = np.zeros((3, drawn.shape[1], drawn.shape[1]))
+    member = None if index is None else np.eye(drawn.shape[1])[index]
+    found, form = np.zeros(len(drawn)), 0
     step = max(1, 4_000_000 // len(x))
     for start in range(0, len(x), step):  # some rows at a time: a row is compared with every other
         rows = slice(start, start + step)
-        first, second = (np.sign(values[rows, None] - values) for values in (x, y))
-        for form, signs in zip(forms, (first * second, np.abs(first), np.abs(second)), strict=True):
-            form += member[rows].T @ (signs @ member)
-    found, untied_x, untied_y = (np.einsum("ij,ij->i", drawn @ form, drawn) for form in forms)
-    scale = np.sqrt(untied_x * untied_y)
-    return np.divide(found, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
+        signs = np.sign(x[rows, None] - x) * np.sign(y[rows, None] - y)
+        if member is None:
+            found += np.einsum("ij,ij->i", drawn @ signs.T, drawn[:, rows])
+        else:
+            form = form + member[rows].T @ (signs @ member)
+    return found if member is None else np.einsum("ij,ij->i", drawn @ form, drawn)
+
+
+def _kendall(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    """Return Kendall's tau-b in each resample, NaN where a column is constant; arguments as of `_agreeing`."""
+    rows = drawn if index is None else drawn[:, index]
+    scale = np.sqrt(_untied(x, rows) * _untied(y, rows))
+    return np.divide(_agreeing(x, y, drawn, index), scale, out=np.full(len(drawn), np.nan), where=scale > 0)
 
 
 def correlation(
@@ -728,3 +742,20 @@ def _movable(values: np.ndarray, half: float, method: str) -> tuple[np.ndarray, 
     length = np.linalg.norm(vector)
     shortest = max(0.0, length - np.linalg.norm(moves)) if open_.any() else length  # ties that break make it longer
     return vector, moves, shortest, longest
+
+
+def expanded(level: float, n: int) -> float:
+    """Return the level at which a percentile interval of `n` clusters keeps the promise of `level`, more or less.
+
+    A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
+    level returned it matches Student's interval where the data are symmetric; intervals of other statistics are mostly
+    too short by about as much (the expanded percentile interval: Hesterberg 2014, What teachers should know about the
+    bootstrap, arXiv:1411.5279; ExpandProbs in R's package resample). Raises InputError for fewer than two clusters.
+
+    >>> [round(expanded(0.95, n), 3) for n in (7, 11, 100)]
+    [0.992, 0.981, 0.954]
+    """
+    if n < 2 or not 0 < level < 1:
+        raise InputError(f"An expanded level needs two clusters and a level between 0 and 1, got {n} and {level}.")
+    quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
+    return float(2 * scipy_stats.norm.cdf(quantile) - 1)
