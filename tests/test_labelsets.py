@@ -198,6 +198,13 @@ def test_languages_with_too_few_shared_classes_are_left_out():
     assert set(labelsets.pairs(CHOSEN, {"other": other}, CLASSES, ["deu"])["lang"]) == {"de"}
 
 
+def test_a_set_that_shares_nothing_is_left_out_and_the_others_keep_their_types():
+    others = {"none": words(("sw", DOG, "mbwa")), "other": words(("de", DOG, "Köter"))}
+    found = labelsets.pairs(CHOSEN, others, CLASSES)
+    assert found["set"].tolist() == ["other"]
+    assert found["same"].dtype == bool
+
+
 def test_what_cannot_be_compared_is_said():
     other = words(("de", DOG, "Köter"))
     with pytest.raises(InputError, match="shares 5 classes"):

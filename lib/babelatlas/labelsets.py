@@ -163,7 +163,8 @@ def pairs(
             f"No other label set shares {minimum_classes} classes with the one in use in any language and has another "
             "word for one of them: lower minimum_classes, or give senses of more than one source."
         )
-    return found[["set", "lang", "wnid", "label", "other", "same"]]
+    # A set without any language has no type of its own.
+    return found[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
 
 
 def templates(used: dict[str, str], paths: Sequence[str] = (), tidy: bool = False) -> pd.DataFrame:
