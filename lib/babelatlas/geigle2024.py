@@ -40,7 +40,7 @@ RETRIEVAL = DATA / "published" / "babel-imagenet-retrieval.csv"
 COUNTS = DATA / "geigle2024_counts.csv"
 CLAIMS = DATA / "claims" / "geigle2024.csv"
 ENGLISH = "en"
-# Images of each retrieval data set: Tables 10 to 12 (xFlickrCO 2,000, Crossmodal-3600, XTD 1,000).
+# Images of each retrieval data set, which the released recalls of captions confirm (`image_counts`).
 IMAGES = {"xflickrco": 2000, "xm3600": 3600, "xtd": 1000}
 DATASETS = {"xflickrco": "xFlickrCo", "xm3600": "XM3600", "xtd": "XTD"}
 NUMBERS = {"xflickrco": "10", "xm3600": "11", "xtd": "12"}
@@ -224,11 +224,13 @@ def _one(name: str, value: float, slack: float = 0.0) -> pd.DataFrame:
 
 
 def released_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return Tables 8 and 9 as released, of the ten models that have result files."""
     table = accuracies()[accuracies()["released"]]
     return _cells(table["lang"] + " | " + table["model"], 100 * table["value"])
 
 
 def nearest_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the shares of whole images nearest to Tables 8 and 9, of the two models without result files."""
     table = accuracies()[~accuracies()["released"]]
     return _nearest(table, table["lang"] + " | " + table["model"])
 
@@ -246,11 +248,13 @@ def _recall_names(table: pd.DataFrame, dataset: str) -> pd.Series:
 
 
 def released_recall(dataset: str, folders: dict[str, Path]) -> pd.DataFrame:
+    """Return Table 10, 11 or 12 as released, of the ten models that have result files."""
     table = recalls().query("dataset == @dataset and released")
     return _cells(_recall_names(table, dataset), 100 * table["value"])
 
 
 def nearest_recall(dataset: str, folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the shares of whole captions nearest to the recalls of ST mBERT B-32 on a data set."""
     table = recalls().query("dataset == @dataset and not released")
     return _nearest(table, _recall_names(table, dataset))
 
@@ -284,11 +288,13 @@ def image_mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
 
 
 def released_parameters(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the parameters of Table 2 as the released result files have them, in millions."""
     table = counts().loc["parameters"]
     return _cells(table.index + " | Param.", table / 1e6)
 
 
 def used_parameters(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the parameters of the two towers that each model uses (`models`), in whole millions."""
     known = {entry.paper_row: entry.parameters for entry in models.MODELS if entry.paper_row}
     return _cells([f"{name} | Param." for name in known], list(known.values()), 0.5)
 
@@ -306,6 +312,7 @@ def _labelled() -> pd.DataFrame:
 
 
 def group_sizes(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return how many languages each group of Table 5 has."""
     sizes = _labelled()["group"].value_counts()
     return _cells([f"{group} | languages" for group in sizes.index], sizes)
 
@@ -338,6 +345,7 @@ def benchmark_counts(folders: dict[str, Path]) -> pd.DataFrame:
 
 
 def released_languages_but_english(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the entries of the released label file without English and Simple English."""
     return _one("languages with at least 10 classes", counts()["labels", "other languages"])
 
 
@@ -390,26 +398,31 @@ LEAD = "low-resource languages | M-CLIP XLMR-L L-14 minus OpenCLIP XLMR-L H-14"
 
 
 def lead(codes: Callable[[], set[str]], folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the mean of `rival` over the languages that `codes` gives."""
     return _one(LEAD, rival(codes()).mean())
 
 
 def lead_of_images(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the lead over the low group with every image counting once."""
     low = rival(_groups("low"))
     return _one(LEAD, np.average(low, weights=_labelled().set_index("lang")["classes"][low.index]))
 
 
 def lead_with_labels(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the lead over the low group with the bare label as prompt, from the released results."""
     table = published.read("babel-imagenet-results").query("variant == 'label only'")
     means = table[table["lang"].isin(_groups("low"))].groupby("model")["value"].mean()
     return _one(LEAD, 100 * (means["M-CLIP XLMR-L L-14"] - means["OpenCLIP XLMR-L H-14"]))
 
 
 def lead_of_100_classes(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the lead over the low group in Table 3, as printed."""
     table = published.read(PAPER).query("table == '3' and group == 'low'").set_index("model")["value"]
     return _one(LEAD, 100 * (table["M-CLIP XLMR-L L-14"] - table["OpenCLIP XLMR-L H-14"]), 2 * HALF)
 
 
 def english_gap(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return how far OpenCLIP XLMR-L H-14 is ahead of M-CLIP XLMR-L L-14 in English, in points."""
     return _one("English | OpenCLIP XLMR-L H-14 minus M-CLIP XLMR-L L-14", -rival([ENGLISH]).item())
 
 
