@@ -90,10 +90,8 @@ def _kendall_within(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, part: np.nd
     """Return Kendall's tau-b over the pairs of rows that share a group, in each resample."""
     sums = np.zeros((3, len(drawn)))
     for rows in part.T.astype(bool):
-        first, second = (np.sign(values[rows, None] - values[rows]) for values in (x, y))
-        here = drawn[:, rows]
-        for total, signs in zip(sums, (first * second, np.abs(first), np.abs(second)), strict=True):
-            total += np.einsum("ij,ij->i", here @ signs, here)
+        first, second, here = x[rows], y[rows], drawn[:, rows]
+        sums += stats._agreeing(first, second, here), stats._untied(first, here), stats._untied(second, here)
     scale = np.sqrt(sums[1] * sums[2])
     return np.divide(sums[0], scale, out=np.full(len(drawn), np.nan), where=scale > 0)
 
@@ -103,7 +101,7 @@ def _pair(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, method: str, parts: S
     if method == "kendall":
         if parts:
             return _kendall_within(x, y, drawn, parts[0])
-        return stats._kendall(x, y, drawn, np.arange(len(x)))
+        return stats._kendall(x, y, drawn)
     columns = [x, y]
     if method == "spearman":
         columns = [_ranks_within(v, drawn, parts[0]) if parts else stats._ranks(v, drawn) for v in columns]
