@@ -62,8 +62,9 @@ def mean_over_languages(
     """Return the coverage of the interval of a mean over `n` languages (`stats.bootstrap`, `stats.group_means`).
 
     Languages are drawn from `population`, scores of languages each as likely as any other; from the normal distribution
-    unless given. Columns: method, those of `coverage`. Methods: "bootstrap", the study's; "t", Student's interval of
-    the mean, which allows for the small sample and assumes a normal distribution.
+    unless given. Columns: method, those of `coverage`. Methods: "bootstrap", the study's; "expanded", the same at the
+    level of `stats.expanded`; "t", Student's interval of the mean, which allows for the small sample and assumes a
+    normal distribution.
     """
     rng = np.random.default_rng([seed, n, 1])
     if population is None:
@@ -72,13 +73,12 @@ def mean_over_languages(
         scores, truth = rng.choice(np.asarray(population, float), size=(n, worlds)), float(np.mean(population))
     value = scores.mean(axis=0)
     # As `stats.bootstrap`, for all worlds at once.
-    low, high = stats.interval(stats.weights(n, n_resamples, seed) @ scores / n, level)
+    resampled = stats.weights(n, n_resamples, seed) @ scores / n
+    rows = []
+    for method, own in (("bootstrap", level), ("expanded", stats.expanded(level, n))):
+        rows.append({"method": method} | coverage(truth, value, *stats.interval(resampled, own), level))
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
-    rows = [
-        {"method": "bootstrap"} | coverage(truth, value, low, high, level),
-        {"method": "t"} | coverage(truth, value, value - half, value + half, level),
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([*rows, {"method": "t"} | coverage(truth, value, value - half, value + half, level)])
 
 
 def accuracy_over_classes(
@@ -96,20 +96,23 @@ def accuracy_over_classes(
     The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
     `spread` (small: classes are all or nothing); of its `images` so many are right by a binomial distribution. The
     truth is the mean over all classes there could be. Methods: "bootstrap over classes", the study's, which takes the
-    exact interval where all or no images are right; "without the exact interval"; "images independent", Wilson's
-    interval of the share of all images, as if those of one class were independent.
+    exact interval where all or no images are right; "expanded", the same at the level of `stats.expanded`; "without the
+    exact interval"; "images independent", Wilson's interval of the share of all images, as if those of one class were
+    independent.
     """
     if not 0 < share < 1 or spread <= 0 or n < 2:
         raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
     rng = np.random.default_rng([seed, n, 2])
     right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
     value = right.mean(axis=0) / images
-    low, high = stats.interval(stats.weights(n, n_resamples, seed) @ right / (n * images), level)
-    rows = [{"method": "without the exact interval"} | coverage(share, value, low, high, level)]
-    for sure in (0, 1):
-        ends = stats.exact(sure, n, level)
-        low, high = (np.where(value == sure, end, each) for end, each in zip(ends, (low, high), strict=True))
-    rows.insert(0, {"method": "bootstrap over classes"} | coverage(share, value, low, high, level))
+    resampled = stats.weights(n, n_resamples, seed) @ right / (n * images)
+    rows = [{"method": "without the exact interval"} | coverage(share, value, *stats.interval(resampled, level), level)]
+    for method, own in (("expanded", stats.expanded(level, n)), ("bootstrap over classes", level)):
+        low, high = stats.interval(resampled, own)
+        for sure in (0, 1):
+            ends = stats.exact(sure, n, level)
+            low, high = (np.where(value == sure, end, each) for end, each in zip(ends, (low, high), strict=True))
+        rows.insert(0, {"method": method} | coverage(share, value, low, high, level))
     low, high = stats.wilson(value, np.full(worlds, n * images), level)
     return pd.DataFrame([*rows, {"method": "images independent"} | coverage(share, value, low, high, level)])
 
