@@ -118,3 +118,26 @@ def test_a_summary_counts_every_status(tmp_path):
     assert found[list(scorecard.STATUSES)].tolist() == [1, 0, 0, 1]
     assert found["followed"] == 1
     assert card["missing"][1] == "The images are missing."
+
+
+def test_what_only_passed_a_test_is_counted_apart(tmp_path):
+    table = claims.read(written(tmp_path, {"definitions": "nearest share of 10"}))
+    given = known(**{"nearest_share_of_10": [mean(0.5)]})
+    found = scorecard.summary(scorecard.recompute(table, {}, given)).iloc[0]
+    assert found[["equal", "only tested"]].tolist() == [1, 1]
+    assert pd.isna(found["followed"])
+    refuted = scorecard.recompute(table, {}, known(**{"nearest_share_of_10": [mean(0.7)]}))
+    assert scorecard.summary(refuted).iloc[0][["different", "only tested", "followed"]].tolist() == [1, 0, 0.0]
+
+
+def test_every_erratum_says_whether_it_matters_and_on_what_it_rests():
+    found = scorecard.errata()
+    assert set(found["kind"]) == {"follows", "inference"}
+    assert set(found["paper"]) <= set(scorecard.PAPERS)
+    assert found["conclusion"].str.match(r"(No|Yes|In part)\b").all(), found["conclusion"].tolist()
+    assert (found[["place", "finding", "evidence", "corrected"]] != "").all(axis=None)
+    assert (
+        not found[["finding", "evidence", "corrected", "conclusion"]]
+        .apply(lambda texts: texts.str.contains("nan"))
+        .any(axis=None)
+    )

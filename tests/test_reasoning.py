@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from babelatlas import InputError, reasoning
+from babelatlas import InputError, reasoning, rounding
 
 # Two models on three sentences, with 4, 2 and 1 examples that do not stand together.
 SENTENCES = ["a", "b", "a", "c", "a", "b", "a"]
@@ -80,21 +80,21 @@ def test_scores_have_an_interval_over_sentences_and_one_sentence_has_none():
 @given(st.integers(1, 400), st.data())
 def test_a_share_of_n_cases_is_its_own_nearest_share(n, data):
     k = data.draw(st.integers(0, n))
-    assert reasoning.nearest_share(100 * k / n, n) == pytest.approx(100 * k / n)
+    assert rounding.nearest_share(100 * k / n, n, 100) == pytest.approx(100 * k / n)
     printed = round(100 * k / n, 1)
-    assert reasoning.denominators([printed], [n]).loc[0, "met"] == 1
+    assert rounding.denominators([printed], [n]).loc[0, "met"] == 1
 
 
 def test_a_mean_that_whole_cases_cannot_have_is_found():
     # 28 whole numbers: 145 / 28 = 5.18, 146 / 28 = 5.21, and nothing between.
-    assert reasoning.denominators([5.19], [28], decimals=2, unit=1)["met"].tolist() == [0]
-    assert reasoning.denominators([5.18, 5.21], [28], decimals=2, unit=1)["met"].tolist() == [2]
+    assert rounding.denominators([5.19], [28], decimals=2, unit=1)["met"].tolist() == [0]
+    assert rounding.denominators([5.18, 5.21], [28], decimals=2, unit=1)["met"].tolist() == [2]
 
 
 def test_rounding_twice_allows_a_share_that_rounding_once_does_not():
     # 33 / 251 = 13.147 %: 13.1 at once, 13.15 and then 13.2 in two steps.
-    assert reasoning.denominators([13.2], [251])["met"].tolist() == [0]
-    assert reasoning.denominators([13.2], [251], twice=True)["met"].tolist() == [1]
+    assert rounding.denominators([13.2], [251])["met"].tolist() == [0]
+    assert rounding.denominators([13.2], [251], twice=True)["met"].tolist() == [1]
 
 
 def test_the_tests_of_differences_give_known_values():
@@ -134,7 +134,7 @@ def test_the_expected_types_of_a_draw_are_the_mean_over_all_draws(sentences, dat
         (lambda: reasoning.chance([]), "sizes of sentences"),
         (lambda: reasoning.chance([1.5]), "sizes of sentences"),
         (lambda: reasoning.consistency_range(9, [4, 4]), "9 right answers of 8 examples"),
-        (lambda: reasoning.nearest_share(0.5, 0), "at least one case"),
+        (lambda: rounding.nearest_share(0.5, 0, 100), "at least one case"),
         (lambda: reasoning.share_test((3, 2), (1, 2)), "got 3 among 2"),
         (lambda: reasoning.paired_test([1], [1, 0]), "same cases in both, got 1 and 2"),
         (lambda: reasoning.expected_types(["a"], str.split, 2), "A draw of 2 sentences from 1"),

@@ -147,7 +147,7 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
         + ", as printed within rounding.",
         "corrected": "; ".join(f"{shown}: {second}" for shown, (_, second) in pairs.items())
         + f" over the {languages_ - 1} languages of the table.",
-        "conclusion": "None: the order of the two models stays.",
+        "conclusion": "No: the order of the two models stays.",
         "kind": "follows",
     }
     return pd.DataFrame([row])

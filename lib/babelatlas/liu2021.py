@@ -3,7 +3,7 @@
 What MaRVL's annotations (CC BY 4.0, github.com/marvl-challenge/marvl-code) and the sentences of NLVR2 in the same
 release say is counted once, by `python -m babelatlas.liu2021 --folder FOLDER`, and ships as `COUNTS`; so nothing here
 needs the files. The answers of the models are not released. What is tested of an accuracy or a consistency is then
-whether it can be a share of the examples or captions that there are (`reasoning.nearest_share`).
+whether it can be a share of the examples or captions that there are (`rounding.nearest_share`).
 
 Columns of the counts: `set` ("marvl", "nlvr2 test": NLVR2's public test set, "nlvr2 250": the 250 sentences that were
 translated into Chinese), `lang`, `chapter` ("" for all), `tokens` (how captions were cut into tokens, "" where that
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, claims, coverage, labels, published, reasoning, stats, tables
+from babelatlas import InputError, claims, coverage, labels, published, reasoning, rounding, stats, tables
 from babelatlas.scorecard import Definition
 
 PAPER = "liu2021"
@@ -195,7 +195,7 @@ def _cells(rows: dict[str, float] | pd.Series, slack: float | pd.Series = 0.0) -
 
 def _human_accuracy(folders) -> pd.DataFrame:
     cells = printed("Table 1").filter(regex="^Human accuracy \\| [A-Z]")
-    return _cells(pd.Series(reasoning.nearest_share(cells, VALIDATED * VALIDATORS, 1.0), cells.index))
+    return _cells(pd.Series(rounding.nearest_share(cells, VALIDATED * VALIDATORS), cells.index))
 
 
 def kappas(n_wrong: int, n: int = VALIDATED, share: float = 0.5) -> np.ndarray:
@@ -264,7 +264,7 @@ def _totals(folders) -> pd.DataFrame:
 
 def _not_in_wordnet(row: str) -> Callable:
     def compute(folders) -> pd.DataFrame:
-        shares = reasoning.nearest_share(_row_of("Table 2", "% not in WordNet"), _row_of("Table 2", row))
+        shares = rounding.nearest_share(_row_of("Table 2", "% not in WordNet"), _row_of("Table 2", row), 100)
         cells = [f"% not in WordNet | {lang.upper()}" for lang in LANGUAGES]
         return _cells(dict(zip(cells, shares, strict=True)))
 
@@ -273,7 +273,7 @@ def _not_in_wordnet(row: str) -> Callable:
 
 def _all_not_in_wordnet(folders) -> pd.DataFrame:
     selected = _row_of("Table 2", "Concepts selected")
-    shares = reasoning.nearest_share(_row_of("Table 2", "% not in WordNet"), selected)
+    shares = rounding.nearest_share(_row_of("Table 2", "% not in WordNet"), selected, 100)
     return _cells({"% not in WordNet | tot.": (shares * selected).sum() / selected.sum()})
 
 
@@ -385,7 +385,7 @@ def right_answers() -> pd.DataFrame:
     rows = _select("Figure 9", ZERO)
     rows = rows[rows["chapter"] != ""][["model", "lang", "chapter", "value"]].rename(columns={"value": "printed"})
     n = [int(counts()["marvl", row.lang, row.chapter, "", "examples"]) for row in rows.itertuples()]
-    right = np.rint(reasoning.nearest_share(rows["printed"], np.array(n)) / 100 * n).astype(int)
+    right = np.rint(rounding.nearest_share(rows["printed"], np.array(n), 100) / 100 * n).astype(int)
     return rows.assign(n=n, right=right).reset_index(drop=True)
 
 
@@ -424,7 +424,7 @@ def sentences_that_fit(
     values: Sequence[float], most: int, least: int = 200, twice: bool = True
 ) -> tuple[list[int], int]:
     """Return the numbers of sentences, `least` to `most`, that allow most of the consistencies (%), and how many."""
-    found = reasoning.denominators(values, range(least, most + 1), twice=twice)
+    found = rounding.denominators(values, range(least, most + 1), twice=twice)
     best = found["met"].max()
     return found.loc[found["met"] == best, "n"].tolist(), int(best)
 
@@ -436,7 +436,7 @@ def _translated_consistency(search: bool, twice: bool) -> Callable:
             n = int(marvl("captions")[lang])
             if search:
                 n = sentences_that_fit(table[lang], n, twice=twice)[0][-1]
-            values = pd.Series(reasoning.nearest_share(table[lang], n), table.index)
+            values = pd.Series(rounding.nearest_share(table[lang], n, 100), table.index)
             values = values.round(2) if twice else values
             cells |= {f"{TRANSLATED}, {m} | {lang.upper()}, consistency": v for m, v in values.items()}
         return _cells(cells)
@@ -456,7 +456,7 @@ def _captions_of_chinese(search: bool) -> Callable:
         cells = {}
         for values in tables_.values():
             best = sentences_that_fit(values, n, twice=False)[0][-1] if search else n
-            cells |= dict(zip(values.index, reasoning.nearest_share(values, best), strict=True))
+            cells |= dict(zip(values.index, rounding.nearest_share(values, best, 100), strict=True))
         return _cells(cells)
 
     return compute
@@ -466,7 +466,7 @@ def _zero_consistency(folders) -> pd.DataFrame:
     """Zero-shot consistencies of Table 4 and all others that are tested against Table 2's captions."""
     table, cells = _languages("4", ZERO, "consistency"), {}
     for lang in LANGUAGES:
-        values = reasoning.nearest_share(table[lang], int(marvl("captions")[lang]))
+        values = rounding.nearest_share(table[lang], int(marvl("captions")[lang]), 100)
         cells |= {f"{ZERO}, {m} | {lang.upper()}, consistency": v for m, v in zip(table.index, values, strict=True)}
     parts = [_cells(cells), _translated_consistency(False, False)({}), _captions_of_chinese(False)({})]
     return pd.concat(parts, ignore_index=True)
@@ -480,7 +480,7 @@ def _fitting_consistency(folders) -> pd.DataFrame:
 def _nlvr2_consistency(folders) -> pd.DataFrame:
     values = printed("Table 5").filter(regex="NLVR2 .*consistency")
     n = int(counts()["nlvr2 250", "en", "", "", "captions"])
-    return _cells(pd.Series(reasoning.nearest_share(values, n), values.index))
+    return _cells(pd.Series(rounding.nearest_share(values, n, 100), values.index))
 
 
 def _table_4_averages(english: bool) -> Callable:
@@ -532,7 +532,7 @@ def _votes(row: str) -> Callable:
         values = printed("Section 3.3").filter(like="votes")
         if not row:
             return _cells({cell: 100 - (values.sum() - value) for cell, value in values.items()}, 0.05)
-        return _cells(pd.Series(reasoning.nearest_share(values, int(_row_of("Table 2", row).sum())), values.index))
+        return _cells(pd.Series(rounding.nearest_share(values, int(_row_of("Table 2", row).sum()), 100), values.index))
 
     return compute
 
@@ -954,7 +954,7 @@ DEFINITIONS: tuple[Definition, ...] = (
 
 def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
     """Return what does not fit in the paper's numbers, each with the computation that shows it (`scorecard.errata`)."""
-    none, numbers = "None.", {"kind": "follows", "paper": PAPER}
+    none, numbers = "No.", {"kind": "follows", "paper": PAPER}
     rows = [*_data_errata(none), *_consistency_errata(none), *_text_errata(none)]
     columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind"]
     return pd.DataFrame([numbers | row for row in rows])[columns]
@@ -980,7 +980,7 @@ def _data_errata(none: str) -> list[dict[str, str]]:
     selected = _row_of("Table 2", "Concepts selected")
     absent, kept = _row_of("Table 2", "% not in WordNet"), _row_of("Table 2", "with >8 images")
     possible_of = {
-        name: int((np.abs(reasoning.nearest_share(absent, n) - absent) <= 0.05 + 1e-9).sum())
+        name: int((np.abs(rounding.nearest_share(absent, n, 100) - absent) <= 0.05 + 1e-9).sum())
         for name, n in (("selected", selected), ("kept", kept))
     }
     balanced = marvl("captions, two true and two false")
@@ -1018,7 +1018,7 @@ def _data_errata(none: str) -> list[dict[str, str]]:
             f"({length.loc['sw', 'types']:.0f}). A digit seems to be lost; the printed average of "
             f"{cells['Avg. length | avg.']:.1f} follows the misprint.",
             "corrected": f"{length.loc['sw', 'length']:.1f}, and {means:.1f} on average.",
-            "conclusion": "None: Swahili captions remain longer than English ones.",
+            "conclusion": "No: Swahili captions remain longer than English ones.",
         },
         {
             "place": "Table 3",
@@ -1027,8 +1027,8 @@ def _data_errata(none: str) -> list[dict[str, str]]:
             f"there are {sentences.min():.0f} to {sentences.max():.0f} captions in MaRVL's languages; only English has "
             f"{SAMPLE}.",
             "corrected": f"Types over tokens of all captions: {all_}; Chinese {chinese:.2f} from printed numbers.",
-            "conclusion": "The languages keep their order, but the more captions a language has, the more its variety "
-            "was overstated beside English.",
+            "conclusion": "In part: the languages keep their order, but the more captions a language has, the more "
+            "its variety was overstated beside English.",
             "kind": "inference",
         },
         {
@@ -1039,7 +1039,7 @@ def _data_errata(none: str) -> list[dict[str, str]]:
             f"kappa is one of {', '.join(f'{value:.3f}' for value in possible)}; for {kappa:.3f}, "
             f"{100 * min(fits):.0f} % of the labels would have to be the same.",
             "corrected": f"{possible[np.abs(possible - kappa).argmin()]:.3f}, if half of the labels were true.",
-            "conclusion": "None: agreement is almost perfect either way.",
+            "conclusion": "No: agreement is almost perfect either way.",
             "kind": "inference",
         },
         {
@@ -1049,7 +1049,7 @@ def _data_errata(none: str) -> list[dict[str, str]]:
             "evidence": f"Two and two: {_listed(balanced)} of {_listed(sentences)} unique captions. Repeated: "
             f"{_listed(repeated[repeated > 0])} examples.",
             "corrected": f"{repeated.sum():.0f} examples fewer without the repeated ones.",
-            "conclusion": "None that the numbers show; the consistency of a caption with fewer pairs is easier to "
+            "conclusion": "No, as far as the numbers show; the consistency of a caption with fewer pairs is easier to "
             "reach by guessing, and that of one with more harder.",
         },
     ]
@@ -1085,7 +1085,7 @@ def _consistency_errata(none: str) -> list[dict[str, str]]:
     for lang in LANGUAGES:
         values = test[lang].drop("xUNITER") if lang == "tr" else test[lang]
         fitting[lang] = sentences_that_fit(values, int(marvl("captions")[lang]))
-        whole = reasoning.denominators(values, [int(marvl("captions")[lang])], twice=True)
+        whole = rounding.denominators(values, [int(marvl("captions")[lang])], twice=True)
         possible += int(whole["met"].iloc[0])
     tested, met = test.size - 1, sum(count for _, count in fitting.values())
     told = ", ".join(f"{lang.upper()} {' or '.join(map(str, n))}" for lang, (n, _) in fitting.items())
@@ -1093,18 +1093,18 @@ def _consistency_errata(none: str) -> list[dict[str, str]]:
     hand = sentences_that_fit(chinese, int(marvl("captions")["zh"]), twice=False)
     train = printed("Section 6").filter(regex="^translate train, .*consistency")
     captions = int(marvl("captions")["zh"])
-    at = [reasoning.denominators(values, [captions], twice=True)["met"].iloc[0] for values in (chinese, train)]
+    at = [rounding.denominators(values, [captions], twice=True)["met"].iloc[0] for values in (chinese, train)]
     return [
         {
             "place": "Table 4",
             "finding": f"The consistency of xUNITER in Turkish (translate test), {odd}, does not go with the printed "
             f"average of {average}; Chinese has the same number ({test.loc['xUNITER', 'zh']}).",
             "evidence": f"With it the average is {test.loc['xUNITER'].mean():.1f}. The average needs {low:.1f} to "
-            f"{high:.1f} %, and {odd} is no share of {n} captions ({reasoning.nearest_share(odd, n):.2f} is the "
+            f"{high:.1f} %, and {odd} is no share of {n} captions ({rounding.nearest_share(odd, n, 100):.2f} is the "
             "nearest).",
             "corrected": f"Between {100 * counts_[0] / n:.1f} and {100 * counts_[-1] / n:.1f} "
             f"({counts_[0]} to {counts_[-1]} of {n} captions); perhaps {odd + 10:.1f}, a digit mistaken.",
-            "conclusion": "None: the average was taken of the right number.",
+            "conclusion": "No: the average was taken of the right number.",
         },
         {
             "place": "Table 4 and Figure 9",
@@ -1146,7 +1146,7 @@ def _text_errata(none: str) -> list[dict[str, str]]:
             "evidence": "Tables 4 and 5: " + ", ".join(f"{m} {v:+.1f}" for m, v in gain.items()) + " points.",
             "corrected": f"{gain.min():.0f} to {gain.max():.0f} points; "
             f"{' and '.join(larger.index)} gain more than the text says.",
-            "conclusion": f"Softened: machine translation costs {gain.mean():.1f} points on average, not the same for "
+            "conclusion": f"In part: machine translation costs {gain.mean():.1f} points on average, not the same for "
             "all models.",
         },
         {
@@ -1157,7 +1157,7 @@ def _text_errata(none: str) -> list[dict[str, str]]:
             + f". {int((gap > 10).sum())} of {len(gap)} exceed 10 points.",
             "corrected": f"{gap.min():.1f} to {gap.max():.1f} points; more than 10 % holds as a share of NLVR2's "
             f"accuracy ({relative.min():.1f} to {relative.max():.1f} %).",
-            "conclusion": "None: a gap remains in all models.",
+            "conclusion": "No: a gap remains in all models.",
         },
         {
             "place": "Section 6",
@@ -1166,7 +1166,7 @@ def _text_errata(none: str) -> list[dict[str, str]]:
             f"{int((steep > 20).sum())} of {len(steep)} are above 20.",
             "corrected": f"{steep.min():.0f} to {steep.max():.0f} points by language, "
             f"{drops(True).to_numpy().min():.0f} to {drops(True).to_numpy().max():.0f} on average.",
-            "conclusion": "None: the drop is rather larger than said.",
+            "conclusion": "No: the drop is rather larger than said.",
         },
         {
             "place": "Appendix H",
@@ -1178,7 +1178,7 @@ def _text_errata(none: str) -> list[dict[str, str]]:
             + ".",
             "corrected": f"{min(ratios.values()):.1f} to {max(ratios.values()):.1f} times; least on "
             f"{' or '.join(dict.fromkeys(least.values()))}.",
-            "conclusion": "None: the two models do differ on Cognition.",
+            "conclusion": "No: the two models do differ on Cognition.",
             "kind": "inference",
         },
         {

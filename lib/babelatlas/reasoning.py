@@ -11,8 +11,8 @@ All take arrays, one element for each example: whether it was answered rightly, 
 `scores` adds intervals; sentences are drawn, since the examples of a sentence are right or wrong together.
 
 Papers print shares, not counts. A share of n whole cases is k / n for some k (Brown & Heathers 2017), so that a printed
-share can be impossible for the n that the paper gives: `nearest_share` and `denominators` test this, and
-`consistency_range` says which consistencies an accuracy leaves possible.
+share can be impossible for the n that the paper gives: rounding.py tests this, and `consistency_range` says which
+consistencies an accuracy leaves possible.
 """
 
 from collections.abc import Callable, Sequence
@@ -135,41 +135,6 @@ def consistency_range(n_correct: int, sizes: Sequence[int]) -> tuple[float, floa
     filled = np.cumsum(np.sort(sizes)[::-1])
     spoilt = int(np.searchsorted(filled, wrong)) + 1 if wrong else 0
     return max(0, len(sizes) - wrong) / len(sizes), (len(sizes) - spoilt) / len(sizes)
-
-
-def nearest_share(printed: np.ndarray, n: np.ndarray, unit: float = 100.0) -> np.ndarray:
-    """Return the share of `n` whole cases that is nearest to a printed one, in the same unit (100: percent).
-
-    A printed share from which it differs by more than rounding cannot be one of n cases (the GRIM test of Brown &
-    Heathers 2017). Where n is larger than the printed digits can tell apart, every share is possible and nothing is
-    tested. Raises InputError for n below 1.
-
-    >>> nearest_share(16.7, 295).round(2).item(), nearest_share(7.8, 282).round(2).item()
-    (16.61, 7.8)
-    """
-    n = np.asarray(n)
-    if (n < 1).any():
-        raise InputError("A share needs at least one case.")
-    return np.rint(np.asarray(printed, float) / unit * n) / n * unit
-
-
-def denominators(
-    printed: Sequence[float], candidates: Sequence[int], decimals: int = 1, unit: float = 100.0, twice: bool = False
-) -> pd.DataFrame:
-    """Return for each candidate n how many of the printed shares are possible with n cases: columns n, met.
-
-    `twice`: a share may have been rounded to one decimal more first. Halves may go either way.
-
-    >>> denominators([14.3, 13.5, 13.1, 20.6, 19.4, 17.1, 20.6], range(250, 255)).to_numpy().tolist()
-    [[250, 0], [251, 4], [252, 7], [253, 3], [254, 0]]
-    """
-    n = np.asarray(list(candidates))
-    values = np.asarray(printed, float)
-    nearest = nearest_share(values[None, :], n[:, None], unit)
-    if twice:
-        nearest = nearest.round(decimals + 1)
-    met = np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
-    return pd.DataFrame({"n": n, "met": met.sum(axis=1)})
 
 
 def share_test(first: tuple[int, int], second: tuple[int, int]) -> float:

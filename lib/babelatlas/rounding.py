@@ -9,23 +9,26 @@ far rounding can move a correlation: `stats.rounding_slack`.
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from babelatlas import InputError
 
 
-def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int) -> np.ndarray:
-    """Return the share of a whole number of `n` cases that is nearest to `value`; fractions from 0 to 1, any shape.
+def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int, unit: float = 1.0) -> np.ndarray:
+    """Return the share of a whole number of `n` cases that is nearest to `value`; any shape, in the unit of `value`.
+
+    `unit` is what all cases are: 1 for fractions, 100 for percent.
 
     Compare it with the printed share: where it does not round to it, `n` whole cases cannot have given it. Raises
     InputError for no cases.
 
-    >>> nearest_share([0.62, 0.65], 8).tolist()
-    [0.625, 0.625]
+    >>> nearest_share([0.62, 0.65], 8).tolist(), nearest_share(16.7, 295, 100).round(2).item()
+    ([0.625, 0.625], 16.61)
     """
     value, n = np.asarray(value, float), np.asarray(n)
     if (n < 1).any():
         raise InputError(f"A share is of at least one case, got n={n.min()}: give the number of cases.")
-    return np.round(value * n) / n
+    return np.round(value / unit * n) / n * unit
 
 
 def refutable(n: Sequence[int] | int, decimals: int) -> np.ndarray:
@@ -60,3 +63,22 @@ def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance:
         f"No number of cases from {at_least} to {at_most} makes all {len(shares)} shares whole: they are of several "
         "sets of cases, or rounded; give unrounded shares of one set."
     )
+
+
+def denominators(
+    printed: Sequence[float], candidates: Sequence[int], decimals: int = 1, unit: float = 100.0, twice: bool = False
+) -> pd.DataFrame:
+    """Return for each candidate n how many of the printed shares are possible with n cases: columns n, met.
+
+    `twice`: a share may have been rounded to one decimal more first. Halves may go either way.
+
+    >>> denominators([14.3, 13.5, 13.1, 20.6, 19.4, 17.1, 20.6], range(250, 255)).to_numpy().tolist()
+    [[250, 0], [251, 4], [252, 7], [253, 3], [254, 0]]
+    """
+    n = np.asarray(list(candidates))
+    values = np.asarray(printed, float)
+    nearest = nearest_share(values[None, :], n[:, None], unit)
+    if twice:
+        nearest = nearest.round(decimals + 1)
+    met = np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
+    return pd.DataFrame({"n": n, "met": met.sum(axis=1)})

@@ -35,6 +35,9 @@ PAPERS = {
     "liu2021": "MaRVL (Liu et al. 2021)",
 }
 STATUSES = ("equal", "within rounding", "different", "not recomputable")
+# Definitions whose names begin so take what whole cases can give and is nearest to the printed number: they can refute
+# it, not confirm it, and what passes is counted apart.
+ONLY_TESTS = "nearest"
 # Released data that does not ship, by the name of its folder: what it is, and where a user gets it.
 SOURCES = {
     "babel-imagenet": "Babel-ImageNet's release, github.com/gregor-ge/Babel-ImageNet",
@@ -193,30 +196,37 @@ def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame]) -> pd.DataFr
     return result
 
 
-def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
-    """Return how many claims have each status: by, claims, the four statuses, `other definition` and `followed`.
+def only_tested(card: pd.DataFrame) -> pd.Series:
+    """Return which claims of a scorecard were not computed but have passed a test that could have refuted them."""
+    return card["status"].isin(STATUSES[:2]) & card["definition"].str.startswith(ONLY_TESTS)
 
-    `other definition`: those met by another definition than the stated one; `followed`: the share met (equal or within
-    rounding) of those that can be recomputed, NaN where none can.
+
+def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
+    """Return how many claims have each status: by, claims, the four statuses, and what else is known of them.
+
+    `only tested`: those of the equal ones (or within rounding) that `only_tested` names; `other definition`: those met
+    by another definition than the stated one; `followed`: the share met of those that can be computed or were refuted,
+    the only tested ones left out, NaN where there is none.
     """
     by = list(by)
     rows = []
     for key, part in card.groupby(by, sort=False):
         counts = {name: int((part["status"] == name).sum()) for name in STATUSES}
-        met = part["status"].isin(STATUSES[:2])
-        open_ = counts[STATUSES[3]]
-        share = met.sum() / (len(part) - open_) if len(part) > open_ else np.nan
+        met, tested = part["status"].isin(STATUSES[:2]), only_tested(part)
+        computed = (part["status"] != STATUSES[3]) & ~tested
+        share = (met & computed).sum() / computed.sum() if computed.any() else np.nan
         other = int((met & ~part["stated"]).sum())
-        rows.append([*key, len(part), *counts.values(), other, share])
-    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, "other definition", "followed"])
+        rows.append([*key, len(part), *counts.values(), int(tested.sum()), other, share])
+    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, "only tested", "other definition", "followed"])
 
 
 def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
     """Return the inconsistencies of all papers, each with the computation that shows it.
 
     Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
-    corrected (what it would be), conclusion (whether the paper's conclusion changes), kind ("follows" from printed or
-    released numbers, or "inference"). A module's `errata` gets the same sources as its definitions.
+    corrected (what it would be), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
+    and why), kind ("follows" from printed or released numbers, or "inference"). A module's `errata` gets the same
+    sources as its definitions.
     """
     columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind"]
     parts = []
