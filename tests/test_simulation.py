@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas import InputError, ranking, simulation, stats
+from babelatlas import InputError, agreement, ranking, simulation, stats
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -78,6 +78,10 @@ def test_the_crossed_correlation_is_that_of_stats_in_a_single_world():
     for cluster, row in (("lang", 0), ("model", 2)):
         wanted = stats.correlation(table, "x", "y", cluster, ["pearson"], 300, seed=2).iloc[0]
         assert found.loc[row, "width"] == pytest.approx(wanted["ci_high"] - wanted["ci_low"])
+    both = agreement.correlation(table, "x", "y", ["lang", "model"], methods=["pearson"], n_resamples=300, seed=2).iloc[
+        0
+    ]
+    assert found.loc[3, "width"] == pytest.approx(both["ci_high"] - both["ci_low"])
 
 
 def test_the_truth_about_these_models_is_the_limit_of_many_languages():
@@ -121,6 +125,7 @@ def test_drawing_languages_says_nothing_about_other_models():
     found = simulation.crossed_correlation(50, worlds=300, n_resamples=200).set_index("method")["value"]
     assert found["languages drawn, truth for models of the kind"] < 0.7
     assert found["languages drawn, truth for these models"] > 0.88
+    assert found["both drawn, truth for models of the kind"] > found["models drawn, truth for models of the kind"]
 
 
 def test_the_interval_of_an_agreement_is_analysed_as_in_ranking():

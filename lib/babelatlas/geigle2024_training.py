@@ -541,7 +541,7 @@ def _erratum_earlier() -> tuple:
         "They are off in the same directions: distilled models lower "
         f"({shift['M-CLIP XLMR-L B-32']:+.2f} points in Table 4, {others:+.2f} in Table 7), OpenCLIP higher "
         f"({shift['OpenCLIP XLMR-B B-32']:+.2f} and {control:+.2f}).",
-        "",
+        "The values of Tables 8 and 9, which the released results give.",
         "No.",
         "inference",
     )
