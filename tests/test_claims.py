@@ -141,3 +141,18 @@ def test_every_erratum_says_whether_it_matters_and_on_what_it_rests():
         .apply(lambda texts: texts.str.contains("nan"))
         .any(axis=None)
     )
+
+
+def test_the_command_prints_counts_or_claims_and_refuses_in_one_sentence(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(scorecard, "definitions", lambda: known(mean=[mean(0.7)]))
+    path = str(written(tmp_path, {}))
+    assert scorecard.main([path]) == 0
+    assert "liu2021 Table 1" in capsys.readouterr().out
+    assert scorecard.main([path, "--status", "different"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("liu2021,Table 1,ID | accuracy,cells,=,0.5")
+    assert scorecard.main([path, "--status", "diferent"]) == 1
+    assert capsys.readouterr().err == "There is no status 'diferent': did you mean different?\n"
+    assert scorecard.main(["none.csv"]) == 1
+    assert "There is no table of claims" in capsys.readouterr().err
+    assert scorecard.main([path, "--sources", str(tmp_path / "nowhere")]) == 1
+    assert "There is no folder" in capsys.readouterr().err

@@ -6,8 +6,10 @@ by one definition for all its cells: of those that the claims name, the one that
 where several meet as many. So a number is never matched by a definition of its own.
 """
 
+import argparse
 import importlib
 import os
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas import InputError, claims, tables
+from babelatlas import InputError, claims, near, tables
 
 # The modules that compute a paper's numbers again; each has DEFINITIONS, and `errata(sources)` where it found any.
 MODULES = (
@@ -235,3 +237,32 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
         if hasattr(module, "errata"):
             parts.append(module.errata(available or {})[columns])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compute the papers' numbers again; print the counts, or with --csv every claim; return the exit status: 0, or 1."""
+    parser = argparse.ArgumentParser(prog="python -m babelatlas.scorecard", description=main.__doc__)
+    parser.add_argument("claims", nargs="*", help="CSV files of claims; those that ship unless given")
+    parser.add_argument("--sources", default="", help="folder with released data that does not ship")
+    parser.add_argument("--status", default="", help=f"only claims with this status: {', '.join(STATUSES)}")
+    parser.add_argument("--csv", action="store_true", help="print every claim as CSV")
+    asked = parser.parse_args(arguments)
+    try:
+        if asked.status and asked.status not in STATUSES:
+            raise InputError(f"There is no status {asked.status!r}: {near(asked.status, STATUSES)}")
+        card = recompute(claims.read(asked.claims), sources(asked.sources))
+        chosen = card[card["status"] == asked.status] if asked.status else card
+        if asked.csv or asked.status:
+            print(chosen.to_csv(index=False), end="", flush=True)
+        else:
+            print(summary(card, ["paper", "place"]).round({"followed": 3}).to_string(index=False), flush=True)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # who reads, as `head` does, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
