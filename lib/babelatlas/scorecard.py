@@ -240,7 +240,7 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Compute the papers' numbers again; print the counts, or with --csv every claim; return the exit status: 0, or 1."""
+    """Compute the papers' numbers again and print the counts, or every claim; return the exit status: 0, or 1."""
     parser = argparse.ArgumentParser(prog="python -m babelatlas.scorecard", description=main.__doc__)
     parser.add_argument("claims", nargs="*", help="CSV files of claims; those that ship unless given")
     parser.add_argument("--sources", default="", help="folder with released data that does not ship")
