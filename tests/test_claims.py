@@ -82,9 +82,22 @@ def test_the_claims_that_ship_are_read_and_their_definitions_known():
 def test_a_definition_that_meets_more_of_a_block_than_the_stated_one_is_taken_and_said(tmp_path):
     table = claims.read(written(tmp_path, {"definitions": "mean; other mean"}))
     card = scorecard.recompute(table, {}, known(mean=[mean(0.7)], other_mean=[mean(0.52)]))
-    assert card.loc[0, ["status", "definition", "stated"]].tolist() == ["equal", "other mean", False]
+    assert card.loc[0, ["status", "definition", "basis", "tried"]].tolist() == ["equal", "other mean", "other", 2]
     card = scorecard.recompute(table, {}, known(mean=[mean(0.46)], other_mean=[mean(0.52)]))
-    assert card.loc[0, ["status", "definition", "stated", "others"]].tolist() == ["equal", "mean", True, "other mean"]
+    assert card.loc[0, ["status", "definition", "basis", "others"]].tolist() == [
+        "equal",
+        "mean",
+        "stated",
+        "other mean",
+    ]
+    assert scorecard.summary(card).iloc[0][["other definition", "chosen"]].tolist() == [0, 0]
+
+
+def test_where_the_paper_states_no_definition_the_best_of_several_is_counted_apart(tmp_path):
+    table = claims.read(written(tmp_path, {"definitions": "; mean; other mean"}))
+    card = scorecard.recompute(table, {}, known(mean=[mean(0.7)], other_mean=[mean(0.52)]))
+    assert card.loc[0, ["status", "definition", "basis", "tried"]].tolist() == ["equal", "other mean", "silent", 2]
+    assert scorecard.summary(card).iloc[0][["other definition", "chosen"]].tolist() == [0, 1]
 
 
 def test_a_number_that_rounding_can_explain_is_within_rounding(tmp_path):
@@ -133,6 +146,7 @@ def test_what_only_passed_a_test_is_counted_apart(tmp_path):
 def test_every_erratum_says_whether_it_matters_and_on_what_it_rests():
     found = scorecard.errata()
     assert set(found["kind"]) == {"follows", "inference"}
+    assert set(found["sort"]) == {"inconsistency", "remark"}
     assert set(found["paper"]) <= set(scorecard.PAPERS)
     assert found["conclusion"].str.match(r"(No|Yes|In part)\b").all(), found["conclusion"].tolist()
     assert (found[["place", "finding", "evidence", "corrected"]] != "").all(axis=None)

@@ -10,8 +10,8 @@ The rows lie in `data/claims`, in CSV files with the columns below; facts read f
 * `unit`: "%", "points", "count", "correlation" ... as words for the reader; `scorecard` compares numbers as printed,
   so that a definition returns percent where the paper prints percent.
 * `definitions`: names of definitions (`scorecard.definitions`), separated by ";": first the one that the paper states,
-  then others that a reader could try. Empty where nothing that is known allows to compute the number; `note` then says
-  what is missing.
+  nothing before the first ";" where it is silent, then others that a reader could try. Empty where nothing that is
+  known allows to compute the number; `note` then says what is missing.
 * `note`: what else a reader must know, such as a misprinted code.
 """
 
@@ -121,10 +121,19 @@ def _name(row) -> str:
 def names(definitions: str) -> list[str]:
     """Return the names of the definitions in a cell, the stated one first.
 
-    >>> names("mean; mean with English")
-    ['mean', 'mean with English']
+    >>> names("mean; mean with English"), names("; Pearson; Spearman")
+    (['mean', 'mean with English'], ['Pearson', 'Spearman'])
     """
     return [name.strip() for name in definitions.split(";") if name.strip()]
+
+
+def stated(definitions: str) -> str:
+    """Return the name of the definition that the paper states, "" where it is silent.
+
+    >>> stated("mean; mean with English"), stated("; Pearson; Spearman")
+    ('mean', '')
+    """
+    return definitions.split(";")[0].strip()
 
 
 def check_definitions(table: pd.DataFrame, known: Collection[tuple[str, str]]) -> None:

@@ -37,9 +37,12 @@ PAPERS = {
     "liu2021": "MaRVL (Liu et al. 2021)",
 }
 STATUSES = ("equal", "within rounding", "different", "not recomputable")
-# Definitions whose names begin so take what whole cases can give and is nearest to the printed number: they can refute
-# it, not confirm it, and what passes is counted apart.
-ONLY_TESTS = "nearest"
+# Definitions whose names begin so compute nothing: "nearest ..." is what whole cases can give that is nearest to the
+# printed number, "as printed ..." what the paper prints of the same elsewhere. They can refute a number, not confirm
+# it, and what passes is counted apart.
+ONLY_TESTS = ("nearest", "as printed")
+# How the definition that explains a block stands to the paper.
+BASES = ("stated", "silent", "other")
 # Released data that does not ship, by the name of its folder: what it is, and where a user gets it.
 SOURCES = {
     "babel-imagenet": "Babel-ImageNet's release, github.com/gregor-ge/Babel-ImageNet",
@@ -128,8 +131,9 @@ def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, kno
     """Return the scorecard of a table of claims, a `scorecard` table in the order of the claims.
 
     `available`: what `sources` returned; `known`: definitions, all unless given. `definition` is the one that explains
-    most cells of the block, `stated` whether it is the first that the claims name, `recomputed` and `slack` its result;
-    `others`: further definitions that meet this cell. Where no definition gives the cell the status is "not
+    most cells of the block, of `tried`; `basis` says whether it is the one that the paper states ("stated"), or another
+    ("other"), or whether the paper states none ("silent"); `recomputed` and `slack` are its result, `others` further
+    definitions that meet this cell. Where no definition gives the cell the status is "not
     recomputable", and `missing` says which source or what else is missing. Raises InputError for an unknown definition.
     """
     known = definitions() if known is None else known
@@ -138,9 +142,9 @@ def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, kno
     results: dict[tuple[str, str], pd.DataFrame | str] = {}
     parts = []
     for (paper, _, _), block in table.groupby(["paper", "place", "block"], sort=False):
-        names = claims.names(block["definitions"].iloc[0])
-        tried = {name: _tried(block, known[paper, name], available, results) for name in names}
-        parts.append(_explained(block, tried))
+        named = block["definitions"].iloc[0]
+        tried = {name: _tried(block, known[paper, name], available, results) for name in claims.names(named)}
+        parts.append(_explained(block, tried, claims.stated(named)))
     columns = list(tables.SCHEMAS["scorecard"][0])
     return pd.concat(parts).sort_index()[columns] if parts else tables.empty("scorecard")
 
@@ -174,7 +178,7 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
     return tried.assign(missing="")
 
 
-def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str) -> pd.DataFrame:
     """Return the rows of a block with the one definition that meets most of its claims."""
     met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
     given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
@@ -183,7 +187,9 @@ def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame]) -> pd.DataFr
     rows = tried.get(best, empty)
     result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
     result["definition"] = [best if np.isfinite(value) else "" for value in rows["value"]]
-    result["stated"] = list(tried)[:1] == [best]
+    result["basis"] = "silent" if not stated else "stated" if best == stated else "other"
+    result.loc[rows["value"].isna(), "basis"] = ""
+    result["tried"] = len(tried)
     result["others"] = [
         "; ".join(name for name, other in tried.items() if name != best and other.loc[row, "status"] in STATUSES[:2])
         for row in block.index
@@ -207,8 +213,9 @@ def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
     """Return how many claims have each status: by, claims, the four statuses, and what else is known of them.
 
     `only tested`: those of the equal ones (or within rounding) that `only_tested` names; `other definition`: those met
-    by another definition than the stated one; `followed`: the share met of those that can be computed or were refuted,
-    the only tested ones left out, NaN where there is none.
+    by another definition than the one that the paper states; `chosen`: those met by the best of several definitions
+    where the paper states none; `followed`: the share met of those that can be computed or were refuted, the only
+    tested ones left out, NaN where there is none.
     """
     by = list(by)
     rows = []
@@ -217,9 +224,11 @@ def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
         met, tested = part["status"].isin(STATUSES[:2]), only_tested(part)
         computed = (part["status"] != STATUSES[3]) & ~tested
         share = (met & computed).sum() / computed.sum() if computed.any() else np.nan
-        other = int((met & ~part["stated"]).sum())
-        rows.append([*key, len(part), *counts.values(), int(tested.sum()), other, share])
-    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, "only tested", "other definition", "followed"])
+        other = int((met & ~tested & (part["basis"] == "other")).sum())
+        chosen = int((met & ~tested & (part["basis"] == "silent") & (part["tried"] > 1)).sum())
+        rows.append([*key, len(part), *counts.values(), int(tested.sum()), other, chosen, share])
+    columns = [*by, "claims", *STATUSES, "only tested", "other definition", "chosen", "followed"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
@@ -227,15 +236,17 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
 
     Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
     corrected (what it would be), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
-    and why), kind ("follows" from printed or released numbers, or "inference"). A module's `errata` gets the same
-    sources as its definitions.
+    and why), kind ("follows" from printed or released numbers, or "inference"), sort: "inconsistency" for numbers and
+    sentences that cannot both be right, "remark" for what a reader should know: a sentence that the numbers support
+    only in part, an undeclared choice, an unusual count. A module's `errata` gets the same sources as its definitions.
     """
-    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind"]
+    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort"]
     parts = []
     for name in MODULES:
         module = importlib.import_module(f"babelatlas.{name}")
         if hasattr(module, "errata"):
-            parts.append(module.errata(available or {})[columns])
+            part = module.errata(available or {})
+            parts.append(part[columns])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 

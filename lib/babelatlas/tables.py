@@ -132,8 +132,8 @@ SCHEMAS = {
     # What became of each printed number of the papers (see claims.py and scorecard.py); numbers in the printed unit.
     "scorecard": (
         {"paper": TEXT, "place": TEXT, "cell": TEXT, "block": TEXT, "relation": TEXT, "printed": TEXT, "unit": TEXT}
-        | {"recomputed": REAL, "slack": REAL, "definition": TEXT, "stated": FLAG, "status": TEXT, "others": TEXT}
-        | {"missing": TEXT, "note": TEXT},
+        | {"recomputed": REAL, "slack": REAL, "definition": TEXT, "basis": TEXT, "tried": WHOLE}
+        | {"status": TEXT, "others": TEXT, "missing": TEXT, "note": TEXT},
         ["paper", "place", "cell"],
     ),
     "scores": (SCORE, [*SCORE_KEY]),
