@@ -182,7 +182,8 @@ def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str)
     """Return the rows of a block with the one definition that meets most of its claims."""
     met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
     given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
-    best = max(tried, key=lambda name: (met[name], given[name]), default="")  # of several the first, the stated one
+    first = next((name for name in tried if given[name]), "")
+    best = max(tried, key=lambda name: (met[name], name == first), default="")
     empty = pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": ""}, index=block.index)
     rows = tried.get(best, empty)
     result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
@@ -205,17 +206,18 @@ def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str)
 
 
 def only_tested(card: pd.DataFrame) -> pd.Series:
-    """Return which claims of a scorecard were not computed but have passed a test that could have refuted them."""
-    return card["status"].isin(STATUSES[:2]) & card["definition"].str.startswith(ONLY_TESTS)
+    """Return which claims of a scorecard were not computed but tested: they passed, or are "different"."""
+    return (card["status"] != STATUSES[3]) & card["definition"].str.startswith(ONLY_TESTS)
 
 
 def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
     """Return how many claims have each status: by, claims, the four statuses, and what else is known of them.
 
-    `only tested`: those of the equal ones (or within rounding) that `only_tested` names; `other definition`: those met
-    by another definition than the one that the paper states; `chosen`: those met by the best of several definitions
-    where the paper states none; `followed`: the share met of those that can be computed or were refuted, the only
-    tested ones left out, NaN where there is none.
+    `only tested`: those of the equal ones (or within rounding) that were not computed but have passed a test that could
+    have refuted them (`only_tested`), and `refuted` those of the different ones that have not; `other definition`:
+    those met by another definition than the one that the paper states; `chosen`: those met by the best of several
+    definitions where the paper states none; `computed`: claims that were computed; `followed`: the share of these that
+    are met, NaN where there is none.
     """
     by = list(by)
     rows = []
@@ -223,12 +225,18 @@ def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
         counts = {name: int((part["status"] == name).sum()) for name in STATUSES}
         met, tested = part["status"].isin(STATUSES[:2]), only_tested(part)
         computed = (part["status"] != STATUSES[3]) & ~tested
-        share = (met & computed).sum() / computed.sum() if computed.any() else np.nan
-        other = int((met & ~tested & (part["basis"] == "other")).sum())
-        chosen = int((met & ~tested & (part["basis"] == "silent") & (part["tried"] > 1)).sum())
-        rows.append([*key, len(part), *counts.values(), int(tested.sum()), other, chosen, share])
-    columns = [*by, "claims", *STATUSES, "only tested", "other definition", "chosen", "followed"]
-    return pd.DataFrame(rows, columns=columns)
+        found = met & computed
+        more = {
+            "only tested": int((met & tested).sum()),
+            "refuted": int((tested & ~met).sum()),
+            "other definition": int((found & (part["basis"] == "other")).sum()),
+            "chosen": int((found & (part["basis"] == "silent") & (part["tried"] > 1)).sum()),
+            "computed": int(computed.sum()),
+            "followed": found.sum() / computed.sum() if computed.any() else np.nan,
+        }
+        rows.append({**dict(zip(by, key, strict=True)), "claims": len(part), **counts, **more})
+    more = ["only tested", "refuted", "other definition", "chosen", "computed", "followed"]
+    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, *more])
 
 
 def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
