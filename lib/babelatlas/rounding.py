@@ -76,9 +76,44 @@ def denominators(
     [[250, 0], [251, 4], [252, 7], [253, 3], [254, 0]]
     """
     n = np.asarray(list(candidates))
-    values = np.asarray(printed, float)
-    nearest = nearest_share(values[None, :], n[:, None], unit)
+    met = _allowed(np.asarray(printed, float)[None, :], n[:, None], decimals, unit, twice)
+    return pd.DataFrame({"n": n, "met": met.sum(axis=1)})
+
+
+def _allowed(values: np.ndarray, n: np.ndarray, decimals: int, unit: float, twice: bool) -> np.ndarray:
+    nearest = nearest_share(values, n, unit)
     if twice:
         nearest = nearest.round(decimals + 1)
-    met = np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
-    return pd.DataFrame({"n": n, "met": met.sum(axis=1)})
+    return np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
+
+
+def chance_of_fit(
+    printed: Sequence[float],
+    candidates: Sequence[int],
+    decimals: int = 1,
+    unit: float = 100.0,
+    twice: bool = False,
+    moved: float = 2.0,
+    n_draws: int = 4000,
+    seed: int = 0,
+) -> float:
+    """Return how probable it is that numbers that are no shares of one n fit a candidate as well as `printed` do.
+
+    Each of `n_draws` times every printed number is moved by a uniformly drawn whole number of its last digits, up to
+    `moved` (in the unit of `printed`); it counts where the best of the candidates allows as many of the moved numbers
+    as the best allows of the printed ones. So a denominator found by a search among many can be judged; `candidates`
+    and `twice` as in `denominators`.
+
+    >>> chance_of_fit([50.0], range(250, 255))
+    1.0
+    """
+    scale = 10.0**decimals
+    grid = np.arange(round(unit * scale) + 1) / scale
+    allowed = _allowed(grid[None, :], np.asarray(list(candidates))[:, None], decimals, unit, twice)
+    digits = np.rint(np.asarray(printed, float) * scale).astype(int)
+    best = allowed[:, digits].sum(axis=1).max()
+    steps = round(moved * scale)
+    shifts = np.random.default_rng(seed).integers(-steps, steps + 1, size=(n_draws, len(digits)))
+    drawn = np.clip(digits + shifts, 0, len(grid) - 1)
+    met = np.stack([row[drawn].sum(axis=1) for row in allowed])
+    return float((met.max(axis=0) >= best).mean())
