@@ -51,7 +51,8 @@ def test_ranks_over_languages_are_those_of_a_bootstrap_of_rows(world):
     wide = world.pivot(index="lang", columns="model", values="value").to_numpy()
     drawn = stats.weights(30, 200, 0).astype(int)
     means = np.array([np.repeat(wide, times, axis=0).mean(axis=0) for times in drawn])
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    level = stats.expanded(0.95, 30)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     assert found.loc[list("abcde"), "ci_low"].to_numpy() == pytest.approx(low)
     assert found.loc[list("abcde"), "ci_high"].to_numpy() == pytest.approx(high)
     assert found["rank"].tolist() == [1, 2, 3, 4, 5]
@@ -166,7 +167,117 @@ def test_an_order_agrees_with_itself(world):
     row = ranking.agreement(world, world, n_resamples=100).iloc[0]
     assert (row["tau"], row["tau_low"], row["tau_high"]) == (1, 1, 1)
     assert (row["overlap"], row["swapped"], row["apart_swapped"], row["which"]) == (1, 0, 0, [])
-    assert 0 < row["own"] < 1
+    assert (row["own"], row["p_own"]) == (1, 1), "exchanging equal sides changes nothing"
+
+
+def two_sides(rng, n, other, paired, models=8, gap=1.0):
+    """Two tables whose true means are the same for both; paired, they share what a language does to each model."""
+    true = gap * rng.normal(size=models)
+    shared = rng.normal(size=(n, models)) * paired
+    one = true + shared + rng.normal(size=(n, models))
+    two = 3 * (true + (shared if paired else 0) + rng.normal(size=(n if paired else other, models))) + 7
+    return scores(one), scores(two).assign(lang=lambda rows: rows["lang"] if paired else "x" + rows["lang"])
+
+
+@pytest.mark.parametrize(("n", "other", "paired"), [(9, 9, True), (7, 20, False), (20, 7, False)])
+def test_the_same_measure_twice_lies_below_its_yardstick_in_about_half_of_the_worlds(n, other, paired):
+    rng = np.random.default_rng(0)
+    found = [
+        ranking.agreement(*two_sides(rng, n, other, paired), paired=paired, n_resamples=60).iloc[0] for _ in range(60)
+    ]
+    below = np.mean([row["tau"] < row["own"] for row in found])
+    assert 0.3 < below < 0.68
+    assert np.mean([row["p_own"] < 0.05 for row in found]) < 0.13
+
+
+def test_the_yardstick_is_that_of_relabelling_by_hand():
+    one, other = scores([[3, 1, 2], [1, 2, 5]]), scores([[6, 5, 1], [4, 3, 2]])
+    sides = [table.pivot(index="lang", columns="model", values="value").to_numpy() for table in (one, other)]
+    first, second = ((side - side.mean()) / side.mean(axis=0).std() for side in sides)
+    taus = []
+    for keep in ((1, 1), (1, 0), (0, 1), (0, 0)):
+        keep = np.array(keep)[:, None]
+        sums = (keep * first + (1 - keep) * second).mean(axis=0), (keep * second + (1 - keep) * first).mean(axis=0)
+        taus.append(scipy_stats.kendalltau(*(each.round(12) for each in sums)).statistic)
+    row = ranking.agreement(one, other, n_resamples=20_000).iloc[0]
+    assert row["own"] == pytest.approx(np.mean(taus), abs=0.02)
+    assert row["p_own"] == pytest.approx(np.mean(np.array(taus) <= row["tau"] + 1e-9), abs=0.02)
+    apart = ranking.agreement(one, other.assign(lang="x" + other["lang"]), paired=False, n_resamples=20_000).iloc[0]
+    pool, taus = np.vstack([first, second]), []
+    for mine in combinations(range(4), 2):
+        rest = [row for row in range(4) if row not in mine]
+        sums = (pool[list(mine)].mean(axis=0).round(12), pool[rest].mean(axis=0).round(12))
+        taus.append(scipy_stats.kendalltau(*sums).statistic)
+    assert apart["own"] == pytest.approx(np.mean(taus), abs=0.02)
+
+
+def test_two_languages_have_a_yardstick_and_one_has_none(world):
+    pair, single = (world[world["lang"].isin(codes)] for codes in (["l000", "l001"], ["l000"]))
+    found = [ranking.agreement(part, part.assign(value=1 - part["value"]), n_resamples=50) for part in (pair, single)]
+    assert np.isfinite(found[0].loc[0, ["tau_low", "own", "p_own"]].astype(float)).all()
+    assert found[1].loc[0, ["tau_low", "own", "p_own"]].isna().all()
+
+
+def test_a_measure_that_is_the_same_for_all_models_has_no_tau(world):
+    flat = world.assign(value=0.5)
+    for over in ranking.OVER:
+        row = ranking.agreement(flat, world, over=over, n_resamples=50).iloc[0]
+        assert row[["tau", "tau_low", "tau_high", "own", "p_own", "p"]].isna().all()
+
+
+# --- families --------------------------------------------------------------------------------------
+
+
+def test_a_cluster_for_each_language_changes_nothing(world):
+    own = {lang: lang for lang in world["lang"]}
+    for function in (ranking.ranks, ranking.comparisons):
+        one, other = function(world, n_resamples=100), function(world, n_resamples=100, cluster=own)
+        pd.testing.assert_frame_equal(one, other)
+
+
+def test_families_are_flipped_as_a_whole():
+    rng = np.random.default_rng(3)
+    gaps, home = rng.normal(0.3, 1, size=(7, 2)), np.array([0, 0, 0, 1, 1, 2, 3])
+    signs = np.array(np.meshgrid(*[[1, -1]] * 4)).reshape(4, -1)[home]  # (languages, patterns)
+    wanted = [(np.abs(signs.T @ gap) >= abs(gap.sum()) - 1e-9).mean() for gap in gaps.T]
+    assert ranking.sign_flips(gaps, member=np.eye(4)[home]).tolist() == pytest.approx(wanted)
+
+
+def test_copies_of_a_language_add_nothing_where_they_are_one_family(world):
+    few = world[world["lang"] < "l012"]
+    copies = pd.concat([few.assign(lang=few["lang"] + f"-{copy}") for copy in range(5)])
+    family = {lang: lang[:4] for lang in copies["lang"]}
+    columns = ["value", "ci_low", "ci_high", "p", "p_holm", "n_clusters", "least"]
+    one, many = (
+        ranking.comparisons(table, n_resamples=200, cluster=clusters)
+        for table, clusters in ((few, None), (copies, family))
+    )
+    assert many[columns].to_numpy() == pytest.approx(one[columns].to_numpy())
+    assert (many["n"] == 60).all()
+    assert ranking.comparisons(copies, n_resamples=200)["p"].sum() < one["p"].sum()
+    one, many = (
+        ranking.ranks(table, None, "languages", 200, cluster=clusters)
+        for table, clusters in ((few, None), (copies, family))
+    )
+    pd.testing.assert_frame_equal(one.drop(columns="n"), many.drop(columns="n"))
+
+
+def test_a_group_of_one_family_has_neither_interval_nor_test(world):
+    family = {lang: "north" if lang < "l005" else lang for lang in world["lang"]}
+    groups = {"north": [lang for lang in family if lang < "l005"]}
+    pairs = ranking.comparisons(world, groups, 50, cluster=family)
+    assert pairs.loc[pairs["group"] == "north", ["ci_low", "p", "p_holm", "least"]].isna().all(axis=None)
+    ranks = ranking.ranks(world, groups, "languages", 50, cluster=family)
+    assert ranks.loc[ranks["group"] == "north", "ci_low"].isna().all()
+    assert ranks.set_index("group").loc["all", "n_clusters"].iloc[0] == 26
+    with pytest.raises(InputError, match="'l000' has none"):
+        ranking.ranks(world, n_resamples=10, cluster={"l001": "x"})
+
+
+@pytest.mark.parametrize("gaps", [[[np.nan], [1], [2]], np.empty((0, 2)), [1, 2, 3]])
+def test_sign_flip_tests_need_numbers_in_a_table(gaps):
+    with pytest.raises(InputError, match="need differences that are numbers"):
+        ranking.sign_flips(np.array(gaps, float))
 
 
 def test_two_models_that_trade_places_are_named_the_better_one_first():
@@ -210,6 +321,8 @@ def test_a_reflected_interval_is_never_shorter_and_stays_between_its_bounds():
     low, high = ranking.reflected(0.5, drawn, -1)
     assert low == pytest.approx(np.quantile(drawn, 0.025))
     assert high == pytest.approx(1 - np.quantile(drawn, 0.025))
+    level = stats.expanded(0.95, 7)
+    assert ranking.reflected(0.5, drawn, -1, n_clusters=7)[0] == pytest.approx(np.quantile(drawn, (1 - level) / 2))
     assert ranking.reflected(0.95, drawn, -1)[1] == 1
     assert ranking.reflected(0.0, drawn - 0.3, 0)[0] == 0
 
@@ -221,6 +334,15 @@ def test_more_languages_tell_more_apart_and_too_few_nothing(world):
     assert found.loc[10, "value"] <= found.loc[30, "value"]
     all_of_them = (ranking.comparisons(world, n_permutations=5000)["p_holm"] < 0.05).mean()
     assert found.loc[30, "value"] == pytest.approx(all_of_them)
+    assert np.isfinite(found.loc[10, "ci_low"])
+    assert np.isnan(found.loc[30, ["ci_low", "ci_high"]]).all(), "all languages can be chosen in one way only"
+
+
+def test_languages_needed_takes_two_models_and_a_draw(world):
+    with pytest.raises(InputError, match="two models and one draw, got 5 and 0"):
+        ranking.languages_needed(world, [5], draws=0)
+    with pytest.raises(InputError, match="two models and one draw, got 1 and 3"):
+        ranking.languages_needed(world[world["model"] == "a"], [5], draws=3)
 
 
 def test_the_published_ranks_are_those_of_the_means_that_table_2_prints():

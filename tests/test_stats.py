@@ -38,7 +38,8 @@ def test_a_resample_draws_as_many_clusters_as_there_are():
 def test_the_interval_of_a_mean_agrees_with_scipy():
     values = np.random.default_rng(0).exponential(size=200)
     ours = stats.bootstrap(values, n_resamples=5000).iloc[0]
-    theirs = scipy_stats.bootstrap((values,), np.mean, method="percentile", n_resamples=5000, rng=0).confidence_interval
+    options = {"method": "percentile", "n_resamples": 5000, "rng": 0, "confidence_level": stats.expanded(0.95, 200)}
+    theirs = scipy_stats.bootstrap((values,), np.mean, **options).confidence_interval
     assert ours.value == pytest.approx(values.mean())
     assert (ours.ci_low, ours.ci_high) == pytest.approx(tuple(theirs), abs=0.02)
 
@@ -51,6 +52,27 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
         row = stats.bootstrap(effects + rng.normal(size=90), np.arange(30).repeat(3), n_resamples=300).iloc[0]
         hits += row.ci_low <= 0 <= row.ci_high
     assert 0.90 <= hits / 300 <= 0.98
+
+
+def test_the_interval_of_few_clusters_is_scipys_at_the_expanded_level():
+    values = np.random.default_rng(3).normal(size=7)
+    ours = stats.bootstrap(values, n_resamples=100_000).iloc[0]
+    options = {"method": "percentile", "n_resamples": 100_000, "rng": 0, "confidence_level": stats.expanded(0.95, 7)}
+    theirs = scipy_stats.bootstrap((values,), np.mean, **options).confidence_interval
+    assert (ours.ci_low, ours.ci_high) == pytest.approx(tuple(theirs), abs=0.02)
+    # Student's interval is what it comes near to, were it not for the skewness of these seven values.
+    student = scipy_stats.ttest_1samp(values, 0).confidence_interval()
+    assert ours.ci_high - ours.ci_low == pytest.approx(student.high - student.low, rel=0.1)
+
+
+def test_seven_clusters_keep_the_promise_that_plain_percentiles_break():
+    held, plain = np.zeros((2, 400), bool)
+    for world, values in enumerate(np.random.default_rng(0).normal(size=(400, 7))):
+        row = stats.bootstrap(values, n_resamples=1000).iloc[0]
+        held[world] = row.ci_low <= 0 <= row.ci_high
+        low, high = stats.interval(stats.weights(7, 1000) @ values / 7)
+        plain[world] = low <= 0 <= high
+    assert plain.mean() < 0.91 < 0.92 < held.mean() < 0.97
 
 
 def test_rows_of_one_cluster_are_drawn_together_so_that_copies_add_no_certainty():
@@ -353,6 +375,25 @@ def test_holm_gives_the_numbers_of_statsmodels():
     assert stats.holm(p).tolist() == pytest.approx([0.005, 0.09, 0.09, 0.2, 0.048])
 
 
+def test_holm_does_not_count_what_was_not_tested():
+    assert stats.holm([0.01, np.nan, 0.2]) == pytest.approx([0.02, np.nan, 0.2], nan_ok=True)
+    assert stats.holm([np.nan]) == pytest.approx([np.nan], nan_ok=True)
+    assert stats.holm([]).tolist() == []
+    with pytest.raises(InputError, match="from 0 to 1, got 1.2"):
+        stats.holm([0.5, 1.2])
+
+
+@pytest.mark.parametrize("differences", [[], [np.nan, 1, 2], [np.inf, 1]])
+def test_a_sign_flip_test_needs_numbers(differences):
+    with pytest.raises(InputError, match="needs differences that are numbers"):
+        stats.sign_flip(differences)
+
+
+def test_a_random_sign_flip_test_counts_the_observed_signs_too():
+    # No pattern of so many signs is drawn that comes near: p is 1 of 201, not 0.
+    assert stats.sign_flip(np.ones(60), n_permutations=200) == pytest.approx(1 / 201)
+
+
 def test_the_sign_flip_test_equals_scipys_exact_permutation_test():
     gap = np.array([0.3, -0.1, 0.25, 0.4, 0.05, 0.2, -0.02, 0.31])
     result = scipy_stats.permutation_test(
@@ -602,3 +643,101 @@ def test_an_expanded_percentile_interval_of_normal_means_is_students(n):
     assert quantile * np.sqrt((n - 1) / n) == pytest.approx(scipy_stats.t.ppf(0.975, n - 1), rel=1e-6)
     with pytest.raises(InputError, match="two clusters"):
         stats.expanded(0.95, 1)
+
+
+def test_an_interval_without_clusters_is_of_plain_percentiles_and_of_two_the_whole_range():
+    drawn = np.random.default_rng(0).normal(size=(999, 2))
+    assert np.array(stats.interval(drawn)) == pytest.approx(np.quantile(drawn, [0.025, 0.975], axis=0))
+    assert np.array(stats.interval(drawn, n_clusters=2)) == pytest.approx(np.array([drawn.min(0), drawn.max(0)]))
+    quantile = np.sqrt(9 / 8) * scipy_stats.t.ppf(0.95, 8)
+    ends = scipy_stats.norm.cdf([-quantile, quantile])
+    assert np.array(stats.interval(drawn, 0.9, 9)) == pytest.approx(np.quantile(drawn, ends, axis=0))
+
+
+@given(st.integers(2, 60), st.integers(0, 10_000), st.sampled_from([0.5, 0.9, 0.95]))
+@settings(max_examples=60, deadline=None)
+def test_a_p_value_is_small_just_where_the_expanded_interval_leaves_zero_out(n, seed, level):
+    drawn = np.random.default_rng(seed).normal(1.5, 1, size=999)
+    low, _ = stats.interval(drawn, level, n)
+    p = stats.expanded_p(min(1.0, 2 * (drawn < 0).mean()), n)
+    assert p >= min(1.0, 2 * (drawn < 0).mean()) - 1e-12, "never bolder than the share of resamples"
+    if abs(p - (1 - level)) > 0.05:  # between two resamples the quantile is interpolated
+        assert (p < 1 - level) == (low > 0)
+    with pytest.raises(InputError, match="two clusters"):
+        stats.expanded_p(0.5, 1)
+
+
+def test_an_interval_is_never_shorter_than_plain_percentiles_and_with_many_clusters_the_same():
+    drawn = np.random.default_rng(1).normal(size=5000)
+    plain = np.array(stats.interval(drawn))
+    widths = [np.ptp(np.array(stats.interval(drawn, n_clusters=n))) for n in (3, 7, 16, 100, 10_000)]
+    assert sorted(widths, reverse=True) == widths
+    assert widths[-1] == pytest.approx(np.ptp(plain), rel=1e-3)
+
+
+def test_every_interval_of_a_bootstrap_over_clusters_allows_for_their_number(monkeypatch):
+    asked, expanded = [], stats.expanded
+    monkeypatch.setattr(stats, "expanded", lambda level, n: asked.append(n) or expanded(level, n))
+    rng = np.random.default_rng(0)
+    lang = np.repeat([f"l{n}" for n in range(9)], 2)
+    table = pd.DataFrame({"lang": lang, "x": rng.normal(size=18), "value": rng.normal(size=18)})
+    table = table.assign(model=["a", "b"] * 9, group="all")
+    calls = {
+        "bootstrap": lambda: stats.bootstrap(table["value"], lang, 50),
+        "group_means": lambda: stats.group_means(table, ["group"], n_resamples=50),
+        "accuracy_interval": lambda: stats.accuracy_interval(counts([1, 2, 3, 1, 2, 3, 1, 2, 3], 4), n_resamples=50),
+        "paired_difference": lambda: stats.paired_difference(table, n_resamples=50),
+        "correlation": lambda: stats.correlation(table, "x", "value", methods=["pearson"], n_resamples=50),
+        "regression_band": lambda: stats.regression_band(table, "x", "value", n_resamples=50),
+        "log_linear_fit": lambda: stats.log_linear_fit([2, 4] * 9, table["value"], lang, 50),
+        "rank_intervals": lambda: stats.rank_intervals(["a"], [0.5], rng.random((50, 1)), n_clusters=9),
+    }
+    for name, call in calls.items():
+        asked.clear()
+        call()
+        assert asked, name
+        assert set(asked) == {9}, name
+    asked.clear()
+    stats.correlation(table, "x", "value", methods=["spearman", "kendall"], n_resamples=50)
+    assert not asked, "correlations of ranks have plain percentiles"
+    stats.languages_above(table.assign(value=0.5, n=4), [0.5], n_resamples=50)
+    assert not asked, "images drawn from a binomial distribution are no clusters"
+
+
+def test_a_sum_of_means_is_written_out_and_has_about_welchs_interval():
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=9), 3 * rng.normal(size=15)
+    value, low, high = stats.sum_of_means([one, other, [2.0]], [1, -1, 0.5], n_resamples=20_000)
+    assert value == pytest.approx(one.mean() - other.mean() + 1)
+    welch = scipy_stats.ttest_ind(one, other, equal_var=False).confidence_interval()
+    assert (low - 1, high - 1) == pytest.approx((welch.low, welch.high), abs=0.15)
+    low_one, high_one = stats.sum_of_means([one], [1], n_resamples=20_000)[1:]
+    student = scipy_stats.ttest_1samp(one, 0).confidence_interval()
+    assert (low_one, high_one) == pytest.approx((student.low, student.high), abs=0.15)
+
+
+def test_a_sum_of_means_covers_as_often_as_it_says_with_few_values():
+    rng = np.random.default_rng(1)
+    held = 0
+    for seed in range(300):
+        samples = [rng.normal(size=n) for n in (4, 6, 9)]
+        _, low, high = stats.sum_of_means(samples, [1, -1, 0.5], n_resamples=400, seed=seed)
+        held += low <= 0 <= high
+    assert 0.91 <= held / 300 <= 0.98
+
+
+def test_samples_of_one_size_are_drawn_apart_and_bad_ones_refused():
+    same = [0.0, 1.0, 5.0]
+    assert stats.sum_of_means([same, same], [1, -1])[2] > 1
+    assert stats.sum_of_means([[1.0], [3.0]], [1, -1]) == (-2, -2, -2)
+    for samples in ([], [[]], [[1.0, np.nan]]):
+        with pytest.raises(InputError, match="needs samples of numbers"):
+            stats.sum_of_means(samples, [1] * len(samples))
+
+
+def test_text_and_missing_keys_are_refused_where_numbers_are_needed():
+    scores = pd.DataFrame({"model": ["a", None], "value": [0.5, 0.4], "n": 50})
+    with pytest.raises(InputError, match="model in every row, but 1 of 2"):
+        stats.languages_above(scores, [0.5])
+    with pytest.raises(InputError, match="'value' holds other things"):
+        stats.languages_above(scores.assign(value="high"), [0.5])

@@ -13,6 +13,7 @@ Mandarin, Standard Arabic, Standard Malay, Swahili proper, Tosk Albanian. The co
 """
 
 import difflib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -149,3 +150,16 @@ def grouped(codes: pd.Series, tiers: dict[str, list[str]], classes: pd.Series) -
         order = [*GROUPS, "English"]
         names = codes.map(lambda code: "English" if code == "en" else group_by_classes(classes[code]))
     return names.astype(pd.CategoricalDtype([name for name in order if (names == name).any()], ordered=True))
+
+
+def families(codes: Iterable[str]) -> dict[str, str]:
+    """Return the family of each language, by its code as given; one without a family is a family of its own code.
+
+    Raises InputError for an unknown language.
+
+    >>> families(["de", "eo", "la"])
+    {'de': 'Indo-European', 'eo': 'eo', 'la': 'Indo-European'}
+    """
+    home = dict(zip(table()["code"], table()["family"], strict=True))
+    found = {code: home[canonical(code)] for code in codes}
+    return {code: code if family in ("", *NOT_FAMILIES) else family for code, family in found.items()}

@@ -4,12 +4,15 @@
 for each model and language; here languages are drawn anew, and the images of a score from the binomial distribution of
 their number. The drawn languages are the same for all models.
 
+Languages are related: what one model does better in Spanish it may do better in Portuguese. Where `cluster` gives each
+language a family (`languages.families`), whole families are drawn, and a test turns the signs of whole families.
+
 Two orders of the same models, by two label sets or two tasks, say, are compared by Kendall's tau and by how many of the
-k best they share. A tau below 1 means little by itself: where models are close, the same measure on other languages of
-the kind would not give the same order either. Beside each tau therefore stands the one of the first order with itself.
+k best they share. A tau below 1 means little by itself: where models are close, chance alone orders them otherwise.
+Beside each tau therefore stands what tau would be if the two measures ordered the models alike (`agreement`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -64,16 +67,18 @@ def ranks(
     n_resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
+    cluster: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return the models by their mean over languages, in all languages and in each group, with intervals.
 
     `scores`: model, lang, value (fraction) and, where images are drawn, n (images of the score). `groups`: name ->
     codes; "all" always comes first. `drawn`: one of `DRAWN`. Columns: group, model, value, ci_low, ci_high, rank,
-    rank_low, rank_high, first (see `stats.rank_intervals`), n (languages). With "languages" the languages are a sample
-    and other languages could have been chosen; with "images" they are all there are, and only the images are a sample.
+    rank_low, rank_high, first (see `stats.rank_intervals`), n (languages), n_clusters. With "languages" the languages
+    are a sample and other languages could have been chosen; with "images" they are all there are, and only the images
+    are a sample. `cluster`: language -> what is drawn as a whole, a family, say; every language by itself unless given.
     The scores hold the noise of their images already: where languages are drawn as well, it counts twice. A group of
-    one language has, where only languages are drawn, no interval (NaN). Raises what `by_language` raises, and
-    InputError for another `drawn`.
+    one cluster has, where only languages are drawn, no interval (NaN). Raises what `by_language` raises, and InputError
+    for another `drawn`, or a language without a cluster.
     """
     if drawn not in DRAWN:
         raise InputError(f"A ranking draws one of {', '.join(DRAWN)}; got {drawn!r}.")
@@ -84,19 +89,33 @@ def ranks(
         place = np.flatnonzero(wide.index.isin(list(codes)))
         if not len(place):
             continue
-        times = (
-            stats.weights(len(place), n_resamples, seed) if drawn != "images" else np.ones((n_resamples, len(place)))
-        )
+        member = _members(wide.index[place], cluster)
+        n = member.shape[1]
+        times = np.ones((n_resamples, len(place)))
+        if drawn != "images":
+            times = stats.weights(n, n_resamples, seed) @ member.T
         chosen = values[:, place]
         means = times @ chosen[0] if len(chosen) == 1 else np.einsum("rl,rlm->rm", times, chosen)
         # Sums of the same numbers in another order differ in the last digit.
-        means = (means / len(place)).round(12)
-        found = stats.rank_intervals(list(wide), wide.to_numpy()[place].mean(axis=0).round(12), means, level)
-        if len(place) == 1 and drawn == "languages":
+        means = (means / times.sum(axis=1, keepdims=True)).round(12)
+        value = wide.to_numpy()[place].mean(axis=0).round(12)
+        found = stats.rank_intervals(list(wide), value, means, level, n if n > 1 and drawn != "images" else None)
+        if n == 1 and drawn == "languages":
             found[["ci_low", "ci_high"]] = np.nan
-        parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place)))
+        parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place), n_clusters=n))
     table = pd.concat(parts, ignore_index=True)
     return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]
+
+
+def _members(codes: Sequence[str], cluster: Mapping[str, str] | None) -> np.ndarray:
+    """Return which language belongs to which cluster, 1 or 0: (languages, clusters); each to its own for None."""
+    if cluster is None:
+        return np.eye(len(codes))
+    without = [code for code in codes if code not in cluster]
+    if without:
+        raise InputError(f"Clusters of languages need one for each, but {without[0]!r} has none.")
+    _, index = np.unique([cluster[code] for code in codes], return_inverse=True)
+    return np.eye(index.max() + 1)[index]
 
 
 def comparisons(
@@ -106,13 +125,15 @@ def comparisons(
     n_permutations: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
+    cluster: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Compare all models in pairs over languages, in all languages and in each group.
 
     Columns: group, first (the better), second, value, ci_low, ci_high (difference of the means, bootstrap over
-    languages), p (`stats.sign_flip` of the differences), p_holm (corrected by Holm's method for all pairs of the
-    group), n (languages), least (the smallest p_holm that so few languages allow). Rows are in the order of the ranks.
-    A group of one language has neither interval nor p (NaN). `scores` and `groups` as in `ranks`.
+    clusters), p (`sign_flips` of the differences), p_holm (corrected by Holm's method for all pairs of the group), n
+    (languages), n_clusters, least (the smallest p_holm that so few clusters allow). Rows are in the order of the ranks.
+    A group of one cluster has neither interval nor p (NaN). `scores`, `groups` and `cluster` as in `ranks`: without
+    `cluster` each language is its own, and the p is that languages are as likely to turn the other way each by itself.
     """
     wide = by_language(scores)
     parts = []
@@ -126,26 +147,42 @@ def comparisons(
         table = pd.DataFrame(pairs, columns=["first", "second"], dtype=str)
         table.insert(0, "group", group)
         table["value"] = (mean[table["first"]].to_numpy() - mean[table["second"]].to_numpy()).astype(float)
-        table = table.assign(ci_low=np.nan, ci_high=np.nan, p=np.nan, p_holm=np.nan, n=len(part), least=np.nan)
-        if len(part) > 1 and pairs:
+        member = _members(part.index, cluster)
+        n = member.shape[1]
+        table = table.assign(ci_low=np.nan, ci_high=np.nan, p=np.nan, p_holm=np.nan)
+        table = table.assign(n=len(part), n_clusters=n, least=np.nan)
+        if n > 1 and pairs:
             gaps = part[table["first"]].to_numpy() - part[table["second"]].to_numpy()
-            drawn = stats.weights(len(part), n_resamples, seed) @ gaps / len(part)
-            table["ci_low"], table["ci_high"] = stats.interval(drawn, level)
-            table["p"] = sign_flips(gaps, n_permutations, seed)
+            times = stats.weights(n, n_resamples, seed) @ member.T
+            drawn = times @ gaps / times.sum(axis=1, keepdims=True)
+            table["ci_low"], table["ci_high"] = stats.interval(drawn, level, n)
+            table["p"] = sign_flips(gaps, n_permutations, seed, member)
             table["p_holm"] = stats.holm(table["p"])
-            table["least"] = min(1.0, len(pairs) * max(2.0 ** (1 - len(part)), 1 / (n_permutations + 1)))
+            table["least"] = min(1.0, len(pairs) * max(2.0 ** (1 - n), 1 / (n_permutations + 1)))
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
 
-def sign_flips(gaps: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> np.ndarray:
+def sign_flips(
+    gaps: np.ndarray, n_permutations: int = 10_000, seed: int = 0, member: np.ndarray | None = None
+) -> np.ndarray:
     """Return `stats.sign_flip` for each column of `gaps` (languages, pairs), with the same signs for all: much faster.
+
+    `member` (languages, clusters; 1 where a language belongs to a cluster, else 0): languages of one cluster then keep
+    their signs together, and only clusters have to be independent; None: each language is its own. Raises InputError
+    for no language, or differences that are missing or infinite.
 
     >>> gaps = np.array([[0.2, 0.1], [0.3, -0.1], [0.1, 0.1]])
     >>> sign_flips(gaps).tolist() == [stats.sign_flip(gaps[:, 0]), stats.sign_flip(gaps[:, 1])]
     True
     """
     gaps = np.asarray(gaps, float)
+    if gaps.ndim != 2 or not len(gaps) or not np.isfinite(gaps).all():
+        raise InputError(
+            f"Sign-flip tests need differences that are numbers, of shape (languages, pairs); got shape {gaps.shape} "
+            f"with {int((~np.isfinite(gaps)).sum())} that are none."
+        )
+    gaps = gaps if member is None else member.T @ gaps
     n = len(gaps)
     exact = n < 31 and 2**n <= n_permutations
     if exact:
@@ -162,7 +199,7 @@ def told_apart(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
 
     Columns: group, models, pairs, apart (pairs with p_holm below `alpha`), separate (the largest number of models of
     which any two are told apart), who (these, the best first), letters (the number of sets that share a letter), n
-    (languages), possible (False where so few languages cannot tell any pair apart). One that differs from all others
+    (languages), possible (False where so few clusters cannot tell any pair apart). One that differs from all others
     counts as one; a run of close models counts as one, two or more, as far as its ends differ.
 
     >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
@@ -202,6 +239,8 @@ def _largest(names: list[str], different: set[frozenset], chosen: tuple[str, ...
 
 def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where all values of a row are equal.
+
+    Each row has other values here. (`stats.correlation` has the same values in all resamples, with other weights.)
 
     >>> kendall([[1, 2, 3]], [[1, 3, 2]]).round(3).tolist()
     [0.333]
@@ -246,8 +285,9 @@ def agreement(
     `first` and `second`: model, lang, value each, as for `by_language`; only models that both have are compared, by
     their means over languages. Columns:
 
-    * tau (Kendall's tau-b), tau_low, tau_high; own (what tau the first order has with itself when languages are drawn
-      anew, the mean over the resamples); p (two-sided test of no association, `scipy.stats.kendalltau`);
+    * tau (Kendall's tau-b), tau_low, tau_high; p (two-sided test of no association, `scipy.stats.kendalltau`);
+    * own (what tau would be if both measures ordered the models alike: the mean over relabellings, see below), p_own
+      (the share of relabellings whose tau is not above that observed: a small one says that the orders differ);
     * overlap (share of the `top` best that both have), overlap_low, overlap_high, top;
     * models, pairs, swapped (pairs in the other order), apart (pairs that `comparisons` tells apart on both sides),
       apart_swapped (of these, those in the other order: where there is one, the two orders differ beyond chance), which
@@ -255,13 +295,20 @@ def agreement(
 
     The interval draws `over` "languages" (the same ones for both sides where `paired`, then only languages that both
     have; each side its own ones if not), or "models", where there are no languages to draw: a resample of few models
-    repeats some of them, and repeated models count as tied. A resample adds noise to that of the data, which makes two
+    repeats some of them, and repeated models count as tied. Languages count as independent. A resample adds noise to that of the data, which makes two
     orders less alike: the percentile interval lies too low, far too low where models are close. The interval here
     takes, on each side, the wider of the percentile interval and its reflection about the value; chapter 87 shows
     by simulation how often either holds the truth. Where all models are in one order, or the opposite one, resamples of
     models know no uncertainty, and there is no interval over models (NaN). With fewer than two languages there is
-    neither interval nor test over languages (NaN; 0 pairs apart). Raises InputError for fewer than two models that both
-    have.
+    neither interval nor test over languages (NaN; 0 pairs apart), and no interval of a tau that is not defined, where
+    one side has the same mean for all models.
+
+    A relabelling brings both sides to mean 0 and standard deviation 1 of the models' means, and exchanges the sides in
+    languages chosen by lot, where `paired`; else it deals the languages of both into two sets of their sizes. If the
+    measures order the models alike and differ by chance only, then tau is as likely to lie below `own` as above. (The
+    tau of an order with itself under a bootstrap would lie too high: both resamples lie about the same means.)
+
+    Raises InputError for fewer than two models that both have.
     """
     if over not in OVER:
         raise InputError(f"The interval of an agreement is over {' or '.join(OVER)}; got {over!r}.")
@@ -276,7 +323,7 @@ def agreement(
         one, other = one.loc[both], other.loc[both]
     means = [table.mean().to_numpy().round(12) for table in (one, other)]
     top = min(top, len(models))
-    row = {"tau": float(kendall(*means)), "tau_low": np.nan, "tau_high": np.nan, "own": np.nan}
+    row = dict.fromkeys(["tau", "tau_low", "tau_high", "own", "p_own"], np.nan) | {"tau": float(kendall(*means))}
     row["p"] = float(scipy_stats.kendalltau(*means).pvalue) if np.isfinite(row["tau"]) else np.nan
     row |= {"overlap": float(shared_top(*means, top)), "overlap_low": np.nan, "overlap_high": np.nan, "top": top}
     first, second = np.triu_indices(len(models), 1)
@@ -289,10 +336,14 @@ def agreement(
     elif over == "languages" and min(len(one), len(other)) > 1:
         drawn = _drawn(one, n_resamples, seed)
         others = _drawn(other, n_resamples, seed if paired else seed + 1)
-        row["tau_low"], row["tau_high"] = reflected(row["tau"], kendall(drawn, others), -1, level)
+        n_clusters = min(len(one), len(other))
+        if np.isfinite(row["tau"]):
+            row["tau_low"], row["tau_high"] = reflected(row["tau"], kendall(drawn, others), -1, level, n_clusters)
+            taus = kendall(*_relabelled(one, other, paired, n_resamples, seed))
+            row["own"] = float(np.nanmean(taus))
+            row["p_own"] = float((np.sum(taus <= row["tau"] + 1e-9) + 1) / (n_resamples + 1))
         shares = shared_top(drawn, others, top)
-        row["overlap_low"], row["overlap_high"] = reflected(row["overlap"], shares, 0, level)
-        row["own"] = float(np.nanmean(kendall(drawn, _drawn(one, n_resamples, seed + 2))))
+        row["overlap_low"], row["overlap_high"] = reflected(row["overlap"], shares, 0, level, n_clusters)
         p = [
             stats.holm(sign_flips(each[:, first] - each[:, second], seed=seed)) for each in map(np.array, (one, other))
         ]
@@ -304,19 +355,42 @@ def agreement(
     return pd.DataFrame([row])
 
 
-def reflected(value: float, resampled: np.ndarray, least: float, level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval of `resampled`, joined with its reflection about `value`, from `least` to 1.
+def reflected(
+    value: float, resampled: np.ndarray, least: float, level: float = 0.95, n_clusters: int | None = None
+) -> tuple[float, float]:
+    """Return `stats.interval` of `resampled`, joined with its reflection about `value`, from `least` to 1.
 
     >>> reflected(0.8, np.array([0.2, 0.6, 0.7, 0.9]), 0, 0.5)
     (0.5, 1.0)
     """
-    low, high = map(float, stats.interval(resampled, level))
+    low, high = map(float, stats.interval(resampled, level, n_clusters))
     return max(least, min(low, 2 * value - high)), min(1.0, max(high, 2 * value - low))
 
 
 def _drawn(wide: pd.DataFrame, n_resamples: int, seed: int) -> np.ndarray:
     """Return the means over languages drawn anew: (resamples, models)."""
     return (stats.weights(len(wide), n_resamples, seed) @ wide.to_numpy() / len(wide)).round(12)
+
+
+def _relabelled(
+    one: pd.DataFrame, other: pd.DataFrame, paired: bool, n_resamples: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of both sides, standardised, when chance says which score is of which: two (resamples, models).
+
+    Paired: in each language the sides are exchanged or not. Else the languages of both are dealt out anew.
+    """
+    means = [side.mean().to_numpy() for side in (one, other)]
+    first, second = (
+        (side.to_numpy() - mean.mean()) / mean.std() for side, mean in zip((one, other), means, strict=True)
+    )
+    rng = np.random.default_rng([seed, len(one), len(other), 1])
+    if paired:
+        signs = 1.0 - 2 * rng.integers(2, size=(n_resamples, len(one)), dtype=np.int8)
+        middle, away = (first + second).mean(axis=0) / 2, signs @ (first - second) / (2 * len(one))
+        return (middle + away).round(12), (middle - away).round(12)
+    pool = np.vstack([first, second])
+    mine = (rng.random((n_resamples, len(pool))).argsort(axis=1) < len(one)).astype(float)
+    return (mine @ pool / len(one)).round(12), ((1 - mine) @ pool / len(other)).round(12)
 
 
 def languages_needed(
@@ -330,10 +404,15 @@ def languages_needed(
     """Return which share of the pairs of models is told apart when only so many languages are evaluated.
 
     Of all languages `sizes` are drawn without replacement, `draws` times; each time all pairs are tested as in
-    `comparisons`. Columns: n, value (mean share of the pairs told apart), ci_low, ci_high (95 % of the draws: other
-    choices of languages), pairs. Sizes above the number of languages are left out.
+    `comparisons`, each language by itself. Columns: n, value (mean share of the pairs told apart), ci_low, ci_high (95
+    % of the draws: other choices of languages; NaN for all languages, which can be chosen in one way only), pairs.
+    Sizes above the number of languages are left out. Raises InputError for one model, or no draws.
     """
     wide = by_language(scores)
+    if wide.shape[1] < 2 or draws < 1:
+        raise InputError(
+            f"Languages needed to tell models apart take two models and one draw, got {wide.shape[1]} and {draws}."
+        )
     first, second = np.triu_indices(wide.shape[1], 1)
     gaps = wide.to_numpy()[:, first] - wide.to_numpy()[:, second]
     rows = []
@@ -343,5 +422,6 @@ def languages_needed(
         for _ in range(draws if size < len(wide) else 1):
             p = sign_flips(gaps[rng.permutation(len(wide))[:size]], n_permutations, seed)
             shares.append((stats.holm(p) < alpha).mean())
-        rows.append([size, np.mean(shares), *map(float, stats.interval(np.array(shares))), len(first)])
+        ends = stats.interval(np.array(shares)) if len(shares) > 1 else (np.nan, np.nan)
+        rows.append([size, np.mean(shares), *map(float, ends), len(first)])
     return pd.DataFrame(rows, columns=["n", "value", "ci_low", "ci_high", "pairs"])

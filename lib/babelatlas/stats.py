@@ -1,9 +1,26 @@
 """Intervals, correlations, paired tests and fits: a table in, a table out, and a seed for everything random.
 
-All intervals are percentile intervals of a bootstrap that draws whole clusters with replacement (a language with all
-its models, a class with all its images), because rows of one cluster are not independent (Efron & Tibshirani 1993,
-Chapter 13). A resample is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is
-one matrix product. Clusters are taken in sorted order: the order of the rows does not matter.
+All intervals are of a bootstrap that draws whole clusters with replacement (a language with all its models, a class
+with all its images), because rows of one cluster are not independent (Efron & Tibshirani 1993, Chapter 13). A resample
+is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is one matrix product.
+Clusters are taken in sorted order: the order of the rows does not matter.
+
+Few clusters make plain percentile intervals too short. `interval`, the one place where ends are taken, reads them off
+at a level that allows for the number of clusters (`expanded`; `sum_of_means` does so for several samples). Simulated
+worlds in which a 95 % interval held the truth, in per cent, with plain percentiles and expanded, for 7, 11, 16 and 35
+clusters (`simulation` and chapter 87 have more):
+
+    mean of normal values                         88 90 94 93    94 94 96 95
+    mean of skewed values (beta)                  86 90 92 94    93 93 95 95
+    regression slope                              90 91 92 92    98 96 95 93
+    slope over log n, draws of subsets            87 92 92 95    94 95 94 96
+    Pearson's correlation, 1 or 3 rows each       90 90 92 92    96 95 95 94
+    Spearman's and Kendall's, 1 or 3 rows each    93 95 95 95    98 98 97 96
+    ranks of five close models                    90 94 96 98    95 96 97 98
+    mean over languages and 40 classes            93 92 95 94    97 96 97 96
+
+Correlations of ranks are left at plain percentiles (`expandable`), and so is what no bootstrap over clusters made.
+Intervals of means of very skewed values, such as shares of 3 %, stay too short on one side: no level mends that.
 
 Where every item is right, or none, all resamples are the same and a bootstrap knows no uncertainty; there `exact` gives
 the interval.
@@ -36,10 +53,53 @@ def weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarr
     return counts.reshape(n_resamples, n_clusters).astype(float)
 
 
-def interval(resampled: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper percentile over the first axis (resamples), leaving out undefined (NaN) resamples."""
+def expanded(level: float, n: int) -> float:
+    """Return the level at which a percentile interval of `n` clusters keeps the promise of `level`, more or less.
+
+    A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
+    level returned it matches Student's interval where the data are symmetric (the expanded percentile interval:
+    Hesterberg 2014, What teachers should know about the bootstrap, arXiv:1411.5279; ExpandProbs in R's package
+    resample). With two clusters it is 1: no level makes an interval longer than the range of the resamples. Raises
+    InputError for fewer than two clusters.
+
+    >>> [round(expanded(0.95, n), 3) for n in (7, 11, 100)]
+    [0.992, 0.981, 0.954]
+    """
+    if n < 2 or not 0 < level < 1:
+        raise InputError(f"An expanded level needs two clusters and a level between 0 and 1, got {n} and {level}.")
+    quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
+    return float(2 * scipy_stats.norm.cdf(quantile) - 1)
+
+
+def expanded_p(p: float, n: int) -> float:
+    """Return a bootstrap's p value made as careful as an expanded interval of `n` clusters.
+
+    `p`: twice the share of resamples on the other side of 0. The result is below alpha just where the interval of level
+    1 - alpha, expanded, leaves 0 out: it is the inverse of `expanded`. Raises InputError for fewer than two clusters.
+
+    >>> round(expanded_p(1 - expanded(0.95, 7), 7), 6)
+    0.05
+    """
+    if n < 2 or not 0 <= p <= 1:
+        raise InputError(f"A p value of a bootstrap needs two clusters and lies between 0 and 1, got {n} and {p}.")
+    quantile = scipy_stats.norm.isf(p / 2) * np.sqrt((n - 1) / n)
+    return float(2 * scipy_stats.t.sf(quantile, n - 1))
+
+
+def interval(
+    resampled: np.ndarray, level: float = 0.95, n_clusters: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
+
+    `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer). The ends are then the
+    percentiles of the level `expanded(level, n_clusters)`, which makes up for few clusters. Without it they are those
+    of `level` itself: for what no bootstrap over clusters made (permutations, draws of a model), and for statistics
+    whose percentile interval is not too short (see the top of this module).
+    """
     if not 0 < level < 1:
         raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
+    if n_clusters is not None:
+        level = expanded(level, n_clusters)
     low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
 
@@ -70,7 +130,11 @@ def _numbers(table: pd.DataFrame, names: Sequence[str], what: str, keys: Sequenc
     if table.empty:
         raise InputError(f"{what} needs a table with rows, got an empty one.")
     for name in names:
-        bad = int((~np.isfinite(table[name].to_numpy(float))).sum())
+        try:
+            values = table[name].to_numpy(float)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{what} needs numbers, but column {name!r} holds other things: convert it.") from error
+        bad = int((~np.isfinite(values)).sum())
         if bad:
             raise InputError(
                 f"{what} needs numbers, but {bad} of {len(table)} in column {name!r} are missing or infinite."
@@ -117,7 +181,7 @@ def bootstrap(
     index, n_clusters = _clusters(clusters, "A bootstrap")
     drawn = weights(n_clusters, n_resamples, seed)
     totals, counts = _sums(values, index, n_clusters), _sums(np.ones(len(values)), index, n_clusters)
-    low, high = interval((drawn @ totals) / (drawn @ counts), level)
+    low, high = interval((drawn @ totals) / (drawn @ counts), level, n_clusters)
     row = {"value": values.mean(), "ci_low": low, "ci_high": high, "n": len(values), "n_clusters": n_clusters}
     return pd.DataFrame([row])
 
@@ -191,7 +255,7 @@ def accuracy_interval(
         low = high = np.full(len(numbers), np.nan)
         if size > 1:
             drawn = weights(size, n_resamples, seed)
-            low, high = interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level)
+            low, high = interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level, size)
         value, n = right[rows].sum(axis=1) / seen[rows].sum(axis=1), seen[rows].sum(axis=1).astype(int)
         for place in np.flatnonzero((np.minimum(value, 1 - value) < 1e-9) & (size > 1)):
             low[place], high[place] = exact(value[place], size, level)
@@ -256,6 +320,15 @@ def _kendall(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray 
     return np.divide(_agreeing(x, y, drawn, index), scale, out=np.full(len(drawn), np.nan), where=scale > 0)
 
 
+def expandable(method: str, n_clusters: int) -> int | None:
+    """Return the number of clusters that `interval` expands a correlation's interval for: none (None) for ranks.
+
+    Copies of a row in a resample are tied, which makes a coefficient of ranks vary more there than in samples: its
+    percentile interval is about long enough as it is. Expanded, it would hold the truth in 97 to 99 of 100 worlds.
+    """
+    return n_clusters if method == "pearson" else None
+
+
 def correlation(
     table: pd.DataFrame,
     x: str,
@@ -293,7 +366,8 @@ def correlation(
             value, resampled = scipy_stats.kendalltau(first, second)[0], _kendall(first, second, clusters, index)
         else:
             raise InputError(f"There is no correlation {method!r}: expected one of {', '.join(METHODS)}.")
-        rows.append([method, value, *interval(resampled, level), len(table), n_clusters])
+        ends = interval(resampled, level, expandable(method, n_clusters))
+        rows.append([method, value, *ends, len(table), n_clusters])
     return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
 
 
@@ -355,7 +429,7 @@ def regression_band(
     at = np.linspace(first.min(), first.max(), points)
     fit = scipy_stats.linregress(first, second)
     intercept, slope = _line(first, second, weights(n_clusters, n_resamples, seed)[:, index])
-    low, high = interval(intercept[:, None] + slope[:, None] * at, level)
+    low, high = interval(intercept[:, None] + slope[:, None] * at, level, n_clusters)
     return pd.DataFrame({"x": at, "y": fit.intercept + fit.slope * at, "ci_low": low, "ci_high": high})
 
 
@@ -384,7 +458,7 @@ def log_linear_fit(
     fit = scipy_stats.linregress(x, y)
     _, slopes = _line(x, y, weights(n_clusters, n_resamples, seed)[:, index])
     points = 100 * np.log(2)
-    low, high = interval(points * slopes, level)
+    low, high = interval(points * slopes, level, n_clusters)
     residual = 100 * float(np.abs(y - fit.intercept - fit.slope * x).max())
     row = {"intercept": fit.intercept, "slope": fit.slope, "per_doubling": points * fit.slope, "ci_low": low}
     row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(table), "n_clusters": n_clusters}
@@ -394,24 +468,32 @@ def log_linear_fit(
 def holm(p: Sequence[float]) -> np.ndarray:
     """Return p values corrected for their number by Holm's step-down method (1979), in the order given.
 
+    NaN stands where nothing was tested: it stays NaN and is not counted. Raises InputError for a p outside 0 to 1.
+
     >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
     p = np.asarray(p, float)
-    order = np.argsort(p, kind="stable")
-    steps = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    corrected = np.empty_like(steps)
-    corrected[order] = steps
+    if ((p < 0) | (p > 1)).any():
+        raise InputError(f"Holm's correction is of p values from 0 to 1, got {p[(p < 0) | (p > 1)][0]}.")
+    order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]  # NaN comes last
+    corrected = np.full_like(p, np.nan)
+    corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
     return corrected
 
 
 def sign_flip(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> float:
     """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
 
-    All patterns of signs are tried where there are at most `n_permutations` of them, random ones otherwise.
+    All patterns of signs are tried where there are at most `n_permutations` of them, random ones otherwise. Raises
+    InputError for no differences, missing or infinite ones.
     """
     differences = np.asarray(differences, float)
     n = len(differences)
+    if not n or not np.isfinite(differences).all():
+        raise InputError(
+            f"A sign-flip test needs differences that are numbers, got {int(np.isfinite(differences).sum())} of {n}."
+        )
     exact = n < 31 and 2**n <= n_permutations
     if exact:
         signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
@@ -486,7 +568,7 @@ def languages_above(
     >>> languages_above(scores, [0.5]).value.tolist()
     [1]
     """
-    _numbers(scores, ["value", "n"], "A count of languages")
+    _numbers(scores, ["value", "n"], "A count of languages", [by])
     if (scores["n"] <= 0).any():
         raise InputError("A count of languages needs the number of images of each accuracy, but some are 0.")
     rows = []
@@ -512,7 +594,11 @@ def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
 
 
 def rank_intervals(
-    names: Sequence[str], values: np.ndarray, resampled: np.ndarray, level: float = 0.95
+    names: Sequence[str],
+    values: np.ndarray,
+    resampled: np.ndarray,
+    level: float = 0.95,
+    n_clusters: int | None = None,
 ) -> pd.DataFrame:
     """Return the rank of each name by its value, the highest first, with the interval that the resamples give the rank.
 
@@ -521,7 +607,8 @@ def rank_intervals(
     which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
     the best rank of theirs; the interval of a rank takes for its lower end the best and for its upper end the worst of
     the ranks that equal values leave open, and ranks that occurred: it is a little too wide rather than too narrow. One
-    name alone has rank 1. A name without a value in a resample (NaN) stands last there.
+    name alone has rank 1. A name without a value in a resample (NaN) stands last there. `n_clusters` as in `interval`:
+    both intervals, of values and of ranks, have the same level.
 
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
     >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
@@ -537,7 +624,8 @@ def rank_intervals(
     drawn = np.nan_to_num(-resampled, nan=np.inf)
     best = scipy_stats.rankdata(drawn, method="min", axis=1)
     worst = scipy_stats.rankdata(drawn, method="max", axis=1)
-    low, high = interval(resampled, level)
+    low, high = interval(resampled, level, n_clusters)
+    level = level if n_clusters is None else expanded(level, n_clusters)
     table = pd.DataFrame(
         {
             "name": list(names),
@@ -676,8 +764,9 @@ def shared_errors(
         again = excess[1:][np.isfinite(excess[1:])]
         if some and len(again):
             against = min((again <= 1e-9).sum(), (again >= -1e-9).sum())
-            p = min(1.0, 2 * (against + 1) / (len(again) + 1))
-            row[2:4], row[6:9] = interval(value[1:], level), [*interval(again, level), p]
+            n, p = errors.shape[1], min(1.0, 2 * (against + 1) / (len(again) + 1))
+            ends = *interval(again, level, n), expanded_p(p, n)
+            row[2:4], row[6:9] = interval(value[1:], level, n), ends
         rows.append(row)
     columns = ["kind", "value", "ci_low", "ci_high", "expected", "excess", "excess_low", "excess_high", "p", "p_holm"]
     result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
@@ -744,18 +833,42 @@ def _movable(values: np.ndarray, half: float, method: str) -> tuple[np.ndarray, 
     return vector, moves, shortest, longest
 
 
-def expanded(level: float, n: int) -> float:
-    """Return the level at which a percentile interval of `n` clusters keeps the promise of `level`, more or less.
+def sum_of_means(
+    samples: Sequence[np.ndarray],
+    factors: Sequence[float],
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float, float]:
+    """Return a sum of means of independent samples, each times its factor, with a bootstrap interval: value, low, high.
 
-    A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
-    level returned it matches Student's interval where the data are symmetric; intervals of other statistics are mostly
-    too short by about as much (the expanded percentile interval: Hesterberg 2014, What teachers should know about the
-    bootstrap, arXiv:1411.5279; ExpandProbs in R's package resample). Raises InputError for fewer than two clusters.
+    Each sample is drawn anew by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
+    distance from the mean is stretched by the inverse; and the level is raised as far as Student's quantile, with the
+    degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. With one sample it is `interval`
+    with `n_clusters`, for normal data. A sample of one value varies in no resample: where it matters the interval is
+    too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six means of 5 or 10) it holds the truth in 94
+    to 96 of 100 worlds. Raises InputError for an empty sample or a missing value.
 
-    >>> [round(expanded(0.95, n), 3) for n in (7, 11, 100)]
-    [0.992, 0.981, 0.954]
+    >>> tuple(round(float(each), 6) for each in sum_of_means([[0.4, 0.4], [0.1]], [1, -1]))
+    (0.3, 0.3, 0.3)
     """
-    if n < 2 or not 0 < level < 1:
-        raise InputError(f"An expanded level needs two clusters and a level between 0 and 1, got {n} and {level}.")
-    quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
-    return float(2 * scipy_stats.norm.cdf(quantile) - 1)
+    samples = [np.asarray(sample, float) for sample in samples]
+    if not samples or not all(len(sample) and np.isfinite(sample).all() for sample in samples):
+        raise InputError("A sum of means needs samples of numbers, none of them empty, without missing ones.")
+    value = float(sum(factor * sample.mean() for sample, factor in zip(samples, factors, strict=True)))
+    drawn, spreads, free = np.full(n_resamples, value), [], []
+    for place, (sample, factor) in enumerate(zip(samples, factors, strict=True)):
+        n = len(sample)
+        if n > 1:
+            # Another stream for each sample, or two of one size would be drawn alike.
+            means = weights(n, n_resamples, seed + 1_000_003 * place) @ sample / n
+            drawn += factor * np.sqrt(n / (n - 1)) * (means - sample.mean())
+            spreads.append(factor**2 * sample.var(ddof=1) / n)
+            free.append(n - 1)
+    spreads = np.array(spreads)
+    if not spreads.sum() > 0:
+        return value, value, value
+    degrees = spreads.sum() ** 2 / (spreads**2 / free).sum()
+    tail = scipy_stats.norm.sf(scipy_stats.t.ppf((1 + level) / 2, degrees))
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return value, float(low), float(high)
