@@ -379,7 +379,7 @@ def test_holm_does_not_count_what_was_not_tested():
     assert stats.holm([0.01, np.nan, 0.2]) == pytest.approx([0.02, np.nan, 0.2], nan_ok=True)
     assert stats.holm([np.nan]) == pytest.approx([np.nan], nan_ok=True)
     assert stats.holm([]).tolist() == []
-    with pytest.raises(InputError, match="from 0 to 1, got 1.2"):
+    with pytest.raises(InputError, match=r"from 0 to 1, got 1\.2"):
         stats.holm([0.5, 1.2])
 
 
