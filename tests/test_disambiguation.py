@@ -451,7 +451,9 @@ def test_the_interval_draws_items_with_both_senses():
     each = disambiguation.tc(values).mean(axis=1)
     rng = np.random.default_rng(1)
     drawn = each[rng.integers(80, size=(4000, 80))].mean(axis=1)
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.013)
+    level = disambiguation.stats.expanded(0.95, 80)
+    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(ends), abs=0.013)
 
 
 def test_where_all_items_score_the_same_the_interval_is_exact():

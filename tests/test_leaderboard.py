@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as student
 
 from babelatlas import InputError, languages, leaderboard, stats, tables
 
@@ -225,6 +226,8 @@ def test_a_ranking_is_what_the_definition_says_step_by_step():
     wide = board.pivot(index=["lang", "item"], columns="model", values="right")
     for group, codes in {"all": ["de", "en", "fr"], "Latin": ["de", "fr"]}.items():
         items, times = stats.weights(12, 40, 5), stats.weights(len(codes), 40, 6)
+        level = stats.expanded(0.95, len(codes))  # languages are fewer than classes
+        ends = (1 - level) / 2, (1 + level) / 2
         means = np.zeros((40, 3))
         for draw in range(40):
             for column, model in enumerate("abc"):
@@ -235,10 +238,10 @@ def test_a_ranking_is_what_the_definition_says_step_by_step():
             places = [1 + sum(other > row[column] + 1e-6 for other in row) for row in means]
             worst = [sum(other >= row[column] - 1e-6 for other in row) for row in means]
             assert rows.loc[model, "value"] == pytest.approx(wide.loc[codes, model].sum() / (48 * len(codes)))
-            assert rows.loc[model, "rank_low"] == np.quantile(places, 0.025, method="lower")
-            assert rows.loc[model, "rank_high"] == np.quantile(worst, 0.975, method="higher")
+            assert rows.loc[model, "rank_low"] == np.quantile(places, ends[0], method="lower")
+            assert rows.loc[model, "rank_high"] == np.quantile(worst, ends[1], method="higher")
             assert rows.loc[model, ["ci_low", "ci_high"]].tolist() == pytest.approx(
-                np.quantile(means[:, column], [0.025, 0.975]).tolist(), abs=1e-6
+                np.quantile(means[:, column], ends).tolist(), abs=1e-6
             )
             assert rows.loc[model, "n"] == len(codes)
 
@@ -319,11 +322,15 @@ def test_a_comparison_is_what_the_definition_says_step_by_step():
         gap = [items[draw] @ (wide.loc[lang, found["first"]] - wide.loc[lang, found["second"]]) / 48 for lang in rates]
         gaps.append(times[draw] @ gap / 3)
     assert found["value"] == pytest.approx((wide[found["first"]] - wide[found["second"]]).sum() / 144)
-    assert [found["ci_low"], found["ci_high"]] == pytest.approx(np.quantile(gaps, [0.025, 0.975]).tolist(), abs=1e-6)
+    level = stats.expanded(0.95, 3)  # three languages and twelve classes: the fewer count
+    ends = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2])
+    assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends.tolist(), abs=1e-6)
     turned = 2 * sum(gap <= 1e-9 for gap in gaps) / 200
     tail = 2 * NormalDist().cdf(-found["value"] / np.std(gaps))
     assert turned > 0
-    assert found["p"] == pytest.approx(max(turned, tail), abs=1e-4)
+    # As careful as the interval: Student's t with 2 degrees of freedom at the normal quantile over sqrt(3 / 2).
+    quantile = NormalDist().inv_cdf(1 - max(turned, tail) / 2) / 1.5**0.5
+    assert found["p"] == pytest.approx(2 * student.sf(quantile, 2), abs=1e-4)
 
 
 def test_over_many_classes_of_one_language_the_comparison_is_near_the_paired_z_test():

@@ -449,8 +449,10 @@ def test_the_interval_of_scores_is_that_of_a_bootstrap_over_images():
     draws = retrieval.stats.weights(20, 300, 3).astype(int)
     order = [images.index(f"i{image}") for image in range(20)]
     drawn = [np.repeat(values, row[order], axis=0).ravel() for row in draws]
+    level = retrieval.stats.expanded(0.95, 20)
+    ends = (1 - level) / 2, (1 + level) / 2
     for metric, of in (("recall@5", lambda each: np.mean(each <= 5)), ("median rank", np.median)):
-        low, high = np.quantile([of(each) for each in drawn], [0.025, 0.975])
+        low, high = np.quantile([of(each) for each in drawn], ends)
         assert ours.loc[metric, ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
 
 

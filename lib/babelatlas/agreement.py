@@ -5,9 +5,9 @@ of them mixes three questions: which model is better, which language is easier, 
 they are put apart: `correlation` takes the rows within the groups of a column (each language by itself, say), or given
 covariates; `between` the means of the groups; `compare` asks of two measures which one agrees better with a third.
 
-Intervals are percentile intervals of a bootstrap over clusters, as in stats.py: a resample is a row of weights. Two
-cluster columns (languages and models) are drawn independently and a row gets the product of their weights, the
-pigeonhole bootstrap (Owen 2007, Ann. Appl. Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012,
+Intervals are those of a bootstrap over clusters, as in stats.py: a resample is a row of weights. Two cluster columns
+(languages and models) are drawn independently and a row gets the product of their weights, the pigeonhole bootstrap
+(Owen 2007, Ann. Appl. Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012,
 doi:10.1214/12-AOAS547). What depends on the rows is taken anew in each resample: ranks, means of groups, covariates.
 """
 
@@ -47,6 +47,15 @@ def weights(
         drawn *= stats.weights(n_clusters, n_resamples, seed + 1_000_003 * place)[:, index]
         least = min(least, n_clusters)
     return drawn, least
+
+
+def _expanded(method: str, clusters: str | Sequence[str], n_clusters: int) -> int | None:
+    """Return the number of clusters that `stats.interval` expands an interval for, None for one of plain percentiles.
+
+    Two columns drawn independently make intervals of about the right length as they are: by simulation (11 models; 7,
+    11, 16, 35 languages) they hold the truth in 95, 93, 94, 93 of 100 worlds, expanded ones in 99, 97, 98, 96.
+    """
+    return stats.expandable(method, n_clusters) if isinstance(clusters, str) or len(clusters) == 1 else None
 
 
 def _parts(table: pd.DataFrame, column: str) -> np.ndarray:
@@ -196,7 +205,8 @@ def correlation(
         if not np.isfinite(found[0]):
             told = f" within each {' and '.join(within)}" * bool(within) + f" given {' and '.join(given)}" * bool(given)
             raise InputError(f"{what}{told} is not defined: nothing varies there that the correlation could be of.")
-        rows.append([method, found[0], *stats.interval(found[1:], level), len(table), n_clusters])
+        ends = stats.interval(found[1:], level, _expanded(method, clusters, n_clusters))
+        rows.append([method, found[0], *ends, len(table), n_clusters])
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -284,9 +294,10 @@ def compare(
     """Return whether `x` correlates more with column `first` than with `second`, on the rows that have all three.
 
     Columns: method, first, second (the two correlations), value (their difference), ci_low, ci_high, p (bootstrap:
-    twice the share of resamples in which the difference has the other sign, at least 2 / (n_resamples + 1)), z,
-    p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be independent), n (rows),
-    n_clusters. All three columns of a row are drawn together. Raises what `correlation` raises.
+    twice the share of resamples in which the difference has the other sign, at least 2 / (n_resamples + 1), and made as
+    careful as the interval by `stats.expanded_p` where that is expanded), least (the smallest p that so many resamples
+    can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be independent),
+    n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlation` raises.
     """
     within = [within] if isinstance(within, str) else list(within)
     whole = [correlation(table, x, y, clusters, within, (), methods, 1, level, seed).value for y in (first, second)]
@@ -299,9 +310,14 @@ def compare(
         gaps = _pair(columns[0], columns[1], drawn, method, parts) - _pair(columns[0], columns[2], drawn, method, parts)
         known = gaps[np.isfinite(gaps)]
         p = min(1.0, 2 * (min((known <= 0).sum(), (known >= 0).sum()) + 1) / (len(known) + 1))
+        n_drawn = _expanded(method, clusters, n_clusters)
+        least = min(1.0, 2 / (len(known) + 1))
+        if n_drawn is not None:
+            p, least = (stats.expanded_p(each, n_drawn) for each in (p, least))
         z = p_steiger = np.nan
         if method == "pearson" and not within:
             z, p_steiger = steiger(one, other, float(np.corrcoef(columns[1], columns[2])[0, 1]), len(table))
-        rows.append([method, one, other, one - other, *stats.interval(gaps, level), p, z, p_steiger])
-    names = ["method", "first", "second", "value", "ci_low", "ci_high", "p", "z", "p_steiger"]
+        ends = stats.interval(gaps, level, n_drawn)
+        rows.append([method, one, other, one - other, *ends, p, least, z, p_steiger])
+    names = ["method", "first", "second", "value", "ci_low", "ci_high", "p", "least", "z", "p_steiger"]
     return pd.DataFrame(rows, columns=names).assign(n=len(table), n_clusters=n_clusters)

@@ -261,7 +261,7 @@ def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, level: float =
     ]
     names = ("classes", "names in the languages", "difference")
     values, spreads = [*means, means[1] - means[0]], [*resampled, resampled[1] - resampled[0]]
-    low, high = stats.interval(np.column_stack(spreads), level)
+    low, high = stats.interval(np.column_stack(spreads), level, len(table))
     sizes = [len(table), int(weight.sum()), len(table)]
     found = {"of": names, "value": values, "ci_low": low, "ci_high": high, "variance": [*variances, np.nan], "n": sizes}
     return pd.DataFrame(found)
@@ -329,7 +329,7 @@ def representation(
     average = len(classes) / sizes.to_numpy()
     resampled = drawn / drawn.sum(axis=1, keepdims=True) * average
     value = wide.sum().to_numpy() / wide.to_numpy().sum() * average
-    low, high = stats.interval(resampled, level)
+    low, high = stats.interval(resampled, level, len(wide))
     found = {by: sizes.index, "value": value, "ci_low": low, "ci_high": high, "n": sizes.to_numpy()}
     found = pd.DataFrame(found).assign(n_languages=len(wide))
     return found.sort_values(["value", by], ascending=[False, True], ignore_index=True)

@@ -585,7 +585,7 @@ def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
         if size not in drawn:
             drawn[size] = stats.weights(size, resamples, seed), stats.exact(0, size, level)[1]
         weights, share = drawn[size]
-        low, high = stats.interval(weights @ each.T / size, level)
+        low, high = stats.interval(weights @ each.T / size, level, size)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):
             top = 0.5 if metrics[row] in RATES and value[row] <= 0.5 else 1
             low[row], high[row] = value[row] * (1 - share), value[row] + share * (top - value[row])

@@ -328,6 +328,11 @@ def _drawn(n_items: int, n_resamples: int, seed: int) -> np.ndarray:
     return stats.weights(n_items, n_resamples, seed) if n_items > 1 else np.ones((n_resamples, 1))
 
 
+def _fewest(*sizes: int) -> int | None:
+    """Return the number of clusters of the kind that has fewest, None where nothing is drawn from more than one."""
+    return min((size for size in sizes if size > 1), default=None)
+
+
 def ranking(
     board: pd.DataFrame,
     groups: dict[str, Sequence[str]] | None = None,
@@ -339,8 +344,9 @@ def ranking(
 
     `groups`: name -> codes; "all" always comes first. Columns: group, model, value, ci_low, ci_high, rank, rank_low,
     rank_high, first (share of the resamples in which the model is best), n (languages), items. An interval draws
-    languages and items anew; in a group of one language only items, and where all of them are right, or none, it is the
-    exact one (`stats.exact`). With a single item and language there is no interval (NaN).
+    languages and items anew, and allows for the number of those that are fewer (`stats.interval`); in a group of one
+    language only items, and where all of them are right, or none, it is the exact one (`stats.exact`). With a single
+    item and language there is no interval (NaN).
     """
     right, total, models, langs, names = cube(board)
     with np.errstate(invalid="ignore"):
@@ -352,8 +358,9 @@ def ranking(
         if not place:
             continue
         means = _means(resampled, place, n_resamples, seed)
-        found = stats.rank_intervals(models, value[:, place].mean(axis=1), means, level)
         n_items = int((total[:, place].sum(axis=(0, 1)) > 0).sum())
+        n_clusters = _fewest(len(place), n_items)
+        found = stats.rank_intervals(models, value[:, place].mean(axis=1), means, level, n_clusters)
         if len(place) == n_items == 1:
             found[["ci_low", "ci_high"]] = np.nan
         elif len(place) == 1:
@@ -372,10 +379,10 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.9
     difference of the means over languages. It is computed again in the resamples of `ranking`, languages and items
     drawn anew and the same for both models. p (two-sided) is twice the share of resamples in which the first is not
     better. Where that share is too small for so many resamples, p is that of a normal distribution with the resamples'
-    standard deviation: the larger of the two counts, so that a rank's interval never reaches 1 for a model that is told
-    from the first. With few items and languages p is at least 2 / 2 ** n, n being the larger of their numbers, as in a
-    test that swaps the models. p_holm is Holm's correction (1979) for all pairs of the board. Rows are in the order of
-    the ranks. With one model there are none.
+    standard deviation: the larger of the two counts, made as careful as the intervals (`stats.expanded_p`), so that a
+    rank's interval never reaches 1 for a model that is told from the first. With few items and languages p is at least
+    2 / 2 ** n, n being the larger of their numbers, as in a test that swaps the models. p_holm is Holm's correction
+    (1979) for all pairs of the board. Rows are in the order of the ranks. With one model there are none.
     """
     from scipy import stats as scipy_stats
 
@@ -386,13 +393,16 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.9
     means = _means(resampled, range(len(langs)), n_resamples, seed)
     order = sorted(range(len(models)), key=lambda number: (-value[number], models[number]))
     rows, least = [], 2.0 ** (1 - max(len(langs), len(names)))
+    n_clusters = _fewest(len(langs), len(names))
     for one, other in combinations(order, 2):
         gap, gaps = value[one] - value[other], means[:, one] - means[:, other]
         gaps = gaps[np.isfinite(gaps)]
         spread = gaps.std()
         tail = 2 * scipy_stats.norm.sf(gap / spread) if spread > 0 else float(gap == 0)
-        p = min(1.0, max(2 * (gaps < 1e-6).mean(), tail, least))
-        rows.append([models[one], models[other], gap, *map(float, stats.interval(gaps, level)), p])
+        p = min(1.0, max(2 * (gaps < 1e-6).mean(), tail))
+        p = p if n_clusters is None else stats.expanded_p(p, n_clusters)
+        ends = map(float, stats.interval(gaps, level, n_clusters))
+        rows.append([models[one], models[other], gap, *ends, max(p, least)])
     table = pd.DataFrame(rows, columns=["first", "second", "value", "ci_low", "ci_high", "p"])
     table = table.astype(dict.fromkeys(["value", "ci_low", "ci_high", "p"], float))
     return table.assign(p_holm=stats.holm(table["p"]), n=len(langs), items=len(names))
@@ -518,12 +528,11 @@ def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000,
         if len(rest):
             row = [group, "its other languages", own.mean() - rest.mean(), np.nan, np.nan, np.nan, n]
             if n >= 3 and len(rest) >= 3:
-                inner = stats.weights(n, n_resamples, seed) @ own.to_numpy() / n
-                outer = stats.weights(len(rest), n_resamples, seed + 1) @ rest.to_numpy() / len(rest)
+                _, low, high = stats.sum_of_means([own, rest], [1, -1], n_resamples, seed=seed)
                 test = scipy_stats.permutation_test(
                     (own.to_numpy(), rest.to_numpy()), _gap, vectorized=True, n_resamples=9999, rng=seed
                 )
-                row[3:6] = *stats.interval(inner - outer), test.pvalue
+                row[3:6] = low, high, test.pvalue
             rows.append(row)
     result = pd.DataFrame(rows, columns=[by, "against", "value", "ci_low", "ci_high", "p", "n"])
     tested = result["p"].notna()

@@ -347,7 +347,7 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
             if len(models) < 2 or len(base) < 2:
                 continue
             drawn = stats.weights(len(base), n_resamples, seed) / len(base)
-            found = stats.rank_intervals(models, turned.mean(axis=0), drawn @ turned, level)
+            found = stats.rank_intervals(models, turned.mean(axis=0), drawn @ turned, level, len(base))
             before = pd.Series(base.mean(axis=0), index=models)
             found = found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(base))
             order = before.rank(ascending=False, method="min").astype(int)

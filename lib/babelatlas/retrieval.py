@@ -510,4 +510,4 @@ def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median
         half = below[:, -1] / 2
         low, high = (below < half[:, None]).sum(1), (below <= half[:, None]).sum(1)
         resampled = (steps[low] + steps[high]) / 2
-    return value, *map(float, stats.interval(resampled, level))
+    return value, *map(float, stats.interval(resampled, level, size))

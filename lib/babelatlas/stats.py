@@ -865,9 +865,9 @@ def sum_of_means(
             drawn += factor * np.sqrt(n / (n - 1)) * (means - sample.mean())
             spreads.append(factor**2 * sample.var(ddof=1) / n)
             free.append(n - 1)
-    spreads = np.array(spreads)
-    if not spreads.sum() > 0:
+    if not any(spreads):
         return value, value, value
+    spreads = np.array(spreads) / max(spreads)
     degrees = spreads.sum() ** 2 / (spreads**2 / free).sum()
     tail = scipy_stats.norm.sf(scipy_stats.t.ppf((1 + level) / 2, degrees))
     low, high = np.quantile(drawn, [tail, 1 - tail])
