@@ -313,6 +313,30 @@ def test_copies_of_rows_make_steiger_certain_and_leave_the_bootstrap_as_it_is():
     assert ten.p_steiger < one.p_steiger / 2
 
 
+@pytest.mark.parametrize("clusters", ["lang", ["lang", "model"]])
+def test_the_least_p_is_that_of_resamples_that_all_agree_and_p_fits_the_interval(clusters):
+    rng = np.random.default_rng(8)
+    rows = pd.DataFrame([(lang, model) for lang in range(12) for model in range(6)], columns=["lang", "model"])
+    x = rng.normal(size=72)
+    rows = rows.assign(x=x, good=x + 0.01 * rng.normal(size=72), bad=rng.normal(size=72))
+    found = agreement.compare(rows, "x", "good", "bad", clusters, n_resamples=19).set_index("method")
+    ranks = found.loc[["spearman", "kendall"]]
+    assert (ranks.p == 2 / 20).all()
+    assert (found.p == found.least).all()
+    if clusters == "lang":
+        assert found.loc["pearson", "least"] == pytest.approx(stats.expanded_p(2 / 20, 12))
+    for noise in (0.8, 1.0, 1.3):
+        near = rows.assign(good=x + noise * rng.normal(size=72), bad=x + 1.6 * rng.normal(size=72))
+        for row in agreement.compare(near, "x", "good", "bad", clusters, n_resamples=4000).itertuples():
+            if abs(row.p - 0.05) > 0.005:
+                assert (row.p < 0.05) == (row.ci_low > 0 or row.ci_high < 0)
+
+
+def test_a_column_of_text_has_no_correlation(table):
+    with pytest.raises(InputError, match="'x' holds other things"):
+        agreement.correlation(table.assign(x="high"), "x", "y")
+
+
 def test_two_equal_measures_do_not_differ(table):
     found = agreement.compare(table.assign(again=table.y), "x", "y", "again", within="model", n_resamples=50)
     assert (found.value == 0).all()

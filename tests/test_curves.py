@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
+from scipy import stats as scipy_stats
 
 from babelatlas import InputError, curves
 
@@ -107,6 +108,20 @@ def test_the_interval_of_a_bend_holds_zero_about_as_often_as_it_says():
     assert 0.87 <= np.mean(held) <= 0.99
 
 
+def test_the_interval_of_a_bend_is_no_shorter_than_students_where_subsets_are_few():
+    # Six means of four subsets: a pooled variance has 18 degrees of freedom; Welch's are fewer.
+    x = np.log(SIZES)
+    change = 200 * np.log(2) * (x[-1] - x[0]) * np.linalg.pinv(np.column_stack([np.ones(7), x, x * x]))[2]
+    ratios = []
+    for seed in range(40):
+        table = drawn("log-linear", draws=4, noise=0.05, seed=seed)
+        row = curves.bend(table, n_resamples=1000).iloc[0]
+        spread = table.groupby("n_classes").accuracy.var().fillna(0).mean() * 7 / 6
+        half = scipy_stats.t.ppf(0.975, 18) * np.sqrt(spread * (change[:6] ** 2).sum() / 4)
+        ratios.append((row.ci_high - row.ci_low) / (2 * half))
+    assert np.mean(ratios) == pytest.approx(1.1, abs=0.1)  # plain percentiles would have 0.8
+
+
 def test_sizes_are_drawn_apart():
     # With the same draws in all sizes noise that is common to them would cancel: here it must not.
     table = drawn("log-linear")
@@ -123,6 +138,13 @@ def test_costs_are_the_same_on_the_scale_that_a_shape_is_straight_on():
         error = curves.carried_over(few, many, [1, 3])
         assert error[scale] == pytest.approx([0, 0], abs=1e-9)
         assert all(np.abs(error[other]).max() > 0.1 for other in curves.SCALES if other != scale)
+
+
+def test_a_cost_is_carried_over_from_the_other_rows_alone():
+    few, many = [0.9, 0.8, 0.6], [0.8, 0.5, 0.5]
+    # Points lost by one doubling: 10, 30, 10; the mean of the others': 20, 10, 20.
+    error = curves.carried_over(few, many, [1, 1, 1])["points"]
+    assert error == pytest.approx([100 * 0.7 - 80, 100 * 0.7 - 50, 100 * 0.4 - 50])
 
 
 @given(st.lists(st.tuples(st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(0.1, 4)), min_size=2, max_size=6))
@@ -150,6 +172,10 @@ def test_a_cost_is_zero_just_where_accuracy_stays(rows):
             "at least three numbers of classes, got 2 in m, de",
         ),
         (lambda: curves.means(drawn("power").drop(columns="lang")), "needs the column"),
+        (lambda: curves.bend(drawn("power", model=3).query("n_classes < 10")), "got 2 in 3, de"),
+        (lambda: curves.residuals(curves.means(drawn("power")).head(0)), "got an empty one"),
+        (lambda: curves.residuals(curves.means(drawn("power")).drop(columns="model")), "needs the column"),
+        (lambda: curves.errors(curves.means(drawn("power")), shapes=[]), "at least one shape"),
         (lambda: curves.cost([0.5], [0.4], [0]), "more classes in one accuracy"),
         (lambda: curves.cost([1.0], [0.4], [1]), "neither of them included"),
         (lambda: curves.carried_over([0.5], [0.4], [1]), "at least two, got 1"),

@@ -402,6 +402,24 @@ def test_equal_accuracies_have_no_order():
 def test_a_language_twice_and_a_missing_accuracy_are_refused():
     with pytest.raises(InputError, match="de occurs twice in a"):
         labelsets.changes(pd.concat([CHANGED, CHANGED.head(1)]), ["set"])
-    for table in (CHANGED[:0], CHANGED.assign(other=np.nan)):
-        with pytest.raises(InputError, match="is empty or lacks some"):
-            labelsets.changes(table, ["set"])
+    with pytest.raises(InputError, match="got an empty one"):
+        labelsets.changes(CHANGED[:0], ["set"])
+    with pytest.raises(InputError, match="6 of 6 in column 'other' are missing"):
+        labelsets.changes(CHANGED.assign(other=np.nan), ["set"])
+    with pytest.raises(InputError, match=r"needs the column\(s\) lang"):
+        labelsets.changes(CHANGED.drop(columns="lang"), ["set"])
+    with pytest.raises(InputError, match="set in every row, but 1 of 6"):
+        labelsets.changes(CHANGED.assign(set=[*"aaaaa", None]), ["set"])
+    with pytest.raises(InputError, match="de occurs twice in 1"):
+        labelsets.changes(pd.concat([CHANGED, CHANGED.head(1)]).assign(set=1), ["set"])
+
+
+def test_the_seed_reaches_the_test_and_the_interval():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"lang": [f"l{n}" for n in range(20)], "set": "a", "base": rng.random(20)})
+    table["other"] = table["base"] + rng.normal(0.02, 0.05, 20)  # 20 signs: too many for all patterns
+    one, two, again = (labelsets.changes(table, ["set"], n_resamples=50, seed=seed).iloc[0] for seed in (0, 1, 0))
+    assert one["p"] != two["p"]
+    assert one["ci_low"] != two["ci_low"]
+    assert one["tau_low"] != two["tau_low"]
+    pd.testing.assert_series_equal(one, again)

@@ -169,3 +169,25 @@ def test_a_file_written_beside_its_place_appears_whole_or_not_at_all(tmp_path):
         fail()
     assert path.read_text() == "first"
     assert [file.name for file in path.parent.iterdir()] == ["report.csv"]
+
+
+def test_tables_that_are_not_there_are_named_and_a_misspelt_name_is_refused(tmp_path):
+    for name in ("zeroshot/one_animals", "zeroshot/two_animals", "retrieval/two_photos", "subsets/one_animals"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.parquet").touch()
+
+    def ask(models, datasets, stage="subsets"):
+        keys = [(model, dataset) for model in models for dataset in datasets]
+        return tables.present({key: f"{tmp_path}/{stage}/{'_'.join(key)}.parquet" for key in keys})
+
+    found, missing = ask(["one", "two"], ["animals", "photos"])
+    assert found == {("one", "animals"): f"{tmp_path}/subsets/one_animals.parquet"}
+    assert missing == ["one on photos", "two on animals", "two on photos"]
+    with pytest.raises(InputError, match=r"no table of 'oen': did you mean one\?"):
+        ask(["one", "oen"], ["animals"])
+    with pytest.raises(InputError, match=r"no table of 'animal': did you mean animals\?"):
+        ask(["one"], ["animal"])
+    single = {(name,): f"{tmp_path}/protocols/{name}.parquet" for name in ("one", "two")}
+    assert tables.present(single) == ({}, ["one", "two"])
+    with pytest.raises(InputError, match=r"no table of 'three': expected one of one, two"):
+        tables.present(single | {("three",): f"{tmp_path}/protocols/three.parquet"})

@@ -59,7 +59,8 @@ def test_within_strata_differences_are_averaged_by_the_number_taught():
     low = scores([0.5, 0.3, 0.2], [True, False, False], stratum="low")
     high = scores([0.9, 0.8, 0.7, 0.4], [True, True, True, False], stratum="high")
     only = scores([0.1], [False], stratum="none taught")
-    row = taught.differences(pd.concat([low, high, only]), by=["model"], strata="stratum").iloc[0]
+    table = pd.concat([low, high, only]).assign(lang=list("abcdefgh"))
+    row = taught.differences(table, by=["model"], strata="stratum").iloc[0]
     assert row.value == pytest.approx((1 * (0.5 - 0.25) + 3 * (0.8 - 0.4)) / 4)
     assert row.taught == pytest.approx((0.5 + 3 * 0.8) / 4)
     assert row.other == pytest.approx((0.25 + 3 * 0.4) / 4)
@@ -70,7 +71,8 @@ def test_deals_stay_within_their_stratum():
     # All of the difference lies between the strata, none within: no deal within them can be more or less far.
     low = scores([0.1, 0.1, 0.1], [True, False, False], stratum="low")
     high = scores([0.9, 0.9, 0.9], [True, True, False], stratum="high")
-    row = taught.differences(pd.concat([low, high]), by=["model"], strata="stratum").iloc[0]
+    table = pd.concat([low, high]).assign(lang=list("abcdef"))
+    row = taught.differences(table, by=["model"], strata="stratum").iloc[0]
     assert row.value == pytest.approx(0)
     assert row.p == 1
 
@@ -79,6 +81,9 @@ def test_a_side_of_one_row_has_no_interval_and_a_side_of_none_no_difference():
     row = taught.differences(scores([0.5, 0.2, 0.3], [True, False, False])).iloc[0]
     assert np.isnan(row.ci_low)
     assert row.p == pytest.approx(1 / 3)
+    one_each = pd.concat([scores([0.5, 0.2, 0.3], [True, False, False], stratum=name) for name in "st"])
+    one_each["lang"] = [f"l{place}" for place in range(6)]
+    assert np.isnan(taught.differences(one_each, strata="stratum").ci_low[0])
     empty = taught.differences(scores([0.5, 0.2], [False, False])).iloc[0]
     assert np.isnan(empty.value)
     assert np.isnan(empty.p)
@@ -150,9 +155,14 @@ def test_flags_leave_out_english_and_models_without_a_list():
 @pytest.mark.parametrize(
     ("table", "match"),
     [
-        (scores().drop(columns="taught"), "taught is not there"),
-        (scores().iloc[:0], "it is empty"),
-        (scores([0.1, np.nan], [True, False]), "some are missing"),
+        (scores().drop(columns="taught"), r"needs the column\(s\) taught"),
+        (scores().drop(columns="lang"), r"needs the column\(s\) lang"),
+        (scores().iloc[:0], "got an empty one"),
+        (scores([0.1, np.nan], [True, False]), "1 of 2 in column 'value' are missing"),
+        (scores([0.1, 0.2], [True, None]), "taught in every row, but 1 of 2"),
+        (scores([0.1, 0.2], ["yes", "no"]), "taught to be true or false, got 'yes'"),
+        (scores().assign(group=[None] + ["low"] * 6), "group in every row, but 1 of 7"),
+        (scores().assign(lang=["de", "de", "fr", "si", "lo", "my", "km"]), "de occurs twice in a, low"),
     ],
 )
 def test_tables_without_what_is_compared_are_refused(table, match):
@@ -165,3 +175,47 @@ def test_a_control_with_a_language_twice_or_with_none_of_them_is_refused():
         taught.against(scores(), pd.DataFrame({"lang": ["l0", "l0"], "value": [0.1, 0.2]}))
     with pytest.raises(InputError, match="none of the languages"):
         taught.against(scores(), pd.DataFrame({"lang": ["xx"], "value": [0.1]}))
+
+
+def test_a_gap_in_the_strata_and_columns_that_are_not_there_are_refused():
+    with pytest.raises(InputError, match="stratum in every row, but 7 of 7"):
+        taught.differences(scores(stratum=None), strata="stratum")
+    with pytest.raises(InputError, match=r"needs the column\(s\) stratum"):
+        taught.differences(scores(), strata="stratum")
+    lists = pd.DataFrame({"model": ["a"], "lang": ["l0"]})
+    with pytest.raises(InputError, match=r"A list of languages taught needs the column\(s\) model"):
+        taught.flag(scores(), lists[["lang"]])
+    with pytest.raises(InputError, match=r"Scores to be flagged needs the column\(s\) lang"):
+        taught.flag(scores().drop(columns="lang"), lists)
+    with pytest.raises(InputError, match=r"A control needs the column\(s\) value"):
+        taught.against(scores(), lists)
+    with pytest.raises(InputError, match=r"Scores beside a control needs the column\(s\) lang"):
+        taught.against(scores().drop(columns="lang"), lists.assign(value=0.1))
+    assert taught.flag(scores().iloc[:0], lists).empty
+
+
+def test_two_sides_of_one_size_are_not_drawn_alike():
+    # With the same draws on both sides the difference of two equal sides would never vary.
+    row = taught.differences(scores([0.1, 0.2, 0.4, 0.7] * 2, [True] * 4 + [False] * 4)).iloc[0]
+    assert row.value == pytest.approx(0)
+    assert row.ci_low < -0.2
+    assert row.ci_high > 0.2
+
+
+def test_a_random_test_counts_the_deal_that_was_observed():
+    table = scores([*range(100, 120), *range(20)], [True] * 20 + [False] * 20)
+    assert taught.differences(table, n_permutations=199).p[0] == 1 / 200
+
+
+def test_the_interval_of_few_rows_is_about_welchs():
+    rng = np.random.default_rng(5)
+    one, other = rng.normal(0.5, 0.1, 8), rng.normal(0.3, 0.2, 12)
+    row = taught.differences(scores([*one, *other], [True] * 8 + [False] * 12), n_resamples=20_000).iloc[0]
+    ends = scipy_stats.ttest_ind(one, other, equal_var=False).confidence_interval()
+    assert (row.ci_low, row.ci_high) == pytest.approx((ends.low, ends.high), abs=0.03)
+
+
+def test_a_list_of_english_alone_counts_where_one_language_is_enough():
+    assert "OpenAI B-32" not in set(taught.published_lists().model)
+    every = taught.published_lists(1)
+    assert every.loc[every.model == "OpenAI B-32", "lang"].tolist() == ["en"]

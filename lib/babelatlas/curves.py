@@ -127,6 +127,8 @@ def errors(
     stats._numbers(curves, ["n_classes", "accuracy"], "The errors of a curve", by)
     if curves.duplicated([*by, "n_classes"]).any():
         raise InputError("A curve needs each number of classes once: take the means over the subsets first.")
+    if not shapes:
+        raise InputError(f"The errors of a curve need at least one shape: expected some of {', '.join(SHAPES)}.")
     if fewest <= max(_design(np.array([2.0]), shape).shape[1] for shape in shapes):
         raise InputError(f"A number of classes can be left out only if more are left than parameters, got {fewest=}.")
     rows = []
@@ -150,9 +152,13 @@ def errors(
 
 
 def residuals(curves: pd.DataFrame, by: Sequence[str] = ("model", "lang"), shape: str = "log-linear") -> pd.DataFrame:
-    """Return `curves` with what the fit of a shape leaves at each number of classes: column residual, in points."""
-    parts = []
-    for _, part in curves.groupby(list(by), sort=False):
+    """Return `curves` with what the fit of a shape leaves at each number of classes: column residual, in points.
+
+    `curves` as of `means`. Raises InputError for an empty table, missing values or columns, and what `fit` raises.
+    """
+    by, parts = list(by), []
+    stats._numbers(curves, ["n_classes", "accuracy"], "What a curve leaves", by)
+    for _, part in curves.groupby(by, sort=False):
         fitted = predict(part["n_classes"], fit(part["n_classes"], part["accuracy"], shape), shape)
         parts.append(part.assign(residual=100 * (part["accuracy"] - fitted)))
     return pd.concat(parts, ignore_index=True)
@@ -169,9 +175,10 @@ def bend(
 
     A term in the square of the logarithm is added to the straight line. `value` is the gain per doubling at the largest
     number of classes less that at the smallest, in points: 0 for a straight line, negative where the fall steepens,
-    positive where it levels off. The interval draws the random subsets of each number anew (a number with one subset,
-    as all classes have, stands as it is): it speaks of the subsets, not of other classes. `per_doubling` is the slope
-    of the straight line, `n` the number of sizes. Raises InputError for fewer than three sizes.
+    positive where it levels off. The interval draws the random subsets of each number anew (`stats.sum_of_means`; a
+    number with one subset, as all classes have, stands as it is): it speaks of the subsets, not of other classes.
+    `per_doubling` is the slope of the straight line, `n` the number of sizes. Raises InputError for fewer than
+    three sizes.
     """
     by = list(by)
     stats._numbers(subsets, ["n_classes", "accuracy"], "A bend", by)
@@ -180,18 +187,15 @@ def bend(
         sizes = [rows_.to_numpy(float) for _, rows_ in part.groupby("n_classes")["accuracy"]]
         x = np.log(np.sort(part["n_classes"].unique()).astype(float))
         if len(x) < 3:
-            raise InputError(f"A bend needs at least three numbers of classes, got {len(x)} in {', '.join(key)}.")
-        # Another stream for each size: the subsets of two sizes are drawn independently.
-        again = [
-            stats.weights(len(values), n_resamples, seed + 1_000_003 * place) @ values / len(values)
-            for place, values in enumerate(sizes)
-        ]
+            raise InputError(
+                f"A bend needs at least three numbers of classes, got {len(x)} in {', '.join(map(str, key))}."
+            )
         mean = np.array([values.mean() for values in sizes])
         design = np.column_stack([np.ones_like(x), x, x * x])
         change = 100 * np.log(2) * 2 * (x[-1] - x[0]) * np.linalg.pinv(design)[2]
-        low, high = stats.interval(np.column_stack(again) @ change, level)
+        value, low, high = stats.sum_of_means(sizes, change, n_resamples, level, seed)
         slope = 100 * np.log(2) * np.polyfit(x, mean, 1)[0]
-        rows.append([*key, mean @ change, low, high, slope, len(x)])
+        rows.append([*key, value, low, high, slope, len(x)])
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "per_doubling", "n"])
 
 

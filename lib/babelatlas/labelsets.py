@@ -355,14 +355,14 @@ def changes(
     sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
     the languages by both, with its interval over languages), n (languages). One language alone has neither interval nor
     test; where one of the accuracies is the same in all languages they have no order, and tau is NaN.
-    Raises InputError for a language that occurs twice, and for accuracies that are missing.
+    Raises InputError for a language that occurs twice, a column that is not there, an empty table and missing values.
     """
     by = list(by)
+    stats._numbers(table, ["base", "other"], "A change", [*by, "lang"])
     if table.duplicated([*by, "lang"]).any():
         row = table[table.duplicated([*by, "lang"])].iloc[0]
-        raise InputError(f"The language {row['lang']} occurs twice in {', '.join(row[by])}: give one row for each.")
-    if table.empty or table[["base", "other"]].isna().any(axis=None):
-        raise InputError("A change needs languages with both accuracies: the table is empty or lacks some.")
+        where = ", ".join(map(str, row[by]))
+        raise InputError(f"The language {row['lang']} occurs twice in {where}: give one row for each.")
     rows = []
     for key, part in table.groupby(by, sort=False):
         gap = (part["other"] - part["base"]).to_numpy()

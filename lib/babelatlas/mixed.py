@@ -21,7 +21,7 @@ import pandas as pd
 from scipy import special
 from scipy import stats as scipy_stats
 
-from babelatlas import InputError, coverage, languages, models, near, published, stats
+from babelatlas import InputError, coverage, languages, near, published, stats, taught
 
 NOT_LISTED, LISTED, NO_LIST = "not listed", "listed", "no list published"
 OTHER = "other"
@@ -51,15 +51,6 @@ class Fit:
 
 
 # --- the table -------------------------------------------------------------------------------------
-
-
-def published_lists() -> dict[str, tuple[str, ...]]:
-    """Return the languages that the authors of each published model list, by its name in the paper; () for no list.
-
-    >>> len(published_lists()["AltCLIP XLMR-L L-14"]), published_lists()["mSigLIP"]
-    (9, ())
-    """
-    return {model.paper_row: model.languages for model in models.MODELS if model.paper_row}
 
 
 def recipes() -> dict[str, str]:
@@ -151,7 +142,8 @@ def published_drivers(
     by_recipe: bool = True,
 ) -> pd.DataFrame:
     """Return `covariates` of the published accuracy in every language, of each recipe (`recipes`) or of each model."""
-    scores, lists = published.by_language(source), published_lists()
+    scores = published.by_language(source)
+    lists = taught.published_lists(1).groupby("model")["lang"].agg(tuple).to_dict()
     if by_recipe:
         home = recipes()
         scores, lists = averaged(scores, home), {home.get(model, model): listed for model, listed in lists.items()}
@@ -529,8 +521,9 @@ def effects(
     for cluster in clusters:
         drawn = in_points(found, resample(found, cluster, n_resamples, seed), scale)
         low, high = np.full((2, len(values)), np.nan)
-        low[1:], high[1:] = stats.interval(drawn[:, 1:], level)
-        parts.append((f"bootstrap over {cluster}", low, high, found.table[cluster].nunique()))
+        n_clusters = found.table[cluster].nunique()
+        low[1:], high[1:] = stats.interval(drawn[:, 1:], level, n_clusters)
+        parts.append((f"bootstrap over {cluster}", low, high, n_clusters))
     rows = [
         found.coefficients[["term", "name"]]
         .assign(value=point, ci_low=low, ci_high=high, interval=name, n=len(found.table), n_clusters=n)
@@ -567,7 +560,7 @@ def slopes(
         wide = 1.0 if scale == "accuracy" else ((part["n"] + 1) / part["n"]).to_numpy(float)
         step = solved[:, [names.index(covariate)]] + solved[:, [len(names) + place]]
         points = 100 * ((inverse(at + step / 2) - inverse(at - step / 2)) * wide).mean(axis=1)
-        low, high = stats.interval(points[1:], level)
+        low, high = stats.interval(points[1:], level, n)
         rows.append([own, points[0], float(low), float(high), len(part), part[cluster].nunique()])
     table = pd.DataFrame(rows, columns=["level", "value", "ci_low", "ci_high", "n", "n_clusters"])
     return table.sort_values(["value", "level"], ascending=[False, True], ignore_index=True)

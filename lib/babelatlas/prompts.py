@@ -421,11 +421,16 @@ def gains(results: pd.DataFrame, first: str = "translated prompts", second: str 
     `results`: schema `published`. Columns: model, lang, label_only (accuracy of `second`), value (accuracy of `first`
     minus that; fractions), n. Raises InputError where no model and language has both.
     """
-    wide = results[results["variant"].isin([first, second])].pivot(
-        index=["model", "lang"], columns="variant", values=["value", "n"]
-    )
-    if {first, second} - set(wide.columns.get_level_values("variant")):
+    results = results[results["variant"].isin([first, second])]
+    if {first, second} - set(results["variant"]):
         raise InputError(f"The results lack the variant {first!r} or {second!r}: give a table that has both.")
+    key = ["model", "lang", "variant"]
+    if results.duplicated(key).any():
+        raise InputError(
+            f"The results have {', '.join(results.loc[results.duplicated(key), key].iloc[0])!r} twice: give one "
+            "accuracy for each model, language and variant."
+        )
+    wide = results.pivot(index=["model", "lang"], columns="variant", values=["value", "n"])
     wide = wide.dropna()
     columns = {
         "label_only": wide["value"][second],

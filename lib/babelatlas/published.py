@@ -67,13 +67,16 @@ def models() -> pd.DataFrame:
 def groups(source: str = "geigle2024") -> pd.DataFrame:
     """Return the languages of a paper with their group and number of classes: columns lang, group, classes.
 
-    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3).
+    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3). Raises
+    InputError for a paper that prints no classes.
 
     >>> groups().group.value_counts().to_dict()
     {'mid': 35, 'low': 32, 'very low': 17, 'high': 16, 'English': 1}
     """
     table = read(source)
     table = table.loc[table.task == "labels", ["lang", "group", "value"]].rename(columns={"value": "classes"})
+    if table.empty:
+        raise InputError(f"The published numbers of {source!r} have no classes by language: give geigle2024, say.")
     english = pd.DataFrame({"lang": ["en"], "group": ["English"], "classes": [1000]})
     return pd.concat([table.astype({"classes": int}), english], ignore_index=True)
 
@@ -81,10 +84,13 @@ def groups(source: str = "geigle2024") -> pd.DataFrame:
 def by_language(source: str = "geigle2024") -> pd.DataFrame:
     """Return the published accuracy of every model in every language, one row each, with group and classes.
 
-    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images).
+    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images). Raises InputError for
+    a paper that prints none.
     """
     table = read(source)
     table = table[(table.task == "zeroshot") & (table.lang != "") & table.table.isin(["8", "9"])]
+    if table.empty:
+        raise InputError(f"The published numbers of {source!r} have no accuracy by language: give geigle2024, say.")
     table = table[["model", "lang", "variant", "value", "n"]].merge(groups(source), on="lang", validate="many_to_one")
     return table[["model", "lang", "group", "classes", "variant", "value", "n"]]
 

@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from babelatlas import InputError
+from babelatlas import InputError, near
 
 TEXT, WHOLE, REAL, FLAG, WORDS = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.string())
 REALS = pa.list_(pa.float64())
@@ -299,6 +299,31 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
         raise InputError(f"The file {path} cannot be read as a table ({reason}): delete it and run again.") from error
     return check(table, name)
+
+
+def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:
+    """Return the tables that are there, and the keys, in words, of those that are not: a chapter does without.
+
+    `paths`: key (model, or model and data set) -> path, as a stage names it: below the folder of a run,
+    "zeroshot/<model>_<dataset>.parquet". Raises InputError for a name of a key that no table of the run has, where the
+    run has tables: it is misspelt, or nothing was made for it.
+
+    >>> present({("no-such-model",): "results/no-such-run/protocols/no-such-model.parquet"})
+    ({}, ['no-such-model'])
+    """
+    there = {key: path for key, path in paths.items() if locate(path).is_file()}
+    missing = [key for key in paths if key not in there]
+    for key in missing:
+        run = locate(paths[key]).parents[1]
+        names = {file.stem for file in run.glob("*/*.parquet")}
+        # A run has at least one of these stages, whose tables are <model>_<dataset>.
+        files = [file for stage in ("zeroshot", "retrieval") for file in run.glob(f"{stage}/*.parquet")]
+        pairs = [file.stem.rpartition("_") for file in files]
+        for place, name in enumerate(key):
+            known = {pair[2 * place] for pair in pairs}
+            if known and name not in known and not any(name in (each, *each.split("_")) for each in names):
+                raise InputError(f"The run {run.name} has no table of {name!r}: {near(name, known)}")
+    return there, [" on ".join(key) for key in missing]
 
 
 def made_from(path: str | os.PathLike) -> dict:
