@@ -76,15 +76,14 @@ def _cells(rows: list[tuple[str, float, float]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cell", "value", "slack"])
 
 
-def _opposite(folders: dict[str, Path]) -> pd.DataFrame:
-    wide = scores()["mix"]
-    return _cells(
-        [
-            (f"{model} | {rate}", 0.5 - row[other], HALF)
-            for model, row in wide.iterrows()
-            for rate, other in OPPOSITE.items()
-        ]
-    )
+def _opposite(rates: Sequence[str]):
+    def compute(folders: dict[str, Path]) -> pd.DataFrame:
+        wide = scores()["mix"]
+        return _cells(
+            [(f"{model} | {rate}", 0.5 - row[OPPOSITE[rate]], HALF) for model, row in wide.iterrows() for rate in rates]
+        )
+
+    return compute
 
 
 def _right(positive: bool):
@@ -103,21 +102,27 @@ def _without_images(folders: dict[str, Path]) -> pd.DataFrame:
     return _cells([(f"text-only model | {metric}", float(value), 0.0) for metric, value in found.items()])
 
 
-def _text(folders: dict[str, Path]) -> pd.DataFrame:
-    wide = scores()
-    vgamt = wide.loc["VGAMT"]
-    others = wide.drop(index="VGAMT")
+def _said_again(folders: dict[str, Path]) -> pd.DataFrame:
+    vgamt = scores().loc["VGAMT"]
     found = {
         "VGAMT, IPR": vgamt["mix", "IPR"],
         "VGAMT, INR": vgamt["mix", "INR"],
         "VGAMT, translations corrected": 100 * vgamt["mix", "IPR"],
-        "highest IPR": wide["mix", "IPR"].max(),
         "VGAMT, IC": vgamt["", "IC"],
         "VGAMT, GIC": vgamt["", "GIC"],
         "VGAMT, TC": vgamt["", "TC"],
         "VGAMT, GTC": vgamt["", "GTC"],
         "VGAMT, Max IC": vgamt["oracle max", "IC"],
         "VGAMT, Max GIC": vgamt["oracle max", "GIC"],
+    }
+    return _cells([(cell, float(value), 0.0) for cell, value in found.items()])
+
+
+def _extremes(folders: dict[str, Path]) -> pd.DataFrame:
+    wide = scores()
+    others = wide.drop(index="VGAMT")
+    found = {
+        "highest IPR": wide["mix", "IPR"].max(),
         "GTC, all models": wide["", "GTC"].min(),
         "IC, other models": others["", "IC"].min(),
         "rates, all models": wide["mix"].to_numpy().max(),
@@ -144,8 +149,14 @@ DEFINITIONS: tuple[Definition, ...] = tuple(
     for name, text, compute in [
         (
             "half of the triples less the opposite rate",
-            "1/2 less the rate that has the other triples of the same half: IPR from CNR, INR from CPR, and back.",
-            _opposite,
+            "1/2 less the rate that has the other triples of the same half: IPR from CNR, INR from CPR. Read the other "
+            "way round it is the same equation: CPR and CNR are tested, not computed.",
+            _opposite(["IPR", "INR"]),
+        ),
+        (
+            "as printed in the opposite rate",
+            "The same equation for CPR and CNR: 1/2 less INR, or IPR; tested, not computed.",
+            _opposite(["CPR", "CNR"]),
         ),
         ("IPR + CPR", "The two rates of triples that are right with the original image.", _right(True)),
         ("1 - INR - CNR", "1 less the two rates of triples that are wrong with the original image.", _right(False)),
@@ -154,7 +165,8 @@ DEFINITIONS: tuple[Definition, ...] = tuple(
             "TC and GTC of random costs that are the same beside both images.",
             _without_images,
         ),
-        ("from the tables", "The cell of a table that the text speaks of, or its extreme over the models.", _text),
+        ("as printed in the tables", "The cell of a table that the text says again.", _said_again),
+        ("extremes of the tables", "The extreme over the models of what a table prints.", _extremes),
         ("counts of the released files", "Items, triples and images that the released files hold.", _items),
         ("items that all three languages have", "Items that French, German and Czech share.", _common),
     ]
@@ -165,11 +177,16 @@ DEFINITIONS: tuple[Definition, ...] = tuple(
 
 
 def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
-    """Return the inconsistencies of the paper, as `scorecard.errata` puts them together; nothing released is needed."""
+    """Return the inconsistencies of the paper, as `scorecard.errata` puts them together; nothing released is needed.
+
+    A further column, `cells`: the claims that it is about, a tuple of their cells.
+    """
     wide, counts = scores(), commute_counts().set_index("lang")
     said = ", ".join(f"{name} {counts.loc[lang, 'items']}" for lang, name in LANGUAGES.items())
     inr, ipr = wide["mix", "INR"], wide["mix", "IPR"]
     others = inr.drop("VGAMT")
+    hidden = others.index[others <= inr["VGAMT"] + 1e-9]
+    larger = others.drop(hidden)
     gains = {metric: wide["oracle max", metric] - wide["", metric] for metric in ("TC", "GTC")}
     most = {metric: gain.idxmax() for metric, gain in gains.items()}
     rows = [
@@ -178,19 +195,24 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
             "The translations of all 154 sentences are said to be available in French, German and Czech.",
             f"The released files hold, as items of two senses: {said}; {counts['everywhere'].iloc[0]} are in all "
             "three.",
-            f"{counts.loc['de', 'items']} in German.",
+            f"{counts.loc['de', 'items']} in German, unless the release differs from what was counted.",
             "No: all results are for French.",
-            "follows",
+            "inference",
+            "inconsistency",
+            ("ambiguous sentences, German",),
         ),
         (
             "Section 5.3",
-            "CLIP-Trans and the variants of Gated Fusion are said to have smaller IPR and INR than VGAMT; their INR "
-            "is not smaller.",
-            f"Table 1: INR of VGAMT {inr['VGAMT']:.2f}, of the others {others.min():.2f} to {others.max():.2f}. "
+            "CLIP-Trans and the variants of Gated Fusion are said to have smaller IPR and INR than VGAMT; an INR is "
+            f"printed larger for {len(larger)} of them.",
+            f"Table 1: INR of VGAMT {inr['VGAMT']:.2f}, of {' and '.join(hidden)} {others[hidden].max():.2f}, where "
+            f"rounding can hide a difference, of {', '.join(larger.index)} {larger.min():.2f} to {larger.max():.2f}. "
             f"Their IPR, up to {ipr.drop('VGAMT').max():.2f}, is smaller than {ipr['VGAMT']:.2f}.",
-            "Smaller IPR, and INR as small or larger; the next sentence of the paper says so for Gated Fusion.",
+            "Smaller IPR, and larger INR for Gated Fusion; the next sentence of the paper says so.",
             "No.",
             "follows",
+            "inconsistency",
+            (),
         ),
         (
             "Section 5.5",
@@ -203,12 +225,14 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
             + ".",
             f"Small for VGAMT, CLIP-Trans and Gated Fusion; up to {gains['TC'].max():.2f} in TC ({most['TC']}) and "
             f"{gains['GTC'].max():.2f} in GTC ({most['GTC']}).",
-            "Yes, in part: that TC and GTC do not show what images can contribute holds for the models without a "
-            "fixed gate.",
+            "In part: that TC and GTC do not show what images can contribute holds for the models without a fixed "
+            "gate.",
             "follows",
+            "remark",
+            (),
         ),
     ]
-    columns = ["place", "finding", "evidence", "corrected", "conclusion", "kind"]
+    columns = ["place", "finding", "evidence", "corrected", "conclusion", "kind", "sort", "cells"]
     return pd.DataFrame(rows, columns=columns).assign(paper=SOURCE)[["paper", *columns]]
 
 
