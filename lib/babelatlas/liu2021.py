@@ -829,7 +829,7 @@ DEFINITIONS: tuple[Definition, ...] = (
     ),
     _define(
         "right answers of all chapters, rounded to two decimals first",
-        "The same, rounded to two decimals and then again to one, halves either way.",
+        "The same, rounded to two decimals and then again to one, halves either way; found by search.",
         _overall("4", 2),
     ),
     _define("mean of the chapters", "The mean of the chapters' printed accuracies.", _mean_of_chapters),
