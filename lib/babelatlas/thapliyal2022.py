@@ -30,8 +30,8 @@ RATED = 600
 HALF = {"SxS": 0.05, "CIDEr": 0.0005, "difference": 0.001}
 
 # Configurations, of the text models from config.json of google/mt5-base and google/mt5-large as their fine-tuned copies
-# on huggingface.co quote them, of the image models from open_clip's model_configs (ViT-B-16, ViT-g-14). That T5-Base has
-# 220 million parameters is a sentence of its model card, T5-Large's 770 million is what papers that use it say.
+# on huggingface.co quote them, of the image models from open_clip's model_configs (ViT-B-16, ViT-g-14). T5-Base's
+# 220 million parameters are a sentence of its model card, T5-Large's 770 million are what papers that use it say.
 TEXT_MODELS = {
     "mT5-base": {"width": 768, "hidden": 2048, "layers": 12, "heads": 12, "head_width": 64, "vocabulary": 250112},
     "mT5-large": {"width": 1024, "hidden": 2816, "layers": 24, "heads": 16, "head_width": 64, "vocabulary": 250112},
@@ -840,8 +840,8 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
             f"Babel-ImageNet's released recalls on XM3600 are shares of {shown} captions; the other "
             f"{len(counts) - len(off)} languages agree. The printed row of replications is the same for "
             f"{' and '.join(twins)}; in nl the released number leaves {needed:.1f} captions for each image with three "
-            f"or more, the printed one {fewer:.1f}. The released numbers add up to {released.sum():,}, which a report of "
-            f"2022 on the release gives as its total, the printed ones to {counts.sum():,}.",
+            f"or more, the printed one {fewer:.1f}. The released numbers add up to {released.sum():,}, which a report "
+            f"of 2022 on the release gives as its total, the printed ones to {counts.sum():,}.",
             f"{shown.replace('printed', 'for')}; {released.sum():,} in all, unless captions were added later.",
             "No.",
             "inference",
