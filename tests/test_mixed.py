@@ -191,7 +191,7 @@ def test_drawing_a_cluster_twice_is_having_its_rows_twice_under_another_name(cro
 
 
 def test_leaving_one_out_is_having_no_row_of_it(crossed):
-    left = mixed.leave_one_out(crossed, "home").set_index("left_out")
+    left = mixed.effects_without(crossed, "home").set_index("left_out")
     rest = mixed.again(crossed, crossed.table[crossed.table["home"] != "south"])
     assert left.loc["south"].tolist() == pytest.approx(rest.tolist(), rel=1e-6)
 
@@ -199,7 +199,7 @@ def test_leaving_one_out_is_having_no_row_of_it(crossed):
 def test_an_effect_that_the_clusters_drawn_do_not_show_is_nan_and_the_others_stay(crossed):
     table = crossed.table.assign(home=crossed.table["kind"])
     found = replace(crossed, table=table)
-    left = mixed.leave_one_out(found, "home").set_index("left_out")
+    left = mixed.effects_without(found, "home").set_index("left_out")
     assert left.loc["b"].isna().to_dict() == {name: name == "kind: b" for name in left}
     # Without the reference level the difference between the other two is known, but none from the reference.
     assert left.loc["a", ["kind: b", "kind: c", "intercept"]].isna().all()
@@ -282,6 +282,20 @@ def test_effects_come_with_an_interval_of_each_kind_that_holds_the_value(crossed
     reach = 1.959964 * crossed.coefficients["se"][1:].to_numpy()
     assert (wald["ci_high"] - wald["value"]).tolist() == pytest.approx((100 * reach).tolist(), rel=1e-6)
     assert ((table["ci_low"] < table["value"]) & (table["value"] < table["ci_high"])).all()
+
+
+def test_effects_are_tested_by_walds_p_and_corrected_together_with_the_languages_that_they_rest_on(crossed):
+    table = mixed.contrasts(crossed)
+    assert table["name"].tolist() == ["x", "kind: b", "kind: c", "pair"]
+    languages = crossed.table.groupby("kind", observed=True)["lang"].nunique()
+    assert table["n_clusters"].tolist() == [24, languages["b"], languages["c"], 24]
+    row = crossed.coefficients.iloc[2]
+    assert table.loc[1, "p"] == pytest.approx(2 * scipy_stats.norm.cdf(-abs(row["value"] / row["se"])))
+    assert table["p_holm"].tolist() == pytest.approx(mixed.stats.holm(table["p"]).tolist())
+    two = mixed.contrasts(crossed, names=["kind: b", "kind: c"])
+    assert two["p_holm"].min() == pytest.approx(2 * two["p"].min())
+    with pytest.raises(InputError, match="did you mean kind: b"):
+        mixed.contrasts(crossed, names=["kind: bb"])
 
 
 def test_the_slope_of_a_model_is_the_common_one_and_its_own(crossed):

@@ -433,8 +433,8 @@ def resample(found: Fit, cluster: str = "lang", n_resamples: int = 500, seed: in
     return solve(equations, stats.weights(len(equations["clusters"]), n_resamples, seed))
 
 
-def leave_one_out(found: Fit, by: str) -> pd.DataFrame:
-    """Return the fixed effects with each value of column `by` left out in turn: left_out, then one column for each.
+def effects_without(found: Fit, by: str) -> pd.DataFrame:
+    """Return the fixed effects without each value of column `by` in turn: left_out, then one column for each effect.
 
     The components are those of all rows. NaN where an effect cannot be told from the rest.
     """
@@ -531,6 +531,30 @@ def effects(
         for name, low, high, n in parts
     ]
     return pd.concat(rows, ignore_index=True)
+
+
+def contrasts(found: Fit, by: str = "lang", names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a test of each fixed effect, corrected for their number, and how many languages it rests on.
+
+    Columns: term, name, p (Wald's, two-sided, of the coefficient and its standard error), p_holm (Holm's correction for
+    all effects tested), and n_clusters: different values of `by` that have the level of a term of text; for a number,
+    all. `names`: the effects to test, all but the intercept unless given. One level picked from many for its large
+    effect is large by chance as well: so levels are corrected together. Raises InputError for an unknown name.
+    """
+    table = found.coefficients.iloc[1:]
+    unknown = [name for name in (names or []) if name not in set(table["name"])]
+    if unknown:
+        raise InputError(f"There is no effect {unknown[0]!r}: {near(unknown[0], table['name'])}")
+    table = table if names is None else table[table["name"].isin(names)]
+    p = 2 * scipy_stats.norm.sf(np.abs(table["value"] / table["se"]))
+    matrix, _ = design(found.table, found.fixed)
+    labels = found.table[by]
+    is_number = table["term"] == table["name"]
+    n = [
+        labels.nunique() if number else labels[matrix[name].to_numpy() > 0].nunique()
+        for name, number in zip(table["name"], is_number, strict=True)
+    ]
+    return table[["term", "name"]].assign(p=p, p_holm=stats.holm(p), n_clusters=n).reset_index(drop=True)
 
 
 def slopes(
