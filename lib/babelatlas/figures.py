@@ -170,7 +170,10 @@ def forest(
         rows = table[table[panel] == title] if panel else table
         for place, name in enumerate(names):
             part = rows[rows[series] == name] if series else rows
-            y = part[label].map(labels.index) + (place - (len(names) - 1) / 2) * 0.6 / len(names)
+            # A list, because a panel may lack a series: then a column of texts stays one of texts.
+            y = np.array([labels.index(each) for each in part[label]], float) + (
+                place - (len(names) - 1) / 2
+            ) * 0.6 / len(names)
             colour, marker = _look(name, place)
             axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.8, zorder=2)
             axis.plot(part["value"], y, marker, color=colour, linestyle="", markersize=5, label=name)
