@@ -274,6 +274,21 @@ def test_a_group_of_one_family_has_neither_interval_nor_test(world):
         ranking.ranks(world, n_resamples=10, cluster={"l001": "x"})
 
 
+def test_the_share_of_variance_between_clusters_is_found_again_and_counted_by_hand():
+    rng = np.random.default_rng(0)
+    home = np.repeat(np.arange(400), rng.integers(1, 6, 400))
+    values = np.sqrt(0.3) * rng.normal(size=(400, 20))[home] + np.sqrt(0.7) * rng.normal(size=(len(home), 20))
+    assert ranking.shared_by_clusters(values, home).mean() == pytest.approx(0.3, abs=0.03)
+    # Three clusters of 1, 2 and 3: means 6, 3, 2 and 3 of all; within (2 + 2) / 3, between (9 + 0 + 3) / 2.
+    column, labels = np.array([[6.0], [2], [4], [1], [2], [3]]), list("abbccc")
+    size = (6 - 14 / 6) / 2
+    wanted = (6 - 4 / 3) / size
+    assert ranking.shared_by_clusters(column, labels) == pytest.approx(wanted / (wanted + 4 / 3))
+    for labels in ("aaaaaa", "abcdef", "ab"):
+        with pytest.raises(InputError, match="between and within clusters"):
+            ranking.shared_by_clusters(column, list(labels))
+
+
 @pytest.mark.parametrize("gaps", [[[np.nan], [1], [2]], np.empty((0, 2)), [1, 2, 3]])
 def test_sign_flip_tests_need_numbers_in_a_table(gaps):
     with pytest.raises(InputError, match="need differences that are numbers"):
@@ -353,3 +368,13 @@ def test_the_published_ranks_are_those_of_the_means_that_table_2_prints():
     for group, part in printed.groupby("group"):
         own = found[found["group"] == group]["model"].tolist()
         assert own == part.sort_values("value", ascending=False)["model"].tolist()
+
+
+def test_two_sides_with_languages_of_their_own_are_drawn_apart():
+    # Alike but for the languages' names: with the same draws on both sides every resample would agree with itself.
+    rng = np.random.default_rng(3)
+    rows = [(f"m{place}", f"l{lang}") for place in range(6) for lang in range(7)]
+    one = pd.DataFrame(rows, columns=["model", "lang"]).assign(value=rng.random(42))
+    row = ranking.agreement(one, one.assign(lang="x" + one["lang"]), paired=False, n_resamples=200).iloc[0]
+    assert row["tau"] == 1
+    assert row["tau_low"] < 0.5

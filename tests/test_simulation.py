@@ -5,6 +5,8 @@ import doctest
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import integrate
+from scipy.stats import norm
 
 from babelatlas import InputError, agreement, leaderboard, ranking, simulation, stats
 from babelatlas.simulation import OURS, PLAIN
@@ -229,3 +231,102 @@ def test_every_world_is_decided_by_the_seed_and_covers_most_of_the_time(function
 
 def test_true_ranks_that_are_far_apart_are_always_held():
     assert simulation.rank(20, gaps=(0, 5, 10), worlds=20, n_resamples=50).loc[0, "value"] == 1
+
+
+# --- one world by hand -----------------------------------------------------------------------------
+
+
+def by_hand(truth, row, found):
+    """The truth and the interval of a single world are those of `found`: its stretch holds the truth, its width not."""
+    half = row["value"] - row["ci_low"] if truth < row["value"] else row["ci_high"] - row["value"]
+    assert found["width"] == pytest.approx(row["ci_high"] - row["ci_low"])
+    assert found["stretch"] == pytest.approx(abs(truth - row["value"]) / half)
+
+
+def test_the_slope_is_analysed_as_in_stats_and_compared_with_its_truth():
+    sizes, n = [2, 8, 32], 5
+    found = simulation.slope(n, sizes, -6.0, worlds=1, n_resamples=200, seed=7).iloc[0]
+    rng = np.random.default_rng([7, n, 5])
+    x = np.log2(np.array(sizes, float))
+    own = np.sqrt(0.5) * rng.normal(size=(n, 1)) * (x - x.mean()) / x.std()
+    gone = 3 * (own + np.sqrt(0.5) * rng.normal(size=(n, 3)))
+    accuracy = (90 - 6 * x + gone) / 100
+    fit = stats.log_linear_fit(np.tile(sizes, n), accuracy.ravel(), np.arange(n).repeat(3), 200, seed=7).iloc[0]
+    by_hand(-6.0, {"value": fit["per_doubling"], "ci_low": fit["ci_low"], "ci_high": fit["ci_high"]}, found)
+
+
+def test_the_languages_above_are_counted_as_in_stats_and_their_truth_by_hand():
+    n, images, worlds = 9, 60, 4
+    found = simulation.above(n, 0.3, images=images, worlds=worlds, n_resamples=200, seed=2).iloc[0]
+    rng = np.random.default_rng([2, n, 10])
+    true = rng.beta(1.2, 2.8, size=(worlds, n))
+    measured = rng.binomial(images, true) / images
+    truth = [sum(1 for share in world if share >= 0.3) for world in true]
+    rows = []
+    for world in measured:
+        table = pd.DataFrame({"model": "m", "lang": np.arange(n), "value": world, "n": images})
+        rows.append(stats.languages_above(table, [0.3], n_resamples=200, seed=2).iloc[0])
+    rows = pd.DataFrame(rows)
+    wanted = simulation.coverage(np.array(truth), rows["value"], rows["ci_low"], rows["ci_high"])
+    # Other draws of the images, since all worlds share a generator there.
+    assert found["value"] == wanted["value"]
+    assert found["width"] == pytest.approx(wanted["width"], rel=0.15)
+    assert found["worlds"] == worlds
+
+
+def test_with_very_many_images_the_count_above_is_the_truth_itself():
+    found = simulation.above(40, 0.3, images=10**9, worlds=20, n_resamples=20).iloc[0]
+    assert (found["value"], found["width"]) == (1, 0)
+
+
+def test_the_mean_over_languages_and_classes_is_that_of_the_board_and_its_truth_an_integral():
+    n, items = 6, 5
+    found = simulation.board(n, items, 0.2, worlds=1, n_resamples=200, seed=3).iloc[0]
+    rng = np.random.default_rng([3, n, items, 8])
+    middle = np.log(0.25)
+    logit = middle + rng.normal(size=(n, 1)) + rng.normal(size=(1, items)) + rng.normal(size=(n, items))
+    right = rng.binomial(10, 1 / (1 + np.exp(-logit)))
+    lang, item = (axis.ravel() for axis in np.indices((n, items)))
+    table = pd.DataFrame({"model": "m", "lang": lang, "item": item, "right": right.ravel() * 1.0, "total": 10.0})
+    row = leaderboard.ranking(table, None, 200, seed=3).iloc[0]
+    # Three effects of variance 1 each: a normal distribution of variance 3.
+    truth, _ = integrate.quad(lambda at: norm.pdf(at, middle, np.sqrt(3)) / (1 + np.exp(-at)), -30, 30)
+    by_hand(truth, row, found)
+
+
+def test_models_that_are_equal_share_the_best_rank_of_theirs():
+    # A single resample gives each model one rank: of the two that are equal one is second, as both truly are, and the
+    # other third, which lies above the truth.
+    found = simulation.rank(20, gaps=(0, 0, 9), worlds=5, n_resamples=1).iloc[0]
+    assert found["below"] == pytest.approx(1 / 3)
+    assert found["above"] == 0
+
+
+# --- related languages -----------------------------------------------------------------------------
+
+
+def test_the_difference_over_related_languages_is_analysed_as_in_ranking():
+    families, n = [4, 2, 1, 1, 3], 11
+    found = simulation.related(families, 0.4, worlds=1, n_resamples=150, seed=5).set_index("method")
+    rng = np.random.default_rng([5, 5, n, 11])
+    own, index = rng.normal(size=n), np.arange(5).repeat(families)
+    gap = np.sqrt(0.4) * rng.normal(size=5)[index] + np.sqrt(0.6) * own
+    codes = [f"l{number:02d}" for number in range(n)]
+    table = pd.DataFrame({"model": ["a"] * n + ["b"] * n, "lang": codes * 2, "value": [*gap, *[0.0] * n]})
+    for method, cluster in (("languages drawn", None), ("families drawn", dict(zip(codes, index, strict=True)))):
+        row = ranking.comparisons(table, n_resamples=150, n_permutations=1000, seed=5, cluster=cluster).iloc[0]
+        assert found.loc[method, "width"] == pytest.approx(row["ci_high"] - row["ci_low"])
+        assert found.loc[method, "alarms"] == (row["p"] < 0.05)
+
+
+def test_languages_taken_as_independent_promise_too_much_where_families_share_and_keep_their_word_where_not():
+    families = [30, 10, 10, 5, 5, *[1] * 15]
+    alike, apart = (simulation.related(families, shared, 400, 200).set_index("method") for shared in (0.5, 0.0))
+    assert alike.loc["languages drawn", "ci_high"] < 0.8
+    assert alike.loc["languages drawn", "alarms"] > 0.25
+    assert alike.loc["families drawn", "alarms"] < 0.09
+    assert alike.loc["families drawn", "value"] > alike.loc["languages drawn", "value"] + 0.1
+    assert apart.loc["languages drawn", "value"] > 0.92
+    assert apart["alarms"].max() < 0.09
+    with pytest.raises(InputError, match="two families"):
+        simulation.related([5])

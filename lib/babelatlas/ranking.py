@@ -194,6 +194,32 @@ def sign_flips(
     return as_far / 2**n if exact else (as_far + 1) / (n_permutations + 1)
 
 
+def shared_by_clusters(values: np.ndarray, clusters: Sequence) -> np.ndarray:
+    """Return which share of the variance of each column lies between clusters: the intraclass correlation.
+
+    `values`: (languages, columns), such as differences of two models; `clusters`: of each language, its family, say.
+    Estimated from the mean squares between and within clusters of unequal size (one-way analysis of variance), at least
+    0. Raises InputError unless there are two clusters, and one with two languages.
+
+    >>> shared_by_clusters([[1.0, 3], [1, 1], [3, 3], [3, 1]], list("aabb")).round(2).tolist()
+    [1.0, 0.0]
+    """
+    values = np.asarray(values, float)
+    names, index, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    n, k = len(index), len(names)
+    if len(values) != n or not 1 < k < n:
+        raise InputError(
+            f"Variance is shared out between and within clusters, two of them and one of two rows at least; got {k} "
+            f"clusters of {n} labels and {len(values)} rows."
+        )
+    member = np.eye(k)[index]
+    means = member.T @ values / sizes[:, None]
+    within = ((values - means[index]) ** 2).sum(axis=0) / (n - k)
+    between = (sizes[:, None] * (means - values.mean(axis=0)) ** 2).sum(axis=0) / (k - 1)
+    share = np.maximum(0, between - within) / ((n - (sizes**2).sum() / n) / (k - 1))
+    return share / np.where(share + within > 0, share + within, np.nan)
+
+
 def told_apart(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     """Return, for each group of `comparisons`, how many models can really be told apart.
 

@@ -431,3 +431,40 @@ def board(
         found.append([right.mean() / 10, *leaderboard._means(again, range(n), n_resamples, seed)[:, 0]])
     found = np.array(found).T
     return _both("languages and classes drawn", truth, found[0], found[1:], level, min(n, items))
+
+
+def related(
+    families: Sequence[int],
+    shared: float = 0.3,
+    worlds: int = 1000,
+    n_resamples: int = 2000,
+    n_permutations: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the coverage of the difference of two equal models over languages that are related, and its false alarms.
+
+    `families`: how many languages each family has. The difference in a language is the sum of an effect of its family,
+    which makes up `shared` of the variance, and its own, both normal about 0, the truth. Methods: "languages drawn" and
+    "families drawn" (`ranking.comparisons` without and with `cluster`). Columns: method, interval, those of `coverage`,
+    and alarms: the share of worlds in which `ranking.sign_flips` of languages, or of whole families, has p below
+    1 - level. Raises InputError for fewer than two families, or one without a language.
+    """
+    families = np.asarray(families, int)
+    if len(families) < 2 or families.min() < 1 or not 0 <= shared <= 1:
+        raise InputError(
+            f"Worlds of related languages need two families with a language each, and a share of variance from 0 to 1; "
+            f"got families of {families.tolist()} and {shared}."
+        )
+    rng = np.random.default_rng([seed, len(families), int(families.sum()), 11])
+    index = np.arange(len(families)).repeat(families)
+    own = rng.normal(size=(len(index), worlds))
+    gaps = np.sqrt(shared) * rng.normal(size=(len(families), worlds))[index] + np.sqrt(1 - shared) * own
+    parts = []
+    for method, member in (("languages drawn", np.eye(len(index))), ("families drawn", np.eye(len(families))[index])):
+        times = stats.weights(member.shape[1], n_resamples, seed) @ member.T
+        ends = stats.interval(times @ gaps / times.sum(axis=1, keepdims=True), level, member.shape[1])
+        alarms = ranking.sign_flips(gaps, n_permutations, seed, member) < 1 - level
+        row = {"method": method, "interval": OURS} | coverage(0.0, gaps.mean(axis=0), *ends, level)
+        parts.append(row | {"alarms": float(alarms.mean())})
+    return pd.DataFrame(parts)
