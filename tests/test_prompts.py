@@ -357,3 +357,5 @@ def test_the_gain_is_the_accuracy_with_prompts_minus_that_of_the_label():
     assert prompts.gains(table).to_numpy().tolist() == [["m", "de", 0.5, 0.25, 100]]
     with pytest.raises(InputError, match="lack the variant"):
         prompts.gains(table, first="English prompts")
+    with pytest.raises(InputError, match="label only of m in de twice"):
+        prompts.gains(pd.concat([table, table[table["variant"] == "label only"]]))

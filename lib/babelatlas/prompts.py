@@ -426,9 +426,10 @@ def gains(results: pd.DataFrame, first: str = "translated prompts", second: str 
         raise InputError(f"The results lack the variant {first!r} or {second!r}: give a table that has both.")
     key = ["model", "lang", "variant"]
     if results.duplicated(key).any():
+        row = results[results.duplicated(key)].iloc[0]
         raise InputError(
-            f"The results have {', '.join(results.loc[results.duplicated(key), key].iloc[0])!r} twice: give one "
-            "accuracy for each model, language and variant."
+            f"The results have {row['variant']} of {row['model']} in {row['lang'] or 'a group of languages'} twice: "
+            "give one accuracy for each model, language and variant."
         )
     wide = results.pivot(index=["model", "lang"], columns="variant", values=["value", "n"])
     wide = wide.dropna()
