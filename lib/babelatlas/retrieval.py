@@ -456,7 +456,7 @@ def scores(
 
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of `places`. The interval is a
-    percentile bootstrap over images: the captions of an image are drawn together. The same images are drawn for all
+    bootstrap over images: the captions of an image are drawn together. The same images are drawn for all
     languages that have the same number of them. Where all queries succeed, or none, a recall has the exact binomial
     interval, with the images as its items (`stats.exact`). Queries without NDCG are left out of its mean; where no
     query has it, or there is only one image, there is no value or no interval (NaN).
