@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from babelatlas import InputError, reasoning, rounding
+from babelatlas import InputError, reasoning, rounding, stats
 
 # Two models on three sentences, with 4, 2 and 1 examples that do not stand together.
 SENTENCES = ["a", "b", "a", "c", "a", "b", "a"]
@@ -144,3 +144,18 @@ def test_the_expected_types_of_a_draw_are_the_mean_over_all_draws(sentences, dat
 def test_what_cannot_be_used_is_told_in_a_sentence(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_where_all_or_nothing_is_right_the_interval_is_exact_over_sentences(answer):
+    table = pd.DataFrame({"model": "a", "lang": "id", "sentence": list("uuvvww"), "correct": answer})
+    found = reasoning.scores(table)
+    low, high = stats.exact(answer, 3)
+    assert found[["value", "ci_low", "ci_high"]].to_numpy().tolist() == [[answer, low, high]] * 2
+    assert 0.5 < high - low < 1
+
+
+def test_an_answer_without_a_model_is_not_dropped_in_silence():
+    table = pd.DataFrame({"model": ["a", None], "lang": "id", "sentence": [1, 2], "correct": 1})
+    with pytest.raises(InputError, match="a model for each answer, but 1 of 2 have none"):
+        reasoning.scores(table)

@@ -62,3 +62,9 @@ def test_the_chance_that_some_denominator_fits_is_that_of_a_slow_search():
     assert abs(found - np.mean(slow)) < 0.05
     assert found == rounding.chance_of_fit(printed, candidates, seed=0)
     assert rounding.chance_of_fit(printed, candidates, twice=True) >= found - 0.05
+
+
+@pytest.mark.parametrize("shares", [[], [0.5, np.nan]])
+def test_a_denominator_is_of_shares_that_are_numbers(shares):
+    with pytest.raises(InputError, match="shares that are numbers"):
+        rounding.denominator(shares, 2, 10)

@@ -74,8 +74,10 @@ def scores(
     """Return accuracy and consistency: by, metric, value, ci_low, ci_high, n (examples, or sentences), chance.
 
     `answers`: one row for each example, with the columns of `by`, whether it was answered rightly, and its sentence.
-    The interval draws sentences. `chance` is what guessing scores (`chance`). Raises InputError for columns that are
-    missing, an empty table, and answers that are neither right nor wrong.
+    The interval draws sentences; where all is right, or nothing, no resample differs, and it is the exact binomial one
+    with the sentences as its cases (`stats.exact`). One sentence has none (NaN). `chance` is what guessing scores
+    (`chance`). Raises InputError for columns that are missing, an empty table, rows without a value in `by`, and
+    answers that are neither right nor wrong.
 
     >>> table = pd.DataFrame({"model": "a", "lang": "id", "sentence": [1, 1, 2, 2], "correct": [1, 1, 1, 0]})
     >>> scores(table)[["metric", "value", "n", "chance"]].to_numpy().tolist()
@@ -86,6 +88,9 @@ def scores(
     if missing or answers.empty:
         lacking = f"the columns {missing}" if missing else "rows"
         raise InputError(f"Scores need answers with {', '.join([*by, correct, sentence])}: lacking {lacking}.")
+    for column in by:
+        if gaps := int(answers[column].isna().sum()):
+            raise InputError(f"Scores need a {column} for each answer, but {gaps} of {len(answers)} have none.")
     rows = []
     for key, part in answers.groupby(by, sort=False):
         right, codes = _answers(part[correct], part[sentence])
@@ -93,7 +98,9 @@ def scores(
         whole = np.bincount(codes, weights=right) == sizes
         guess = chance(sizes)
         for metric, values, clusters in (("accuracy", right, codes), ("consistency", whole, np.arange(len(sizes)))):
-            if len(sizes) > 1:
+            if len(sizes) > 1 and values.min() == values.max():
+                ends = stats.exact(float(values.mean()), len(sizes), level)
+            elif len(sizes) > 1:
                 found = stats.bootstrap(values, clusters, n_resamples, level, seed).iloc[0]
                 ends = [found.ci_low, found.ci_high]
             else:

@@ -49,12 +49,14 @@ def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance:
     of cases may be from whole; single-precision shares need about 1e-7 times the cases. A search over many numbers
     finds one by chance unless the shares are several and `tolerance` is small: with k shares the expected number of
     false finds is about (at_most - at_least) * (2 * tolerance) ** k, and shares 0 and 1 do not count. Raises InputError
-    where no number fits.
+    where no number fits, and for no shares or missing ones.
 
     >>> denominator([1 / 7, 3 / 7], 2, 100)
     7
     """
     shares = np.asarray(shares, float)
+    if not shares.size or not np.isfinite(shares).all():
+        raise InputError(f"A number of cases is searched for shares that are numbers, got {shares.tolist()}.")
     for n in range(at_least, at_most + 1):
         cases = shares * n
         if np.abs(cases - cases.round()).max() <= tolerance:
