@@ -32,7 +32,7 @@ MODULES = (
 PAPERS = {
     "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
     "thapliyal2022": "Crossmodal-3600 (Thapliyal et al. 2022)",
-    "kashanimotlagh2024": "on CoMMuTE (Kashani Motlagh et al. 2024)",
+    "kashanimotlagh2024": "Role of Imagery (Kashani Motlagh et al. 2024)",
     "cocosm2023": "COCO-SM (Unum 2023)",
     "liu2021": "MaRVL (Liu et al. 2021)",
 }
