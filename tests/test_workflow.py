@@ -1,7 +1,11 @@
 """What the workflow knows before it runs: bad configs stop with a sentence, and a change reruns what depends on it."""
 
+import ast
 import re
+import subprocess
+import sys
 
+import nbformat
 import pandas as pd
 import pytest
 import yaml
@@ -629,3 +633,21 @@ def test_a_chapter_that_is_not_valid_python_is_named_before_anything_runs(tmp_pa
 def test_an_unknown_data_set_is_named_with_the_nearest(config):
     with pytest.raises(InputError, match=r"no data set 'pictogram': did you mean pictograms\?"):
         workflow.check_config(config | {"datasets": ["pictogram"]}, ROOT / "notebooks")
+
+
+def test_what_the_chapters_import_needs_neither_torch_nor_open_clip():
+    chapters = [
+        path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if path.stem[0] in "03456789" and path.stem[:2] != "09"
+    ]
+    lines = []
+    for path in chapters:
+        cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        nodes = [node for source in cells for node in ast.parse(source).body]
+        lines += [ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert len(chapters) > 30
+    blocked = (
+        "import sys\nfor name in ('torch', 'open_clip'):\n    sys.modules[name] = None  # importing it then fails\n"
+    )
+    code = blocked + "\n".join(dict.fromkeys(lines))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
