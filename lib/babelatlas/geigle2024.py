@@ -12,7 +12,6 @@ each model, the means of Table 2 to two decimals, and the limits of the groups. 
 Babel-ImageNet's repository.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -149,20 +148,10 @@ def notebook() -> pd.Series:
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the released retrieval results and counts that ship again from a copy of the repository; return 0 or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.geigle2024", description=main.__doc__)
-    mirror = os.environ.get("BABELATLAS_MIRROR")
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        default=Path(mirror) / "babel-imagenet" if mirror else None,
-        help="a copy of the repository gregor-ge/Babel-ImageNet; left out, babel-imagenet in BABELATLAS_MIRROR",
-    )
-    folder = parser.parse_args(arguments).folder
     try:
-        if folder is None:
-            raise InputError("Give a copy of Babel-ImageNet's repository, or set BABELATLAS_MIRROR.")
-        retrieval = read_retrieval(Path(folder).absolute() / "results" / "retrieval")
-        counted = read_counts(Path(folder).absolute())
+        folder = prompts.repository("geigle2024", main.__doc__, arguments)
+        retrieval = read_retrieval(folder / "results" / "retrieval")
+        counted = read_counts(folder)
     except InputError as error:
         print(error, file=sys.stderr)
         return 1

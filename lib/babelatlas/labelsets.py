@@ -377,6 +377,4 @@ def changes(
         rows.append([*key, *means, gap.mean(), low, high, p, np.nan, tau, tau_low, tau_high, len(part)])
     numbers = ["base", "other", "value", "ci_low", "ci_high", "p", "p_holm", "tau", "tau_low", "tau_high"]
     found = pd.DataFrame(rows, columns=[*by, *numbers, "n"]).astype(dict.fromkeys(numbers, float))
-    tested = found["p"].notna()
-    found.loc[tested, "p_holm"] = stats.holm(found.loc[tested, "p"])
-    return found
+    return found.assign(p_holm=stats.holm(found["p"]))

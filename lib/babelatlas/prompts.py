@@ -441,9 +441,13 @@ def gains(results: pd.DataFrame, first: str = "translated prompts", second: str 
     return pd.DataFrame(columns).reset_index()
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Make what ships of Babel-ImageNet's prompts and results again from a copy of its repository; return 0 or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.prompts", description=main.__doc__)
+def repository(module: str, description: str, arguments: list[str] | None = None) -> Path:
+    """Return the copy of Babel-ImageNet's repository that the command line of `module` names.
+
+    `arguments`: those of the command line unless given; `description` is what --help says. Raises InputError where
+    neither an argument nor BABELATLAS_MIRROR names a folder.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m babelatlas.{module}", description=description)
     mirror = os.environ.get("BABELATLAS_MIRROR")
     parser.add_argument(
         "folder",
@@ -452,11 +456,17 @@ def main(arguments: list[str] | None = None) -> int:
         help="a copy of the repository gregor-ge/Babel-ImageNet; left out, babel-imagenet in BABELATLAS_MIRROR",
     )
     folder = parser.parse_args(arguments).folder
+    if folder is None:
+        raise InputError("Give a copy of Babel-ImageNet's repository, or set BABELATLAS_MIRROR.")
+    return Path(folder).absolute()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make what ships of Babel-ImageNet's prompts and results again from a copy of its repository; return 0 or 1."""
     try:
-        if folder is None:
-            raise InputError("Give a copy of Babel-ImageNet's repository, or set BABELATLAS_MIRROR.")
-        counted = defects(released(Path(folder).absolute() / "data" / "nllb_dist13b_prompts.json"))
-        results = read_results(Path(folder).absolute() / "results" / "babel-imagenet")
+        folder = repository("prompts", main.__doc__, arguments)
+        counted = defects(released(folder / "data" / "nllb_dist13b_prompts.json"))
+        results = read_results(folder / "results" / "babel-imagenet")
         counted.to_csv(STATISTICS, index=False, lineterminator="\n")
         results.to_csv(RESULTS, index=False, lineterminator="\n")
     except InputError as error:

@@ -182,16 +182,7 @@ def sign_flips(
             f"Sign-flip tests need differences that are numbers, of shape (languages, pairs); got shape {gaps.shape} "
             f"with {int((~np.isfinite(gaps)).sum())} that are none."
         )
-    gaps = gaps if member is None else member.T @ gaps
-    n = len(gaps)
-    exact = n < 31 and 2**n <= n_permutations
-    if exact:
-        signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-    else:
-        # The draws of `stats.sign_flip`, so that both give the same p.
-        signs = 1.0 - 2 * np.random.default_rng([seed, n]).integers(2, size=(n_permutations, n), dtype=np.int8)
-    as_far = (np.abs(signs @ gaps) / n >= np.abs(gaps.mean(axis=0)) * (1 - 1e-9)).sum(axis=0)
-    return as_far / 2**n if exact else (as_far + 1) / (n_permutations + 1)
+    return stats._sign_flips(gaps if member is None else member.T @ gaps, n_permutations, seed)
 
 
 def shared_by_clusters(values: np.ndarray, clusters: Sequence) -> np.ndarray:

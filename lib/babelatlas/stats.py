@@ -494,13 +494,18 @@ def sign_flip(differences: np.ndarray, n_permutations: int = 10_000, seed: int =
         raise InputError(
             f"A sign-flip test needs differences that are numbers, got {int(np.isfinite(differences).sum())} of {n}."
         )
+    return float(_sign_flips(differences[:, None], n_permutations, seed)[0])
+
+
+def _sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
+    """Return the p value of `sign_flip` for each column of (rows, columns), with the same signs for all."""
+    n = len(differences)
     exact = n < 31 and 2**n <= n_permutations
     if exact:
-        signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+        signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
     else:
-        signs = 1 - 2 * np.random.default_rng([seed, n]).integers(2, size=(n_permutations, n), dtype=np.int8)
-    means, observed = np.abs(signs @ differences) / n, abs(differences.mean())
-    as_far = int((means >= observed * (1 - 1e-9)).sum())
+        signs = 1.0 - 2 * np.random.default_rng([seed, n]).integers(2, size=(n_permutations, n), dtype=np.int8)
+    as_far = (np.abs(signs @ differences) / n >= np.abs(differences.mean(axis=0)) * (1 - 1e-9)).sum(axis=0)
     # A random test counts the observed pattern itself, so that p is never 0.
     return as_far / 2**n if exact else (as_far + 1) / (n_permutations + 1)
 
@@ -770,9 +775,7 @@ def shared_errors(
         rows.append(row)
     columns = ["kind", "value", "ci_low", "ci_high", "expected", "excess", "excess_low", "excess_high", "p", "p_holm"]
     result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
-    tested = result["p"].notna()
-    result.loc[tested, "p_holm"] = holm(result.loc[tested, "p"])
-    return result
+    return result.assign(p_holm=holm(result["p"]))
 
 
 def rounding_slack(

@@ -138,9 +138,7 @@ def differences(
             means = [part.loc[listed, value].mean(), part.loc[~listed, value].mean()]
             rows.append([*key, *means, *[np.nan] * 4, int(listed.sum()), int((~listed).sum())])
     result = pd.DataFrame(rows, columns=columns)
-    tested = result["p"].notna()
-    result.insert(len(by) + 6, "p_holm", np.nan)
-    result.loc[tested, "p_holm"] = stats.holm(result.loc[tested, "p"])
+    result.insert(len(by) + 6, "p_holm", stats.holm(result["p"]))
     return result
 
 
