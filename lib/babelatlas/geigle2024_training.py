@@ -600,8 +600,8 @@ def _errata_adapters() -> list[tuple]:
         ),
         (
             "Section 6",
-            "Losses are said of high-resource languages, German and Chinese for example; Persian, the third one of "
-            "Table 4, gains with the objective said to be best.",
+            f"Losses are said of high-resource languages, German and Chinese for example; {languages.name(kept)}, the "
+            "third one of Table 4, gains with the objective said to be best.",
             f"With MSE {languages.name(kept)} changes by "
             + " and ".join(f"{value:+.1f} ({model})" for (_, model), value in gains.loc[[kept], best].items())
             + " points, with the other objectives by "

@@ -535,9 +535,9 @@ def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000,
                 row[3:6] = low, high, test.pvalue
             rows.append(row)
     result = pd.DataFrame(rows, columns=[by, "against", "value", "ci_low", "ci_high", "p", "n"])
-    tested = result["p"].notna()
-    result.loc[tested, "p_holm"] = stats.holm(result.loc[tested, "p"])
-    return result.reindex(columns=[by, "against", "value", "ci_low", "ci_high", "p", "p_holm", "n"])
+    return result.assign(p_holm=stats.holm(result["p"])).reindex(
+        columns=[by, "against", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
+    )
 
 
 def _gap(one: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
