@@ -454,6 +454,12 @@ def again(found: Fit, table: pd.DataFrame) -> pd.Series:
 # --- effects in points -----------------------------------------------------------------------------
 
 
+def _widening(table: pd.DataFrame, scale: str) -> np.ndarray:
+    """Return the factor of each row that undoes what `scaled` does to shares, which draws them in by half an image."""
+    n = table["n"].to_numpy(float)
+    return np.ones(len(n)) if scale == "accuracy" else (n + 1) / n
+
+
 def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
     """Return what each fixed effect makes in points of accuracy, a mean over the rows: same shape as `coefficients`.
 
@@ -475,9 +481,7 @@ def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
     matrix, terms = design(found.table, found.fixed)
     place = {name: number for number, name in enumerate(matrix)}
     at = found.table["fitted"].to_numpy(float)
-    # The share was drawn in by half an image (`scaled`); on the scale "accuracy" it was not.
-    n = found.table["n"].to_numpy(float)
-    wide = np.ones(len(at)) if scale == "accuracy" else (n + 1) / n
+    wide = _widening(found.table, scale)
     points = np.full(coefficients.shape, np.nan)
     for columns in terms.values():
         numbers = [place[name] for name in columns]
@@ -581,7 +585,7 @@ def slopes(
             continue
         part = found.table[found.table[group].astype(str) == own]
         at = part["fitted"].to_numpy(float)
-        wide = 1.0 if scale == "accuracy" else ((part["n"] + 1) / part["n"]).to_numpy(float)
+        wide = _widening(part, scale)
         step = solved[:, [names.index(covariate)]] + solved[:, [len(names) + place]]
         points = 100 * ((inverse(at + step / 2) - inverse(at - step / 2)) * wide).mean(axis=1)
         low, high = stats.interval(points[1:], level, n)
