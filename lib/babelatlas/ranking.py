@@ -315,10 +315,10 @@ def agreement(
     repeats some of them, and repeated models count as tied. Languages count as independent. A resample adds noise to
     that of the data, which makes two orders less alike: the percentile interval lies too low, far too low where models
     are close. The interval here takes, on each side, the wider of `stats.interval`, expanded where languages are drawn,
-    and its reflection about the value; chapter 87 shows by simulation how often either holds the truth. Where all models are in one order, or the
-    opposite one, resamples of models know no uncertainty, and there is no interval over models (NaN). With fewer than
-    two languages there is neither interval nor test over languages (NaN; 0 pairs apart), and no interval of a tau that
-    is not defined, where one side has the same mean for all models.
+    and its reflection about the value; chapter 87 shows by simulation how often either holds the truth. Where all
+    models are in one order, or the opposite one, resamples of models know no uncertainty, and there is no interval over
+    models (NaN). With fewer than two languages there is neither interval nor test over languages (NaN; 0 pairs apart),
+    and no interval of a tau that is not defined, where one side has the same mean for all models.
 
     A relabelling brings both sides to mean 0 and standard deviation 1 of the models' means, and exchanges the sides in
     languages chosen by lot, where `paired`; else it deals the languages of both into two sets of their sizes. If the
