@@ -183,9 +183,7 @@ def correlation(
     given = [given] if isinstance(given, str) else list(given)
     what = f"A correlation of {x} and {y}"
     stats._numbers(table, [x, y, *given], what, within)
-    for name in (x, y, *given):
-        if table[name].nunique() < 2:
-            raise InputError(f"{what} is not defined: every row has the same {name}, {table[name].iloc[0]}.")
+    stats._varying(table, [x, y, *given], what)
     unknown = [method for method in methods if method not in stats.METHODS]
     if unknown:
         raise InputError(f"There is no correlation {unknown[0]!r}: expected one of {', '.join(stats.METHODS)}.")

@@ -145,6 +145,13 @@ def _numbers(table: pd.DataFrame, names: Sequence[str], what: str, keys: Sequenc
             raise InputError(f"{what} needs a {name} in every row, but {gaps} of {len(table)} rows have none.")
 
 
+def _varying(table: pd.DataFrame, names: Sequence[str], what: str) -> None:
+    """Raise InputError where a column has the same number in every row."""
+    for name in names:
+        if table[name].nunique() < 2:
+            raise InputError(f"{what} is not defined: every row has the same {name}, {table[name].iloc[0]}.")
+
+
 def _clusters(labels: pd.Series | np.ndarray, what: str) -> tuple[np.ndarray, int]:
     """Return the number of the cluster of each row, and how many there are; raise InputError where that is one."""
     if pd.isna(labels).any():
@@ -348,9 +355,7 @@ def correlation(
     """
     what = f"A correlation of {x} and {y}"
     _numbers(table, [x, y], what, [cluster])
-    for name in (x, y):
-        if table[name].nunique() < 2:
-            raise InputError(f"{what} is not defined: every row has the same {name}, {table[name].iloc[0]}.")
+    _varying(table, [x, y], what)
     index, n_clusters = _clusters(table[cluster], what)
     clusters = weights(n_clusters, n_resamples, seed)
     drawn = clusters[:, index]
@@ -422,8 +427,7 @@ def regression_band(
     """
     what = f"A regression of {y} on {x}"
     _numbers(table, [x, y], what, [cluster])
-    if table[x].nunique() < 2:
-        raise InputError(f"{what} is not defined: every row has the same {x}, {table[x].iloc[0]}.")
+    _varying(table, [x], what)
     index, n_clusters = _clusters(table[cluster], what)
     first, second = table[x].to_numpy(float), table[y].to_numpy(float)
     at = np.linspace(first.min(), first.max(), points)
