@@ -158,9 +158,14 @@ def comparisons(
             table["ci_low"], table["ci_high"] = stats.interval(drawn, level, n)
             table["p"] = sign_flips(gaps, n_permutations, seed, member)
             table["p_holm"] = stats.holm(table["p"])
-            table["least"] = min(1.0, len(pairs) * max(2.0 ** (1 - n), 1 / (n_permutations + 1)))
+            table["least"] = _least(n, len(pairs), n_permutations)
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
+
+
+def _least(n_clusters: int, n_pairs: int, n_permutations: int) -> float:
+    """Return the smallest p that `sign_flips` of so many clusters can give, corrected by Holm's method for pairs."""
+    return min(1.0, n_pairs * max(2.0 ** (1 - n_clusters), 1 / (n_permutations + 1)))
 
 
 def sign_flips(

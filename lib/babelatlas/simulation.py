@@ -398,7 +398,7 @@ def family_wise(
         found.append([(stats.holm(p) < alpha).any(), (p < alpha).any()])
     value = np.mean(found, axis=0)
     low, high = stats.wilson(value, [worlds, worlds])
-    least = min(1.0, len(first) * max(2.0 ** (1 - n), 1 / (n_permutations + 1)))
+    least = ranking._least(n, len(first), n_permutations)
     table = pd.DataFrame({"value": value, "ci_low": low, "ci_high": high, "worlds": worlds, "least": least})
     return table.assign(method=["sign flips, Holm's correction", "sign flips, uncorrected"])
 

@@ -718,8 +718,9 @@ def shared_errors(
     intersection that errors of the same frequency in each sense have by chance. Columns: kind, value, ci_low, ci_high,
     expected, excess, excess_low, excess_high, p, p_holm, pairs (those that err at all), n (items). Intervals draw
     items, both senses together, the same for all cells. p (two-sided) is twice the share of resamples in which the
-    excess has the other sign, at least 2 / (n_resamples + 1); p_holm is corrected for all kinds. Kinds in order of
-    appearance; those in which no pair errs have NaN. Raises InputError for no pair, or fewer than two items.
+    excess has the other sign, at least 2 / (n_resamples + 1), made as careful as the interval by `expanded_p`; p_holm
+    is corrected for all kinds. Kinds in order of appearance; those in which no pair errs have NaN. Raises InputError
+    for no pair, or fewer than two items.
 
     >>> one = [[1, 0], [0, 1], [0, 0]]
     >>> pairs = pd.DataFrame({"first": [0], "second": [1], "kind": ["same"]})
