@@ -268,6 +268,22 @@ def _random(table: pd.DataFrame, random: dict[str, tuple[str, str]]) -> dict[str
     return matrices
 
 
+def _given_components(
+    away: np.ndarray, fixed: np.ndarray, random: np.ndarray, spread: np.ndarray, residual: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the random effects as predicted, and the covariance of the fixed ones, where the variances are known.
+
+    `away` (rows): the response less the fixed part, y - X b. `fixed` is X (rows, coefficients), `random` Z (rows,
+    effects), `spread` the diagonal of G, the variance of each effect, `residual` s2; V = Z G Z' + s2 I.
+    """
+    inner = residual * np.eye(random.shape[1]) + (random.T @ random) * spread
+    # G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all effects at once.
+    predicted = spread * np.linalg.solve(inner, random.T @ away)
+    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
+    weighed = (fixed - random @ (spread[:, None] * np.linalg.solve(inner, random.T @ fixed))) / residual
+    return predicted, np.linalg.inv(fixed.T @ weighed)
+
+
 def fit(
     table: pd.DataFrame, y: str, fixed: Sequence[str], random: dict[str, tuple[str, str]], reml: bool = True
 ) -> Fit:
@@ -313,16 +329,10 @@ def fit(
     components = pd.DataFrame([*parts, {"name": "residual", "group": "", "covariate": "", "variance": residual}])
     value = found.fe_params / scale
     fixed_part = matrix.to_numpy() @ value
-    # Random effects as predicted: G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all at once.
     both = np.hstack([part for _, part in effects.values()])
     spread = np.concatenate([np.full(part.shape[1], variances[name]) for name, (_, part) in effects.items()])
-    inner = residual * np.eye(both.shape[1]) + (both.T @ both) * spread
     away = table[y].to_numpy(float) - fixed_part
-    predicted = spread * np.linalg.solve(inner, both.T @ away)
-    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
-    x = matrix.to_numpy()
-    weighed = (x - both @ (spread[:, None] * np.linalg.solve(inner, both.T @ x))) / residual
-    covariance = np.linalg.inv(x.T @ weighed)
+    predicted, covariance = _given_components(away, matrix.to_numpy(), both, spread, residual)
     levels = [(name, random[name][0], level) for name, (levels, _) in effects.items() for level in levels]
     term_of = {column: term for term, columns in terms.items() for column in columns}
     fitted = fixed_part + both @ predicted
