@@ -737,50 +737,58 @@ def shared_errors(
     wrong = np.nan_to_num(errors)
     # The first row is the items as they are, the others are resamples.
     drawn = np.vstack([np.ones(errors.shape[1]), weights(errors.shape[1], n_resamples, seed)])
+    columns = ["kind", "value", "ci_low", "ci_high", "expected", "excess", "excess_low", "excess_high", "p", "p_holm"]
+    columns = [*columns, "pairs", "n"]
     rows = []
     for kind, part in pairs.groupby("kind", sort=False):
-        sums, counts, some = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
-        for start in range(0, len(part), 500):  # some hundred at a time: a pair takes a number for each resample
-            one, other = part[["first", "second"]].to_numpy()[start : start + 500].T
-            both = known[one] & known[other]
-            x, y = wrong[one] * both[:, :, None], wrong[other] * both[:, :, None]
-            sizes, chance = np.zeros((2, len(drawn), len(one)))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                for sense in range(errors.shape[2]):
-                    mine, theirs = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
-                    sizes += mine + theirs
-                    chance += np.nan_to_num(mine * theirs / (drawn @ both.T))
-                found = np.stack([shared / (sizes - shared) for shared in (drawn @ (x * y).sum(axis=2).T, chance)])
-            erring = sizes > 0
-            sums += np.where(erring, found, 0).sum(axis=2)
-            counts += erring.sum(axis=1)
-            some += int(erring[0].sum())
-        value, expected = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+        value, expected, erring = _mean_overlap(wrong, known, drawn, part[["first", "second"]].to_numpy())
         excess = value - expected
-        row = [
-            kind,
-            value[0],
-            np.nan,
-            np.nan,
-            expected[0],
-            excess[0],
-            np.nan,
-            np.nan,
-            np.nan,
-            np.nan,
-            some,
-            len(known[0]),
-        ]
         again = excess[1:][np.isfinite(excess[1:])]
-        if some and len(again):
+        row = dict.fromkeys(columns, np.nan) | {"kind": kind, "pairs": erring, "n": errors.shape[1]}
+        row |= {"value": value[0], "expected": expected[0], "excess": excess[0]}
+        if erring and len(again):
             against = min((again <= 1e-9).sum(), (again >= -1e-9).sum())
-            n, p = errors.shape[1], min(1.0, 2 * (against + 1) / (len(again) + 1))
-            ends = *interval(again, level, n), expanded_p(p, n)
-            row[2:4], row[6:9] = interval(value[1:], level, n), ends
+            p = min(1.0, 2 * (against + 1) / (len(again) + 1))
+            row["ci_low"], row["ci_high"] = interval(value[1:], level, errors.shape[1])
+            row["excess_low"], row["excess_high"] = interval(again, level, errors.shape[1])
+            row["p"] = expanded_p(p, errors.shape[1])
         rows.append(row)
-    columns = ["kind", "value", "ci_low", "ci_high", "expected", "excess", "excess_low", "excess_high", "p", "p_holm"]
-    result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
+    result = pd.DataFrame(rows, columns=columns)
     return result.assign(p_holm=holm(result["p"]))
+
+
+def _mean_overlap(
+    wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, pairs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the mean overlap of pairs, the one by chance (both by resample), and how many pairs err in the first row.
+
+    `wrong` (cell, item, sense): errors, `known` (cell, item): which items a cell has, `drawn` (resample, item): the
+    weights of the items, `pairs` (pair, 2): places of cells. A mean is over the pairs that err, NaN where none does.
+    """
+    sums, counts, erring = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
+    for start in range(0, len(pairs), 500):  # some hundred at a time: a pair takes a number for each resample
+        found, some = _overlaps(wrong, known, drawn, *pairs[start : start + 500].T)
+        sums += np.where(some, found, 0).sum(axis=2)
+        counts += some.sum(axis=1)
+        erring += int(some[0].sum())
+    value, expected = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    return value, expected, erring
+
+
+def _overlaps(
+    wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, one: np.ndarray, other: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the overlap as found and by chance (2, resample, pair), and which pairs err at all (resample, pair)."""
+    both = known[one] & known[other]
+    x, y = wrong[one] * both[:, :, None], wrong[other] * both[:, :, None]
+    sizes, chance = np.zeros((2, len(drawn), len(one)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for sense in range(wrong.shape[2]):
+            mine, theirs = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
+            sizes += mine + theirs
+            chance += np.nan_to_num(mine * theirs / (drawn @ both.T))
+        found = np.stack([shared / (sizes - shared) for shared in (drawn @ (x * y).sum(axis=2).T, chance)])
+    return found, sizes > 0
 
 
 def rounding_slack(
