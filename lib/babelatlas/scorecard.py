@@ -1,33 +1,24 @@
 """What becomes of each printed number when it is computed again: equal, within rounding, different, not recomputable.
 
 A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
-of the papers (`MODULES`) hold them; they call the functions that score our own models. A block of claims is explained
+of the papers (`modules`) hold them; they call the functions that score our own models. A block of claims is explained
 by one definition for all its cells: of those that the claims name, the one that meets most of them, the stated one
 where several meet as many. So a number is never matched by a definition of its own.
 """
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 
 from babelatlas import InputError, claims, near, tables
 
-# The modules that compute a paper's numbers again; each has DEFINITIONS, and `errata(sources)` where it found any.
-MODULES = (
-    "geigle2024",
-    "geigle2024_training",
-    "thapliyal2022",
-    "kashanimotlagh2024",
-    "cocosm2023",
-    "liu2021",
-)
 # The papers, by citation key, as a reader knows them.
 PAPERS = {
     "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
@@ -70,11 +61,19 @@ class Definition:
     needs: tuple[str, ...] = ()
 
 
+def modules() -> tuple[ModuleType, ...]:
+    """Return the modules that compute a paper's numbers again: each has DEFINITIONS, and `errata(sources)` if any."""
+    # Here, as they import this module; and by name, so that the workflow sees that a chapter depends on them.
+    from babelatlas import cocosm2023, geigle2024, geigle2024_training, kashanimotlagh2024, liu2021, thapliyal2022
+
+    return geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021
+
+
 def definitions() -> dict[tuple[str, str], Definition]:
     """Return all definitions by paper and name; raise InputError where two share a name."""
     found: dict[tuple[str, str], Definition] = {}
-    for module in MODULES:
-        for definition in importlib.import_module(f"babelatlas.{module}").DEFINITIONS:
+    for module in modules():
+        for definition in module.DEFINITIONS:
             key = definition.paper, definition.name
             if key in found:
                 raise InputError(f"Two definitions of {key[0]} are called {key[1]!r}: give each a name of its own.")
@@ -250,8 +249,7 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
     """
     columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort"]
     parts = []
-    for name in MODULES:
-        module = importlib.import_module(f"babelatlas.{name}")
+    for module in modules():
         if hasattr(module, "errata"):
             part = module.errata(available or {})
             parts.append(part[columns])
