@@ -649,16 +649,3 @@ def test_what_the_chapters_import_needs_neither_torch_nor_open_clip():
     code = each.format(list(dict.fromkeys(lines))) + "    assert not found, f'{line} imports {found}'\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_no_page_shows_a_warning(small_run):
-    pages = sorted((small_run / "results" / "tiny" / "notebooks").glob("*.ipynb"))
-    assert len(pages) > 50
-    shown = [
-        (path.stem, "".join(output.text)[:200])
-        for path in pages
-        for cell in nbformat.read(path, as_version=4).cells
-        for output in cell.get("outputs", [])
-        if output.output_type == "stream" and output.name == "stderr"
-    ]
-    assert shown == []
