@@ -35,7 +35,7 @@ from babelatlas import (
     tables,
     taught,
 )
-from babelatlas.scorecard import Definition
+from babelatlas.scorecard import Definition, cells
 
 PAPER = "geigle2024"
 DATA = Path(__file__).parent / "data"
@@ -221,18 +221,14 @@ def pairs() -> pd.DataFrame:
 # --- Definitions -------------------------------------------------------------------------------------
 
 
-def _cells(names: Sequence[str] | pd.Series, values, slack=0.0) -> pd.DataFrame:
-    return pd.DataFrame({"cell": list(names), "value": np.asarray(values, float), "slack": slack})
-
-
 def _one(name: str, value: float, slack: float = 0.0) -> pd.DataFrame:
-    return _cells([name], [value], slack)
+    return cells([name], [value], slack)
 
 
 def released_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
     """Return Tables 8 and 9 as released, of the ten models that have result files."""
     table = accuracies()[accuracies()["released"]]
-    return _cells(table["lang"] + " | " + table["model"], 100 * table["value"])
+    return cells(table["lang"] + " | " + table["model"], 100 * table["value"])
 
 
 def nearest_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
@@ -244,7 +240,7 @@ def nearest_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
 def _nearest(table: pd.DataFrame, names: pd.Series) -> pd.DataFrame:
     """Return the nearest share of whole cases in percent, of the rows where it could fail (two decimals of percent)."""
     testable = rounding.refutable(table["n"], 4) > 0
-    return _cells(names[testable], 100 * rounding.nearest_share(table["printed"], table["n"])[testable])
+    return cells(names[testable], 100 * rounding.nearest_share(table["printed"], table["n"])[testable])
 
 
 def _recall_names(table: pd.DataFrame, dataset: str) -> pd.Series:
@@ -256,7 +252,7 @@ def _recall_names(table: pd.DataFrame, dataset: str) -> pd.Series:
 def released_recall(dataset: str, folders: dict[str, Path]) -> pd.DataFrame:
     """Return Table 10, 11 or 12 as released, of the ten models that have result files."""
     table = recalls().query("dataset == @dataset and released")
-    return _cells(_recall_names(table, dataset), 100 * table["value"])
+    return cells(_recall_names(table, dataset), 100 * table["value"])
 
 
 def nearest_recall(dataset: str, folders: dict[str, Path]) -> pd.DataFrame:
@@ -271,7 +267,7 @@ def mean_recall(dataset: str, english: bool, folders: dict[str, Path]) -> pd.Dat
     table = table if english else table[table["lang"] != ENGLISH]
     means = table.groupby("model")[["value", "half"]].mean()
     names = ("average | " + means.index) if dataset == "xm3600" else (means.index + " | average")
-    return _cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
+    return cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
 
 
 def mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
@@ -280,7 +276,7 @@ def mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
     half = accuracies().groupby(["model", "group"])["half"].mean()
     slack = [half[row.model, row.group] for row in means.itertuples()]
     names = {group: column for column, group in COLUMNS.items()}
-    return _cells(means["model"] + " | " + means["group"].map(names), 100 * means["value"], 100 * np.array(slack))
+    return cells(means["model"] + " | " + means["group"].map(names), 100 * means["value"], 100 * np.array(slack))
 
 
 def image_mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
@@ -290,33 +286,33 @@ def image_mean_accuracy(folders: dict[str, Path]) -> pd.DataFrame:
     means = sums.div(table.groupby(["model", "group"])["n"].sum(), axis=0).reset_index()
     names = {group: column for column, group in COLUMNS.items()}
     names = means["model"] + " | " + means["group"].map(names)
-    return _cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
+    return cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
 
 
 def released_parameters(folders: dict[str, Path]) -> pd.DataFrame:
     """Return the parameters of Table 2 as the result files have them, or else the authors' notebook, in millions."""
     shown = notebook().loc["parameters"]
     table = counts().loc["parameters"].reindex(shown.index).fillna(shown)
-    return _cells(table.index + " | Param.", table / 1e6)
+    return cells(table.index + " | Param.", table / 1e6)
 
 
 def notebook_means(folders: dict[str, Path]) -> pd.DataFrame:
     """Return Table 2 as the authors' notebook shows it, to two decimals."""
     table = notebook().loc["group means"]
-    return _cells(table.index, table)
+    return cells(table.index, table)
 
 
 def used_parameters(folders: dict[str, Path]) -> pd.DataFrame:
     """Return the parameters of the two towers that each model uses (`models`), in whole millions."""
     known = {entry.paper_row: entry.parameters for entry in models.MODELS if entry.paper_row}
-    return _cells([f"{name} | Param." for name in known], list(known.values()), 0.5)
+    return cells([f"{name} | Param." for name in known], list(known.values()), 0.5)
 
 
 def class_counts(folders: dict[str, Path]) -> pd.DataFrame:
     """Return the classes of the languages of Table 5 that have a label in the released file."""
     table = coverage.babel_imagenet()
     table = table[table["lang"].isin(published.groups(PAPER)["lang"])]
-    return _cells(table["lang"], table["n_classes"])
+    return cells(table["lang"], table["n_classes"])
 
 
 def _labelled() -> pd.DataFrame:
@@ -327,14 +323,14 @@ def _labelled() -> pd.DataFrame:
 def group_sizes(folders: dict[str, Path]) -> pd.DataFrame:
     """Return how many languages each group of Table 5 has."""
     sizes = _labelled()["group"].value_counts()
-    return _cells([f"{group} | languages" for group in sizes.index], sizes)
+    return cells([f"{group} | languages" for group in sizes.index], sizes)
 
 
 def group_ends(folders: dict[str, Path]) -> pd.DataFrame:
     """Return the fewest and the most classes of a language in each group of Table 5."""
     ends = _labelled().groupby("group")["classes"].agg(["min", "max"])
-    fewest = _cells([f"{group} | from" for group in ends.index], ends["min"])
-    most = _cells([f"{group} | to" for group in ends.index], ends["max"])
+    fewest = cells([f"{group} | from" for group in ends.index], ends["min"])
+    most = cells([f"{group} | to" for group in ends.index], ends["max"])
     below = _one("low | classes of the easiest tasks", ends.loc["low", "max"])
     return pd.concat([fewest, most, below], ignore_index=True)
 
@@ -360,7 +356,7 @@ def benchmark_counts(folders: dict[str, Path]) -> pd.DataFrame:
         "variants of M-CLIP": (table["family"] == "M-CLIP").sum(),
         "prompt templates": prompts.released_defects()["n_templates"].unique().item(),
     }
-    return _cells(found, list(found.values()))
+    return cells(found, list(found.values()))
 
 
 def released_languages_but_english(folders: dict[str, Path]) -> pd.DataFrame:
@@ -374,7 +370,7 @@ def retrieval_languages(english: bool, unlabelled: bool, folders: dict[str, Path
     left_out = (set() if english else {ENGLISH}) | (set() if unlabelled else set(UNLABELLED))
     sizes = table[~table["lang"].isin(left_out)].groupby("dataset").size()
     both = _one("languages with both | XM3600", sizes["xm3600"])
-    return pd.concat([_cells([f"languages | {DATASETS[name]}" for name in sizes.index], sizes), both])
+    return pd.concat([cells([f"languages | {DATASETS[name]}" for name in sizes.index], sizes), both])
 
 
 def image_counts(folders: dict[str, Path]) -> pd.DataFrame:
@@ -386,7 +382,7 @@ def image_counts(folders: dict[str, Path]) -> pd.DataFrame:
         images = rounding.denominator(part["value"], 500, 10_000, tolerance=0.01)
         rows.append((f"images | {DATASETS[dataset]}", images))
     names, values = zip(*rows, strict=True)
-    return _cells(names, values)
+    return cells(names, values)
 
 
 def product_of_captions(folders: dict[str, Path]) -> pd.DataFrame:
@@ -457,7 +453,7 @@ def retrieval_correlation(method: str, english: bool, y: str, folders: dict[str,
         slack = stats.rounding_slack(part["accuracy"], part[y], *halves, method)
         rows.append((DATASETS[dataset], value, slack))
     names, values, slacks = zip(*rows, strict=True)
-    return _cells(names, values, np.array(slacks))
+    return cells(names, values, np.array(slacks))
 
 
 def token_correlation(tokens: str, english: bool, folders: dict[str, Path]) -> pd.DataFrame:

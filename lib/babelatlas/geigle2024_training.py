@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas import coverage, languages, models, prompts, published, taught
-from babelatlas.scorecard import Definition
+from babelatlas.scorecard import Definition, cells
 
 PAPER = "geigle2024"
 SOURCE = "geigle2024-training"
@@ -131,10 +131,6 @@ def _groups() -> pd.Series:
     return published.groups(PAPER).set_index("lang")["group"]
 
 
-def _cells(names, values, slack=0.0) -> pd.DataFrame:
-    return pd.DataFrame({"cell": list(names), "value": np.asarray(values, float), "slack": slack})
-
-
 def _listed(english: bool = True, ours: bool = False) -> Callable:
     """Return the numbers of languages of Table 1: what authors state, without English, or what our lists have."""
 
@@ -142,20 +138,20 @@ def _listed(english: bool = True, ours: bool = False) -> Callable:
         known = {model.paper_row: model for model in models.MODELS if model.paper_row}
         found = {name: known[row] for name, row in SOURCES.items()}
         count = {name: len(model.languages) if ours else model.n_languages for name, model in found.items()}
-        return _cells([f"{name} | #Langs" for name in count], [number - (not english) for number in count.values()])
+        return cells([f"{name} | #Langs" for name in count], [number - (not english) for number in count.values()])
 
     return compute
 
 
 def _captions(folders) -> pd.DataFrame:
     known = {model.paper_row: model for model in models.MODELS if model.paper_row}
-    return _cells(["NLLB-SigLIP | #Data"], [CAPTIONS * known[SOURCES["NLLB-SigLIP"]].n_languages / 1e6])
+    return cells(["NLLB-SigLIP | #Data"], [CAPTIONS * known[SOURCES["NLLB-SigLIP"]].n_languages / 1e6])
 
 
 def _untrained(variant: str) -> Callable:
     def compute(folders):
         table = accuracies(variant)
-        return _cells(table["model"] + ", No training | " + table["lang"], table["value"], table["slack"].to_numpy())
+        return cells(table["model"] + ", No training | " + table["lang"], table["value"], table["slack"].to_numpy())
 
     return compute
 
@@ -173,24 +169,24 @@ def _gains(folders) -> pd.DataFrame:
     # "Some" languages are two or more: the claim is that the second largest gain is above the number, too.
     second = gains_by_language("very low", "low").iloc[1]
     # Both accuracies of a gain are printed with one decimal of percent.
-    return _cells(["adapters | gain in some low-resource languages"], [second], 0.1)
+    return cells(["adapters | gain in some low-resource languages"], [second], 0.1)
 
 
 def _without_prompts(folders) -> pd.DataFrame:
     table = published.read(RELEASED).query("lang != 'en'")
     prompted = table.loc[table["variant"] == "translated prompts", "lang"]
-    return _cells(["prompts | languages without"], [len(set(table["lang"]) - set(prompted))])
+    return cells(["prompts | languages without"], [len(set(table["lang"]) - set(prompted))])
 
 
 def _table4(folders) -> pd.DataFrame:
     table = published.read(SOURCE).query("table == '4' and variant == 'no training'")
-    return _cells(table["model"] + ", No training | " + table["lang"], 100 * table["value"])
+    return cells(table["model"] + ", No training | " + table["lang"], 100 * table["value"])
 
 
 def _classes(released: bool) -> Callable:
     def compute(folders):
         table = coverage.babel_imagenet() if released else published.groups(PAPER)
-        return _cells("# Classes | " + table["lang"], table["n_classes" if released else "classes"])
+        return cells("# Classes | " + table["lang"], table["n_classes" if released else "classes"])
 
     return compute
 
@@ -200,7 +196,7 @@ def _tokens(variant: str) -> Callable:
         table = coverage.tokens(variant)
         # The corpus's numbers are printed in whole millions (small ones with a decimal): half a million is the bound.
         slack = np.log10((table["tokens"] + 0.5) / table["tokens"])
-        return _cells("# XLM-R Tokens | " + table["lang"], np.log10(table["tokens"]), slack.to_numpy())
+        return cells("# XLM-R Tokens | " + table["lang"], np.log10(table["tokens"]), slack.to_numpy())
 
     return compute
 
@@ -209,8 +205,8 @@ def _table7(variant: str, choice: str) -> Callable:
     def compute(folders):
         table = table7(variant, choice, n_resamples=1, n_permutations=1).dropna(subset=["value"])
         row = table["model"] + ", languages of " + table["languages_of"] + " | "
-        means = _cells(row + table["group"], table["taught"], table["slack"].to_numpy())
-        gaps = _cells(row + "Δ" + table["group"], table["value"], 2 * table["slack"].to_numpy())
+        means = cells(row + table["group"], table["taught"], table["slack"].to_numpy())
+        gaps = cells(row + "Δ" + table["group"], table["value"], 2 * table["slack"].to_numpy())
         return pd.concat([means, gaps], ignore_index=True)
 
     return compute
@@ -229,18 +225,18 @@ def _numbers(choice: str) -> Callable:
                 values += [listed.get(group, 0), sizes[group]]
             names.append(f"{source} | distilled languages")
             values.append(listed.sum())
-        return _cells(names, values)
+        return cells(names, values)
 
     return compute
 
 
 def _adapted_languages(folders) -> pd.DataFrame:
-    return _cells(["adapters | languages"], [adapted().query("table == '4'")["lang"].nunique()])
+    return cells(["adapters | languages"], [adapted().query("table == '4'")["lang"].nunique()])
 
 
 def _templates(folders) -> pd.DataFrame:
     counts = prompts.released_defects()["n_templates"].unique()
-    return _cells(["prompts | templates"], counts if len(counts) == 1 else [np.nan])
+    return cells(["prompts | templates"], counts if len(counts) == 1 else [np.nan])
 
 
 def prompt_gains(which: str = "released", groups: int = 3) -> pd.DataFrame:
@@ -265,7 +261,7 @@ def prompt_gains(which: str = "released", groups: int = 3) -> pd.DataFrame:
 def _prompted(which: str, groups: int) -> Callable:
     def compute(folders):
         table = prompt_gains(which, groups)
-        return _cells("translated prompts over label only | " + table["group"] + "-resource", table["value"])
+        return cells("translated prompts over label only | " + table["group"] + "-resource", table["value"])
 
     return compute
 

@@ -9,7 +9,7 @@ where several meet as many. So a number is never matched by a definition of its 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +59,15 @@ class Definition:
     text: str
     compute: Callable[[dict[str, Path]], pd.DataFrame]
     needs: tuple[str, ...] = ()
+
+
+def cells(names: Iterable[str], values: Iterable[float], slack: float | Sequence[float] = 0.0) -> pd.DataFrame:
+    """Return what a definition computes, as `Definition.compute` has to: one row for each of the `names` of cells.
+
+    >>> cells(["low | en"], [12.5]).to_numpy().tolist()
+    [['low | en', 12.5, 0.0]]
+    """
+    return pd.DataFrame({"cell": list(names), "value": np.asarray(values, float), "slack": slack})
 
 
 def modules() -> tuple[ModuleType, ...]:
@@ -132,8 +141,8 @@ def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, kno
     `available`: what `sources` returned; `known`: definitions, all unless given. `definition` is the one that explains
     most cells of the block, of `tried`; `basis` says whether it is the one that the paper states ("stated"), or another
     ("other"), or whether the paper states none ("silent"); `recomputed` and `slack` are its result, `others` further
-    definitions that meet this cell. Where no definition gives the cell the status is "not
-    recomputable", and `missing` says which source or what else is missing. Raises InputError for an unknown definition.
+    definitions that meet this cell. Where no definition gives the cell the status is "not recomputable", and `missing`
+    says which source or what else is missing. Raises InputError for an unknown definition.
     """
     known = definitions() if known is None else known
     available = available or {}
@@ -154,7 +163,7 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
     if key not in results:
         absent = [source for source in definition.needs if source not in available]
         if absent:
-            results[key] = "needs " + " and ".join(f"{SOURCES.get(source, source)}" for source in absent)
+            results[key] = "needs " + " and ".join(SOURCES.get(source, source) for source in absent)
         else:
             found = definition.compute({source: available[source] for source in definition.needs})
             if found["cell"].duplicated().any():
