@@ -47,7 +47,7 @@ book: $(STAMP)
 		{ echo "There is no profile $(PROFILE)/config.yaml: give one of `ls -d config/*/ | tr '\n' ' '`as PROFILE=..."; exit 1; }
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; \
 		*) echo "CORES is how many processors to use, got $(CORES): give a number, or all."; exit 1;; esac
-	@gpus=$$($(BIN)/python -m babelatlas.gpus "$(CONFIG)" "$(GPUS)") || exit 1; \
+	@gpus=$$($(BIN)/python -m babelatlas.workflow.gpus "$(CONFIG)" "$(GPUS)") || exit 1; \
 		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$(CONFIG)" $(ARGS)
 	@$(if $(filter -n --dry-run,$(ARGS)),true,echo "The book: $(CURDIR)/_build/html/index.html")
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from babelatlas import scorecard
+from babelatlas.papers import scorecard
 
 ROW = {
     "paper": "liu2021",

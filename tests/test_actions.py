@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 import yaml
+
 from conftest import ROOT
 
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

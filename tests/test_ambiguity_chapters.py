@@ -9,9 +9,10 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
 
-from babelatlas import figures, tables
+from babelatlas.base import tables
+from babelatlas.report import figures
+from conftest import ROOT
 
 matplotlib.use("Agg")
 ITEMS = [f"word{number}:n0{number}+n1{number}" for number in range(6)]

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from babelatlas import InputError, benchmark, encoders, figures, prompts, timings
+from babelatlas.base.errors import InputError, benchmark
+from babelatlas.lexicon import prompts
+from babelatlas.models import encoders
+from babelatlas.report import figures, timings
 
 # Warnings of third parties, at their first import.
 pytestmark = [

@@ -4,9 +4,9 @@ import ast
 
 import nbformat
 import pytest
-from conftest import ROOT
 
-from babelatlas import workflow
+from babelatlas.workflow import config
+from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -41,7 +41,7 @@ def test_one_cell_declares_parameters_and_comments_each(path):
     cells = [cell for cell in code(path) if "parameters" in tags(cell)]
     assert len(cells) == 1
     assert cells[0] is not code(path)[-1]
-    assert workflow.declared(path)
+    assert config.declared(path)
     lines = cells[0].source.splitlines()
     for statement in ast.parse(cells[0].source).body:
         beside = "#" in lines[statement.end_lineno - 1] or "#" in lines[statement.lineno - 1]

@@ -7,9 +7,9 @@ import tomllib
 
 import pytest
 import yaml
-from conftest import ROOT
 
-from babelatlas import senses
+from babelatlas.lexicon import wordnets
+from conftest import ROOT
 
 
 def tracked() -> list:
@@ -112,7 +112,7 @@ def test_the_documents_are_there():
 
 def test_every_licence_of_the_senses_is_in_the_licence_note():
     note = (ROOT / "LICENSE-DATA.md").read_text(encoding="utf-8")
-    manifest = senses.manifest()
+    manifest = wordnets.manifest()
     listed = manifest[~manifest["source"].str.startswith("wikt")]
     for row in listed.itertuples():
         assert f"| `{row.source}` | {row.name} | {row.lang} | {row.rows:,} | {row.licence} |" in note
@@ -145,8 +145,8 @@ def test_every_page_of_the_contents_exists():
 
 
 def test_every_notice_that_must_be_kept_ships_beside_the_senses():
-    wordnets = senses.manifest().query("rows > 0 and source != 'wordnet-3.0'")
-    asking = wordnets[wordnets["licence"].str.contains("keep the notice|MIT")]
+    listed = wordnets.manifest().query("rows > 0 and source != 'wordnet-3.0'")
+    asking = listed[listed["licence"].str.contains("keep the notice|MIT")]
     notices = (ROOT / "lib" / "babelatlas" / "data" / "senses_notices.txt").read_text(encoding="utf-8")
     assert len(asking) == 9
     assert [source for source in asking["source"] if source not in notices] == []

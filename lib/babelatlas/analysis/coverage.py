@@ -1,0 +1,361 @@
+"""Which languages a label set reaches and which concepts it names: by family, by depth in WordNet, and what is lost.
+
+The questions are those of two papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
+tokens that a language model has read (their Fig. 4), and how universal and how specific ImageNet's concepts are (Liu et
+al. 2021, MaRVL, section 2.2 and Fig. 2). Tables in, tables out; the facts about classes and the counts of
+Babel-ImageNet ship with the study, and `python -m babelatlas.analysis.coverage` makes them again.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages, published
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
+from babelatlas.lexicon import wordnets
+from babelatlas.stats import bootstrap, correlation
+
+ENGLISH = "en"
+DOG = "n02084071"
+# The lexicographer files of WordNet that hold at least ten of ImageNet's classes, by what they are called here.
+FIELDS = {
+    "noun.animal": "animal",
+    "noun.artifact": "artefact",
+    "noun.food": "food",
+    "noun.plant": "plant",
+    "noun.object": "landscape",
+}
+NAMED = "named"
+
+
+@cache
+def synsets() -> pd.DataFrame:
+    """Return facts about the classes that ship, one row each: the columns of `synset_facts`.
+
+    Do not change the table: every caller gets the same one.
+    """
+    return pd.read_csv(DATA / "synsets.csv")
+
+
+def synset_facts(
+    wnids: Sequence[str], nltk_data: str | os.PathLike | None = None, download: bool = True
+) -> pd.DataFrame:
+    """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog; in that order.
+
+    `depth` is the number of steps on the shortest path up to "entity" (NLTK's min_depth), which Liu et al. (2021) use;
+    `lexname` the lexicographer file ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
+    `dog` whether the synset lies below "dog" (n02084071). `nltk_data`, `download` and what raises are as in
+    `wordnets.read_wordnets`.
+    """
+    wnids, rows = list(wnids), []
+    for wnid, synset in zip(wnids, wordnets.synsets(wnids, nltk_data, download), strict=True):
+        below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
+        above = {each.offset() for each in synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms())}
+        rows.append([wnid, synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above])
+    return pd.DataFrame(rows, columns=["wnid", "depth", "lexname", "n_hyponyms", "dog"])
+
+
+def fields(facts: pd.DataFrame) -> pd.Series:
+    """Return the field of meaning of each class: "dog", "other animal", "artefact", "food", "plant", ... "other".
+
+    >>> names = ["noun.animal", "noun.animal", "noun.shape"]
+    >>> fields(pd.DataFrame({"lexname": names, "dog": [True, False, False]})).tolist()
+    ['dog', 'other animal', 'other']
+    """
+    names = facts["lexname"].map(FIELDS).fillna("other").replace({"animal": "other animal"})
+    return names.mask(facts["dog"].astype(bool), "dog")
+
+
+@cache
+def babel_imagenet() -> pd.DataFrame:
+    """Return the number of classes of every language of Babel-ImageNet: columns lang, n_classes; English among them.
+
+    Of the 298 languages that its authors released; Table 5 of their paper prints 100 of these (`published.groups`).
+    Do not change the table: every caller gets the same one.
+    """
+    return pd.read_csv(DATA / "coverage_babel_imagenet.csv", dtype={"lang": str}, keep_default_na=False)
+
+
+def count_classes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of classes of each language in a table with the columns lang and wnid: columns lang, n_classes.
+
+    >>> count_classes(pd.DataFrame({"lang": ["de", "de", "si"], "wnid": ["n1", "n1", "n1"]})).n_classes.tolist()
+    [1, 1]
+    """
+    return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
+
+
+def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Return two counts of classes side by side, one row for each language of either but English.
+
+    `ours`, `theirs`: lang, n_classes. Columns: lang, name, ours, theirs (0 where a language is not there), group (the
+    paper's, by `theirs`; "none" where it has no class), in the order of `theirs`, then `ours`, most first.
+    """
+    both = ours.merge(theirs, on="lang", how="outer", suffixes=("_ours", "_theirs"), validate="one_to_one")
+    both = both.rename(columns={"n_classes_ours": "ours", "n_classes_theirs": "theirs"}).query("lang != @ENGLISH")
+    both = both.fillna({"ours": 0, "theirs": 0}).astype({"ours": int, "theirs": int})
+    both["name"] = both["lang"].map(languages.name)
+    both["group"] = [languages.group_by_classes(n) if n else "none" for n in both["theirs"]]
+    both = both.sort_values(["theirs", "ours", "lang"], ascending=[False, False, True], ignore_index=True)
+    return both[["lang", "name", "ours", "theirs", "group"]]
+
+
+def at_least(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return how many languages have at least so many classes: columns n_classes (each that occurs), n_languages.
+
+    `counts`: lang, n_classes; languages without a class do not count.
+
+    >>> at_least(pd.DataFrame({"lang": ["a", "b", "c"], "n_classes": [5, 2, 5]})).values.tolist()
+    [[2, 3], [5, 2]]
+    """
+    sizes = counts.loc[counts["n_classes"] > 0, "n_classes"].value_counts().sort_index()
+    return pd.DataFrame({"n_classes": sizes.index, "n_languages": sizes[::-1].cumsum()[::-1].to_numpy()})
+
+
+def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the world's spoken languages with the number of classes of each, 0 for most: `languages.world`, n_classes.
+
+    `counts`: lang, n_classes. What Glottolog counts as one language (Croatian and Serbian, Chinese in two scripts) has
+    the number of its variety with the most classes. Constructed and sign languages are not among them.
+    """
+    home = languages.table().set_index("code")["glottocode"]
+    best = counts.assign(glottocode=counts["lang"].map(home)).groupby("glottocode")["n_classes"].max()
+    return languages.world().assign(n_classes=languages.world()["glottocode"].map(best).fillna(0).astype(int))
+
+
+def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.DataFrame:
+    """Return how many of the world's languages have at least `minimum` classes, by "family" or "macroarea".
+
+    `counts`: lang, n_classes. Columns: the one named by `by`, n_world (languages), n_named (with a class at all),
+    n_reached, share (n_reached of n_world), most (classes of the language with the most), in the order of n_world, most
+    first. By family, what has no family (pidgins, unclassified languages) is left out. English counts with 1,000.
+    Raises InputError for another grouping.
+
+    >>> reached(pd.DataFrame({"lang": ["de", "nl"], "n_classes": [700, 9]})).n_reached.sum().item()
+    1
+    """
+    if by not in ("family", "macroarea"):
+        raise InputError(f"Languages of the world go by family or macroarea, got {by!r}.")
+    world = world_counts(counts)
+    if by == "family":
+        world = world[~world["family"].isin(languages.NOT_FAMILIES)]
+    found = world.assign(named=world["n_classes"] > 0, enough=world["n_classes"] >= minimum).groupby(by, as_index=False)
+    found = found.agg(
+        n_world=("glottocode", "size"), n_named=("named", "sum"), n_reached=("enough", "sum"), most=("n_classes", "max")
+    )
+    found["share"] = found["n_reached"] / found["n_world"]
+    found = found.sort_values(["n_world", by], ascending=[False, True], ignore_index=True)
+    return found[[by, "n_world", "n_named", "n_reached", "share", "most"]]
+
+
+def by_script(counts: pd.DataFrame, minimum: int = 10) -> pd.DataFrame:
+    """Return how many languages are reached in each script.
+
+    `counts`: lang, n_classes. Columns: script_name, n_named (languages with a class), n_reached (with `minimum` or
+    more), median (classes of those), in the order of n_reached, most first.
+    """
+    script = languages.table().set_index("code")["script_name"]
+    table = counts.assign(script_name=counts["lang"].map(script), enough=counts["n_classes"] >= minimum)
+    found = table.groupby("script_name").agg(n_named=("lang", "size"), n_reached=("enough", "sum"))
+    found["median"] = table[table["enough"]].groupby("script_name")["n_classes"].median()
+    return found.reset_index().sort_values(
+        ["n_reached", "n_named", "script_name"], ascending=[False, False, True], ignore_index=True
+    )
+
+
+def tokens(variant: str = "corrected") -> pd.DataFrame:
+    """Return the tokens (millions) of each language in the corpus that XLM-R was trained on: columns lang, tokens.
+
+    `variant`: "as printed" by Conneau et al. (2020, Table 6), or "corrected", where the numbers of Swedish and
+    Ukrainian are those that the authors gave later. Where a language has two rows they are added up, as Geigle et al.
+    (2024) do: in their Table 4 Chinese has log10(259 + 176), simplified and traditional, Burmese log10(56 + 15).
+    `zh-Hant` has no row of its own. Text of South Asian languages in Latin letters is left out, as there.
+    Raises InputError for another variant.
+    """
+    table = published.read("conneau2020").query("metric == 'tokens (millions)'")
+    if variant not in ("as printed", "corrected"):
+        raise InputError(f"There is no table {variant!r} of tokens: give 'as printed' or 'corrected'.")
+    rows = table[table["variant"].isin([variant, f"{variant}, second row"])]
+    rows = rows.assign(lang=rows["lang"].replace({"zh-Hant": "zh"}))
+    return rows.groupby("lang")["value"].sum().rename("tokens").reset_index()
+
+
+def with_tokens(counts: pd.DataFrame, variant: str = "corrected", english: bool = False) -> pd.DataFrame:
+    """Return the languages that have both classes and XLM-R tokens: columns lang, n_classes, tokens, and log10 of both.
+
+    `counts`: lang, n_classes. `english` keeps English. Columns `log_classes`, `log_tokens` are base 10.
+    """
+    both = counts[["lang", "n_classes"]].merge(tokens(variant), on="lang", validate="one_to_one")
+    both = both[(both["n_classes"] > 0) & ((both["lang"] != ENGLISH) | english)].reset_index(drop=True)
+    return both.assign(log_classes=np.log10(both["n_classes"]), log_tokens=np.log10(both["tokens"]))
+
+
+def token_correlation(
+    counts: dict[str, pd.DataFrame], n_resamples: int = 2000, level: float = 0.95, seed: int = 0
+) -> pd.DataFrame:
+    """Return the correlation of classes with XLM-R tokens by count, by token table, with English and without.
+
+    `counts`: name -> table with lang, n_classes. Columns: series (the name), tokens ("as printed", "corrected"),
+    english (flag), method ("spearman", of ranks; "pearson", of the logarithms), value, ci_low, ci_high (bootstrap over
+    languages), n.
+    """
+    parts = []
+    for name, table in counts.items():
+        for variant in ("as printed", "corrected"):
+            for english in (True, False):
+                both = with_tokens(table, variant, english)
+                found = correlation.correlate(
+                    both,
+                    "log_tokens",
+                    "log_classes",
+                    methods=["spearman", "pearson"],
+                    n_resamples=n_resamples,
+                    level=level,
+                    seed=seed,
+                )
+                parts.append(found.assign(series=name, tokens=variant, english=english))
+    columns = ["series", "tokens", "english", "method", "value", "ci_low", "ci_high", "n"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """Return in how many languages, families and macroareas each class is named; columns of `facts` and four more.
+
+    `labels` has the columns lang and wnid; English does not count. `facts`: one row for each class, as `synsets` gives.
+    Added: n_languages, n_families and n_macroareas (Glottolog's; those of no family or macroarea do not count), field.
+    """
+    table = labels.loc[labels["lang"] != ENGLISH, ["lang", "wnid"]].drop_duplicates()
+    home = languages.table().set_index("code")[["family", "macroarea"]]
+    home = home.mask(home.isin(["", *languages.NOT_FAMILIES]))
+    found = (
+        table.join(home, on="lang")
+        .groupby("wnid")
+        .agg(n_languages=("lang", "nunique"), n_families=("family", "nunique"), n_macroareas=("macroarea", "nunique"))
+    )
+    counted = found.reindex(facts["wnid"]).fillna(0).astype(int).reset_index(drop=True)
+    return pd.concat([facts.reset_index(drop=True), counted], axis=1).assign(field=fields(facts).to_numpy())
+
+
+def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+    """Return the mean depth of classes and of their names: each class once, and as often as languages name it.
+
+    `table`: depth, n_languages (as `concepts` gives). Columns: of ("classes", "names in the languages", "difference":
+    the second mean minus the first), value, ci_low, ci_high (bootstrap over classes), variance (NaN for the
+    difference), n. A negative difference says that languages name the shallower ones. Raises InputError where no class
+    has a name.
+    """
+    depth, weight = table["depth"].to_numpy(float), table["n_languages"].to_numpy(float)
+    if weight.sum() == 0:
+        raise InputError("The depth of names needs a class that some language names: no class of the table has a name.")
+    drawn = bootstrap.resample_weights(len(table), n_resamples, seed)
+    with np.errstate(invalid="ignore"):  # a resample without a named class has no mean, and is left out
+        resampled = [drawn @ depth / len(table), drawn @ (weight * depth) / (drawn @ weight)]
+    means = [depth.mean(), np.average(depth, weights=weight)]
+    variances = [
+        depth.var(ddof=1),
+        np.average((depth - means[1]) ** 2, weights=weight) * weight.sum() / (weight.sum() - 1),
+    ]
+    names = ("classes", "names in the languages", "difference")
+    values, spreads = [*means, means[1] - means[0]], [*resampled, resampled[1] - resampled[0]]
+    low, high = bootstrap.percentile_interval(np.column_stack(spreads), level, len(table))
+    sizes = [len(table), int(weight.sum()), len(table)]
+    found = {"of": names, "value": values, "ci_low": low, "ci_high": high, "variance": [*variances, np.nan], "n": sizes}
+    return pd.DataFrame(found)
+
+
+def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]) -> pd.DataFrame:
+    """Return what became of every class in every language: columns lang, wnid, outcome; all combinations, in order.
+
+    `stages`: what takes words away -> the table (columns lang, wnid) of what is left after it, in order, from all words
+    of the sources to the label set. The outcome is "named" where the last table has the class, else the name of the
+    stage after the last table that has it: the first stage where none has. An ordered categorical, "named" first.
+
+    >>> left = pd.DataFrame({"lang": ["si"], "wnid": ["n1"]})
+    >>> outcomes({"no source": left, "English": left[:0]}, ["si"], ["n1", "n2"]).outcome.tolist()
+    ['English', 'no source']
+    """
+    index = pd.MultiIndex.from_product([codes, wnids], names=["lang", "wnid"])
+    names = [*stages, NAMED]
+    place = np.zeros(len(index), int)
+    for number, table in enumerate(stages.values(), start=1):
+        pairs = table[["lang", "wnid"]].drop_duplicates()
+        place[index.isin(pd.MultiIndex.from_frame(pairs))] = number
+    kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
+    return index.to_frame(index=False).assign(
+        outcome=pd.Categorical.from_codes(kinds.categories.get_indexer(names)[place], dtype=kinds)
+    )
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of each outcome in each language: columns lang, outcome, value (fraction), n (classes).
+
+    `table` as `outcomes` gives it. Outcomes that do not occur are there with 0; those of a language add up to 1. Their
+    means over languages, with intervals, are `bootstrap.group_means`.
+    """
+    wide = pd.crosstab(table["lang"], table["outcome"], dropna=False)
+    n = wide.sum(axis=1)
+    wide.columns = wide.columns.astype(str)
+    long = wide.div(n, axis=0).reset_index().melt("lang", var_name="outcome")
+    long = long.assign(n=long["lang"].map(n), outcome=long["outcome"].astype(table["outcome"].dtype))
+    return long.sort_values(["lang", "outcome"], ignore_index=True)
+
+
+def representation(
+    labels: pd.DataFrame,
+    classes: pd.DataFrame,
+    by: str = "field",
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return how much more often than all classes those of each kind are named: a ratio, 1 where like the average.
+
+    `labels`: lang, wnid; `classes`: wnid and the column `by`. The ratio is the share named of a kind's classes in the
+    languages, over that share for all classes. Columns: `by`, value, ci_low, ci_high (bootstrap over languages), n
+    (classes of the kind), n_languages; in the order of value, most first. Raises InputError for fewer than two
+    languages.
+    """
+    table = labels[["lang", "wnid"]].drop_duplicates().merge(classes[["wnid", by]], on="wnid")
+    wide = pd.crosstab(table["lang"], table[by])
+    if len(wide) < 2:
+        raise InputError(f"A comparison of kinds of classes needs at least two languages with labels, got {len(wide)}.")
+    sizes = classes[by].value_counts()
+    wide = wide.reindex(columns=sizes.index, fill_value=0)
+    drawn = bootstrap.resample_weights(len(wide), n_resamples, seed) @ wide.to_numpy(float)
+    average = len(classes) / sizes.to_numpy()
+    resampled = drawn / drawn.sum(axis=1, keepdims=True) * average
+    value = wide.sum().to_numpy() / wide.to_numpy().sum() * average
+    low, high = bootstrap.percentile_interval(resampled, level, len(wide))
+    found = {by: sizes.index, "value": value, "ci_low": low, "ci_high": high, "n": sizes.to_numpy()}
+    found = pd.DataFrame(found).assign(n_languages=len(wide))
+    return found.sort_values(["value", by], ascending=[False, True], ignore_index=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the tables that ship again, from WordNet and Babel-ImageNet's file; return the exit status: 0, or 1."""
+    from babelatlas.lexicon import senses
+
+    argparse.ArgumentParser(prog="python -m babelatlas.analysis.coverage", description=main.__doc__).parse_args(
+        arguments
+    )
+    try:
+        facts = synset_facts(senses.class_lists())
+        counts = count_classes(senses.read_babel_imagenet(languages_file="298"))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    facts.to_csv(DATA / "synsets.csv", index=False, lineterminator="\n")
+    print(f"Facts about {len(facts):,} classes: {DATA / 'synsets.csv'}")
+    counts.to_csv(DATA / "coverage_babel_imagenet.csv", index=False, lineterminator="\n")
+    print(f"Numbers of classes of {len(counts)} languages: {DATA / 'coverage_babel_imagenet.csv'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,541 @@
+"""Further images of each sense of a disambiguation data set: found by a CLIP model, chosen by a person.
+
+    python -m babelatlas.annotation.image_sheets captions --tuples tuples/commute.parquet --output captions.csv
+    python -m babelatlas.annotation.image_sheets find  --captions captions.csv --images FOLDER --model NAME --output candidates
+    python -m babelatlas.annotation.image_sheets read  sheet.csv --candidates candidates --output extended
+
+Kashani Motlagh et al. (2024), section 5.5, wrote an unambiguous caption for each sense, had a CLIP model find the 15
+images of DataComp that are most similar to it, of at least 64 pixels and an aspect of at most 2.5, and chose the four
+that show the sense best. The first command writes the list of senses, whose captions a person fills in. The second
+looks through a collection, a folder of images or of tar files as DataComp and other web datasets have them, and writes
+a sheet of the candidates: `sheet.html`, which needs nothing else and has a box to tick below each image, and
+`sheet.csv`. The third checks a filled sheet, and writes the folder of further images that notebook 15 reads.
+
+What a collection holds is not to be relied on: images that cannot be read, that are too small or too long are passed
+over and counted, and of images with the same bytes one is shown.
+"""
+
+import argparse
+import base64
+import hashlib
+import html
+import io
+import json
+import os
+import shutil
+import string
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import download, tables
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
+from babelatlas.datasets import item_images
+from babelatlas.datasets import registry as datasets
+from babelatlas.datasets.item_images import EXTENDED, SENSES
+
+CAPTIONS = ["item", "sense", "caption"]
+FOUND = ["item", "sense", "caption", "rank", "similarity", "file", "place"]
+COLUMNS = [*FOUND, "chosen", "check"]
+# Images of a folder that are embedded at a time; of a tar file all are.
+CHUNK = 8192
+TARS = (".tar", ".tar.gz", ".tgz")
+SHEET, TABLE = "sheet.html", "sheet.csv"
+# The captions that `find` looked for, beside the images: a sheet in which one has no row any more is told apart by it.
+SOUGHT = "sought.csv"
+TEMPLATE = DATA / "candidates.html"
+TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
+
+
+def to_caption(items: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses to write captions for: item, sense, caption (""), and source and translation to go by.
+
+    `items`: schema `tuples`; of several languages the first that has an item is shown.
+    """
+    senses = tables.check(items, "tuples").drop_duplicates(["item", "sense"])
+    return senses.assign(caption="")[[*CAPTIONS, "source", "lang", "translation"]].reset_index(drop=True)
+
+
+def read_captions(path: str | os.PathLike) -> pd.DataFrame:
+    """Return the captions of a CSV file: item, sense, caption; other columns are passed over.
+
+    Raises InputError where it is no such file, a caption is empty, a sense is neither "a" nor "b", or one occurs twice.
+    """
+    rows = _csv(path, CAPTIONS, "captions")
+    for column, bad, what in (
+        ("sense", ~rows["sense"].isin(SENSES), "a or b"),
+        ("caption", rows["caption"] == "", "a description in words that is not ambiguous"),
+        ("item", rows["item"] == "", "the name of an item"),
+    ):
+        if bad.any():
+            row = rows[bad].iloc[0]
+            raise InputError(
+                f"{Path(path).name}, row {row['row']}: the {column} is {row[column]!r}, expected {what} "
+                f"({int(bad.sum())} row(s) so): fill it in."
+            )
+    double = rows.duplicated(["item", "sense"])
+    if double.any():
+        row = rows[double].iloc[0]
+        raise InputError(f"{Path(path).name}, row {row['row']}: sense {row['sense']} of {row['item']} occurs twice.")
+    return rows[CAPTIONS]
+
+
+def _csv(path: str | os.PathLike, columns: list[str], what: str) -> pd.DataFrame:
+    """Return a CSV file as text, with `row`, the row in a spreadsheet; separated by commas, semicolons or tabs."""
+    path = tables.locate(path)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}: give the CSV file of the {what}.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        heading = text.partition("\n")[0]
+        separator = max(",;\t", key=heading.count)
+        rows = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False)
+    except (UnicodeDecodeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{path.name} cannot be read ({reason}): save it as 'CSV UTF-8'.") from error
+    rows.columns = [str(name).strip().casefold() for name in rows.columns]
+    missing = [column for column in columns if column not in rows]
+    if missing:
+        raise InputError(f"{path.name} has no column {missing[0]!r}: expected {', '.join(columns)}.")
+    rows = rows[columns].apply(lambda column: column.fillna("").str.strip())
+    rows["row"] = np.arange(len(rows)) + 2
+    rows = rows[(rows[columns] != "").any(axis=1)].reset_index(drop=True)
+    if rows.empty:
+        raise InputError(f"{path.name} has no rows below its heading: fill it in.")
+    return rows
+
+
+def unsuitable(path: str | os.PathLike, minimum: int = 64, aspect: float = 2.5) -> str:
+    """Return why an image is no candidate: "unreadable", "too small", "too long", or "" for one that is.
+
+    `minimum`: the least length of the shorter side, in pixels; `aspect`: the most that the longer side may be, as a
+    multiple of the shorter.
+    """
+    try:
+        width, height = datasets.open_image(path).size
+    except InputError:
+        return "unreadable"
+    if min(width, height) < minimum:
+        return "too small"
+    return "too long" if max(width, height) > aspect * min(width, height) else ""
+
+
+def _look(path: Path, minimum: int, aspect: float) -> tuple[str, bytes]:
+    """Return what `unsuitable` says of an image, and 16 bytes that stand for its contents."""
+    return unsuitable(path, minimum, aspect), hashlib.sha256(path.read_bytes()).digest()[:16]
+
+
+@contextmanager
+def _unpacked(archive: Path, work: Path) -> Iterator[list[tuple[Path, str]]]:
+    """Yield the images of a tar file, unpacked for the block only: path, and the name in the collection."""
+    with tempfile.TemporaryDirectory(dir=work, prefix=".part-") as folder:
+        files = []
+        try:
+            with tarfile.open(archive, "r|*") as source:
+                for member in source:
+                    suffix = Path(member.name).suffix.lower()
+                    if member.isfile() and suffix in datasets.SUFFIXES:
+                        # A name of our own: one in a tar file may lead anywhere.
+                        path = Path(folder) / f"{len(files):07d}{suffix}"
+                        with source.extractfile(member) as content, path.open("wb") as file:
+                            shutil.copyfileobj(content, file)
+                        files.append((path, f"{archive.name}:{member.name}"))
+        except download.DAMAGE as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+            raise InputError(
+                f"The tar file {archive} is damaged ({reason}): fetch it again, or take it away."
+            ) from error
+        yield files
+
+
+@contextmanager
+def _plain(files: list[tuple[Path, str]]) -> Iterator[list[tuple[Path, str]]]:
+    yield files
+
+
+def collection(images: str | os.PathLike, work: str | os.PathLike) -> Iterator[tuple[str, object]]:
+    """Yield the parts of a collection: a name, and a context manager that gives paths and names of its images.
+
+    `images`: a tar file, or a folder that holds images or tar files, at any depth; `work`: a folder to unpack in.
+    Raises InputError where it holds neither.
+    """
+    home, work = tables.locate(images), tables.locate(work)
+    if home.is_file() and home.name.lower().endswith(TARS):
+        listed, home = [home], home.parent
+    elif home.is_dir():
+        listed = sorted(path for path in home.rglob("*") if path.is_file() and not path.name.startswith("."))
+    else:
+        what = "is no folder and no tar file" if home.exists() else "does not exist"
+        raise InputError(f"The collection of images is given as {home}, which {what}: give a folder.")
+    tars = [path for path in listed if path.name.lower().endswith(TARS)]
+    files = [path for path in listed if path.suffix.lower() in datasets.SUFFIXES]
+    if not tars and not files:
+        raise InputError(
+            f"The folder {home} holds no tar file and no image that ends in {', '.join(sorted(datasets.SUFFIXES))}."
+        )
+    for start in range(0, len(files), CHUNK):
+        part = [(path, str(path.relative_to(home))) for path in files[start : start + CHUNK]]
+        yield f"files-{start // CHUNK:05d}", _plain(part)
+    for path in tars:
+        yield str(path.relative_to(home)).replace(os.sep, "_"), _unpacked(path, work)
+
+
+def find(
+    encoder,
+    captions: pd.DataFrame,
+    images: str | os.PathLike,
+    folder: str | os.PathLike,
+    number: int = 15,
+    minimum: int = 64,
+    aspect: float = 2.5,
+    cache: str | os.PathLike = "",
+    lang: str = "en",
+    progress: bool = True,
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the images of a collection that are most similar to each caption, and how many were passed over.
+
+    `encoder`: as `encoders.load` returns it; `captions`: item, sense, caption; `images`: as for `collection`; `folder`:
+    where the images that are found are copied to, below `images/`, and the captions, as sought.csv. `number` for each
+    caption, by the cosine, in descending order; `minimum` and `aspect` as for `unsuitable`; `cache`: a folder to keep
+    vectors in, with which a run that was killed goes on. Columns: item, sense, caption, rank (from 1), similarity, file
+    (below `folder`), place (its name in the collection). The counts: "seen", the reasons of `unsuitable`, and "twice",
+    images with the bytes of another. Raises InputError where no image is left.
+    """
+    from babelatlas.evaluation import embedding, zeroshot
+
+    if number < 1:
+        raise InputError(f"The number of candidates for a caption is at least 1, got {number}.")
+    folder = tables.locate(folder)
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    texts = zeroshot.normalise(embedding.embed_texts(encoder, captions["caption"].tolist(), lang=lang))
+    best: list[list[tuple]] = [[] for _ in range(len(captions))]  # for each caption: minus similarity, place, file
+    counts, seen = Counter(), set()
+    for name, part in collection(images, folder):
+        with part as files:
+            kept = []
+            with ThreadPoolExecutor(embedding.WORKERS) as pool:
+                looked = list(pool.map(lambda file: _look(file[0], minimum, aspect), files))
+            for (path, place), (reason, digest) in zip(files, looked, strict=True):
+                counts["seen"] += 1
+                reason = reason or ("twice" if digest in seen else "")
+                if reason:
+                    counts[reason] += 1
+                    continue
+                seen.add(digest)
+                kept.append((path, place, f"images/{digest.hex()}{path.suffix.lower()}"))
+            if kept:
+                kind = Path(cache) / name if str(cache) else ""
+                vectors = embedding.embed_images(encoder, [str(path) for path, *_ in kept], kind, progress=progress)
+                similar = texts @ zeroshot.normalise(vectors).T
+                _merge(best, similar, kept, number, folder)
+        if progress:
+            print(f"{name}: {counts['seen']:,} images seen, {counts['seen'] - len(seen):,} passed over", flush=True)
+    if not any(best):
+        said = ", ".join(f"{reason} {count}" for reason, count in counts.items())
+        raise InputError(f"No image of {images} can be a candidate ({said}): give another collection.")
+    rows = [
+        (*caption, rank, -cost, file, place)
+        for caption, listed in zip(captions[CAPTIONS].itertuples(index=False), best, strict=True)
+        for rank, (cost, place, file) in enumerate(listed, 1)
+    ]
+    found = pd.DataFrame(rows, columns=FOUND)
+    for path in (folder / "images").iterdir():  # what a better one has replaced
+        if f"images/{path.name}" not in set(found["file"]):
+            path.unlink()
+    write_csv(captions[CAPTIONS], folder / SOUGHT)
+    return found, dict(counts)
+
+
+def _merge(best: list[list[tuple]], similar: np.ndarray, kept: list[tuple], number: int, folder: Path) -> None:
+    """Put the images of one part among the best of each caption; copy those that are among them to `folder`.
+
+    `similar`: (captions, images); `kept`: path, place in the collection, and file to copy to, of each image.
+    """
+    count = min(number, len(kept))
+    top = np.argpartition(-similar, count - 1, axis=1)[:, :count]
+    needed = set()
+    for row, listed in enumerate(best):
+        fresh = [(-float(similar[row, image]), kept[image][1], kept[image][2]) for image in top[row]]
+        listed[:] = sorted([*listed, *fresh])[:number]
+        needed |= {file for *_, file in listed}
+    for path, _, file in kept:
+        if file in needed and not (folder / file).is_file():
+            with tables.beside(folder / file) as part:
+                shutil.copyfile(path, part)
+
+
+def _check(row: dict) -> str:
+    """Return what `check` should be; it begins with a letter: a spreadsheet makes a number of 12e45."""
+    text = "\n".join(str(row[column]) for column in ("item", "sense", "caption", "rank", "file"))
+    return "c" + hashlib.sha256(text.encode()).hexdigest()[:9]
+
+
+def sheet(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a sheet to fill in: the candidates that `find` returns, with `chosen` empty and a sum over each row."""
+    made = found.assign(similarity=found["similarity"].map("{:.4f}".format)).astype(str)
+    return made.assign(chosen="", check=[_check(row) for row in made.to_dict("records")])[COLUMNS]
+
+
+def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:
+    """Write a sheet as CSV that spreadsheets open as what it is (UTF-8 with a byte order mark); return the path."""
+    with tables.beside(path) as part:
+        made.to_csv(part, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    return tables.locate(path)
+
+
+def _thumbnail(path: Path, side: int) -> str:
+    """Return an image, made small, as the address of a picture that a page holds itself."""
+    image = datasets.open_image(path)
+    image.thumbnail((side, side))
+    content = io.BytesIO()
+    image.save(content, format="jpeg", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(content.getvalue()).decode()
+
+
+def write_html(
+    made: pd.DataFrame, folder: str | os.PathLike, path: str | os.PathLike, each: int = 4, side: int = 144
+) -> Path:
+    """Write a sheet as one HTML file that needs nothing else and saves what is ticked as CSV; return the path.
+
+    `folder`: where the files of the candidates lie; `each`: how many are to be chosen; `side`: the longer side of an
+    image on the sheet, in pixels.
+    """
+    folder, cards, number = tables.locate(folder), [], 0
+    for (item, sense, caption), rows in made.groupby(["item", "sense", "caption"], sort=False):
+        boxes = []
+        for row in rows.to_dict("records"):
+            address = _thumbnail(folder / row["file"], side)
+            boxes.append(BOX.substitute(number=number, rank=row["rank"], image=address))
+            number += 1
+        facts = {"item": item, "sense": sense, "caption": caption}
+        cards.append(CARD.substitute({k: html.escape(v) for k, v in facts.items()}, boxes="\n".join(boxes)))
+    # "<" cannot end the script early when it is written as an escape of JSON.
+    data = {"columns": COLUMNS, "rows": made.to_dict("records"), "each": each, "sheet": _check(made.iloc[0].to_dict())}
+    page = string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        each=each,
+        total=len(cards),
+        cards="\n".join(cards),
+        data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+    )
+    with tables.beside(path) as part:
+        part.write_text(page, encoding="utf-8")
+    return tables.locate(path)
+
+
+CARD = string.Template(
+    """<article><h2>$caption</h2>
+<p class="item">sense $sense of $item, <span class="count"></span></p>
+<div class="images">
+$boxes
+</div></article>"""
+)
+BOX = string.Template(
+    '<label><img src="$image" alt="candidate $rank" loading="lazy">'
+    '<input type="checkbox" name="row-$number"> $rank</label>'
+)
+
+
+def read_sheet(
+    path: str | os.PathLike, folder: str | os.PathLike, each: int = 4, partial: bool = False
+) -> pd.DataFrame:
+    """Return the rows of a filled sheet that were chosen: the columns that `find` returns, `rank` a whole number.
+
+    `folder`: what `find` wrote to. `partial` accepts senses of which fewer than `each` are chosen. Rows that nobody
+    chose may be missing, but each sense that `find` looked for has to have its images, with a row in the sheet or not.
+    Raises InputError that names the first row or sense with a problem and says how many others there are.
+    """
+    rows, folder = (
+        _csv(path, [column for column in COLUMNS if column not in ("similarity", "place")], "sheet"),
+        Path(tables.locate(folder)),
+    )
+    if not (folder / SOUGHT).is_file():
+        raise InputError(
+            f"The captions that were looked for, {folder / SOUGHT}, are not there: give the folder of `find`, or run "
+            "`find` again."
+        )
+    sought = read_captions(folder / SOUGHT)
+    asked = set(sought.itertuples(index=False, name=None))
+    faults, seen = [], {}
+    ticks = rows["chosen"].str.casefold().str.strip(" .")
+    for row, tick in zip(rows.to_dict("records"), ticks, strict=True):
+        place = f"row {row['row']} (candidate {row['rank']} of sense {row['sense']} of {row['item']})"
+        if row["check"] != _check(row):
+            faults.append(f"{place} is not as it was written: put it back, and fill in 'chosen' only")
+        elif row["check"] in seen:
+            faults.append(f"{place} repeats row {seen[row['check']]}: keep one of them")
+        elif (row["item"], row["sense"], row["caption"]) not in asked:
+            faults.append(f"{place} is not of a caption in {folder / SOUGHT}: give the folder that this sheet is of")
+        elif tick not in (*TICKED, *EMPTY):
+            faults.append(f"{place} has {row['chosen']!r} as 'chosen': write x, or leave it empty")
+        elif tick in TICKED and not (folder / row["file"]).is_file():
+            faults.append(f"{place} is the file {folder / row['file']}, which is not there: give the folder of `find`")
+        seen.setdefault(row["check"], row["row"])
+    taken = rows[ticks.isin(TICKED)]
+    first = rows.drop_duplicates(["item", "sense"]).set_index(["item", "sense"])["row"]
+    chosen = Counter(zip(taken["item"], taken["sense"], strict=True))
+    # What was looked for, not what has rows: a sheet that was filtered to its ticked rows lacks a sense without one.
+    for sense in sought[["item", "sense"]].itertuples(index=False, name=None):
+        count, what = chosen[sense], f"images of sense {sense[1]} of {sense[0]} are chosen"
+        place = f"row {first[sense]}" if sense in first.index else "no row of the sense is left"
+        if count > each:
+            faults.append(f"{place}: {count} {what}, not {each}")
+        elif count < each and not partial:
+            faults.append(f"{place}: {count} of {each} {what}: choose more, or read it with --partial")
+    if taken.empty and not faults:
+        faults.append("no image is chosen")
+    if faults:
+        others = f" (and {len(faults) - 1} more problem(s))" if len(faults) > 1 else ""
+        raise InputError(f"{Path(path).name}: {faults[0]}{others}.")
+    kept = taken.assign(rank=taken["rank"].astype(int))
+    return kept[["item", "sense", "caption", "rank", "file"]].reset_index(drop=True)
+
+
+def write_extended(
+    chosen: pd.DataFrame,
+    folder: str | os.PathLike,
+    output: str | os.PathLike,
+    own: pd.DataFrame | None = None,
+    inputs: list[str | os.PathLike] = (),
+) -> Path:
+    """Copy the chosen images to a folder with their table (schema `contexts`), for notebook 15; return its path.
+
+    `chosen`: as `read_sheet` returns them; `folder`: what `find` wrote to; `own`: images from elsewhere (item, sense,
+    path), which come after the others. The images of a sense are numbered from 1 in the order of their rank. Raises
+    InputError for an image that cannot be read.
+    """
+    folder, output = tables.locate(folder), tables.locate(output)
+    rows = [(row.item, row.sense, folder / row.file) for row in chosen.sort_values("rank").itertuples()]
+    rows += [(row.item, row.sense, tables.locate(row.path)) for row in own.itertuples()] if own is not None else []
+    numbers, made = Counter(), []
+    for item, sense, path in rows:
+        datasets.open_image(path)
+        numbers[item, sense] += 1
+        image = f"{sense}{numbers[item, sense]}"
+        name = f"images/{Path(item_images.file_name(item, image)).stem}{path.suffix.lower()}"
+        with tables.beside(output / name) as part:
+            shutil.copyfile(path, part)
+        made.append((item, image, name))
+    table = pd.DataFrame(made, columns=["item", "image", "path"]).sort_values(["item", "image"], ignore_index=True)
+    return tables.write(table, output / EXTENDED, "contexts", inputs=inputs)
+
+
+def _captions(given: argparse.Namespace) -> None:
+    if tables.locate(given.output).exists() and not given.replace:
+        raise InputError(f"{given.output} exists and may hold captions: give another name, or --replace.")
+    senses = to_caption(tables.read(given.tuples, "tuples"))
+    path = write_csv(senses, given.output)
+    print(f"{path}: {len(senses)} senses of {senses['item'].nunique()} items; write what an image of each shows.")
+
+
+def _find(given: argparse.Namespace) -> None:
+    captions, folder = read_captions(given.captions), tables.locate(given.output)
+    if (folder / TABLE).exists() and not given.replace:
+        raise InputError(f"{folder} holds a sheet, perhaps a filled one: give another folder, or --replace.")
+    next(iter(collection(given.images, folder)))  # before the model is loaded
+    from babelatlas.models import encoders
+    from babelatlas.models import registry as models
+
+    entry = models.find(given.model, given.checkpoint)
+    encoder = encoders.load(entry, given.checkpoint, given.device, given.precision, given.remote_code)
+    cache = given.cache or folder / "cache"
+    found, counts = find(
+        encoder, captions, given.images, folder, given.number, given.minimum, given.aspect, cache, given.language
+    )
+    made = sheet(found)
+    write_csv(made, folder / TABLE)
+    page = write_html(made, folder, folder / SHEET, given.each)
+    said = ", ".join(
+        f"{counts.get(reason, 0):,} {reason}" for reason in ("unreadable", "too small", "too long", "twice")
+    )
+    print(
+        f"{page} ({page.stat().st_size / 1e6:.1f} MB) and {TABLE}: {len(made):,} candidates for {len(captions)} "
+        f"captions, of {counts['seen']:,} images ({said}: passed over). Tick {given.each} for each caption, save, and "
+        "`read` the file."
+    )
+
+
+def _read(given: argparse.Namespace) -> None:
+    chosen = read_sheet(given.sheet, given.candidates, given.each, given.partial)
+    own, inputs = None, [given.sheet]
+    if given.own:
+        own = _csv(given.own, ["item", "sense", "path"], "images of your own")
+        bad = own[~own["sense"].isin(SENSES)]
+        if len(bad):
+            raise InputError(
+                f"{given.own}, row {bad['row'].iloc[0]}: the sense is {bad['sense'].iloc[0]!r}: write a or b."
+            )
+        inputs.append(given.own)
+    path = write_extended(chosen, given.candidates, given.output, own, inputs)
+    more = f", and {len(own)} of your own" if own is not None else ""
+    print(
+        f"{path}: {len(chosen)} images of {chosen.groupby(['item', 'sense']).ngroups} senses{more}. "
+        f"Give {path.parent} to notebook 15 as `extended`."
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m babelatlas.annotation.image_sheets",
+        description="Find further images of each sense of a disambiguation data set, and have a person choose.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="captions | find | read")
+    first = commands.add_parser("captions", help="write the list of senses, to fill in a caption for each")
+    first.add_argument("--tuples", required=True, help="the table of items that notebook 14 or 15 wrote")
+    first.add_argument("--output", required=True, help="a .csv file")
+    first.add_argument("--replace", action="store_true", help="write over a file that is there")
+    first.set_defaults(run=_captions)
+    finder = commands.add_parser("find", help="find the most similar images, and write a sheet to choose from")
+    finder.add_argument("--captions", required=True, help="the filled list: item, sense, caption")
+    finder.add_argument("--images", required=True, help="a folder of images or of tar files, or one tar file")
+    finder.add_argument(
+        "--model", required=True, help="a model of the study; `python -m babelatlas.models.registry` lists them"
+    )
+    finder.add_argument("--checkpoint", default="", help="its folder; left out, the published one")
+    finder.add_argument("--output", required=True, help="a folder for the sheet and the images that are found")
+    finder.add_argument("--number", type=int, default=15, help="candidates for each caption")
+    finder.add_argument("--minimum", type=int, default=64, help="the least length of the shorter side, in pixels")
+    finder.add_argument("--aspect", type=float, default=2.5, help="the longer side, at most so many times the shorter")
+    finder.add_argument("--each", type=int, default=4, help="how many are to be chosen")
+    finder.add_argument("--language", default="en", help="the language of the captions, for models that are told it")
+    finder.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
+    finder.add_argument("--precision", default="auto", help="auto, float32, bfloat16 or float16")
+    finder.add_argument("--remote-code", default="", help="the repository whose code may run, for models that need it")
+    finder.add_argument("--cache", default="", help="a folder for vectors; left out, one below --output")
+    finder.add_argument("--replace", action="store_true", help="write over a sheet that is there")
+    finder.set_defaults(run=_find)
+    reader = commands.add_parser("read", help="check a filled sheet, and write the folder of further images")
+    reader.add_argument("sheet", help="the filled sheet, saved as CSV")
+    reader.add_argument("--candidates", required=True, help="the folder that `find` wrote to")
+    reader.add_argument("--output", required=True, help="a folder for the further images")
+    reader.add_argument("--own", default="", help="a CSV file of images from elsewhere: item, sense, path")
+    reader.add_argument("--each", type=int, default=4, help="how many were to be chosen")
+    reader.add_argument("--partial", action="store_true", help="accept senses of which fewer are chosen")
+    reader.set_defaults(run=_read)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line; return the exit status: 0, or 1 after telling what is wrong."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.run(given)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"A file cannot be read or written ({error}): give a place that can.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

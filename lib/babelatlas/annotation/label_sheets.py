@@ -1,0 +1,561 @@
+"""Verification of labels by people who speak the language: a sheet to fill in, and what the answers say.
+
+    python -m babelatlas.annotation.label_sheets size  --width 0.1
+    python -m babelatlas.annotation.label_sheets write --language de --output sheet.csv        (or sheet.html)
+    python -m babelatlas.annotation.label_sheets read  sheet_a.csv sheet_b.csv --output scores.parquet
+
+A sheet is a random sample of the classes of one language, in random order: for each the English words, the definition
+and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser, on a phone and
+without a network (HTML, which saves the same CSV). Geigle et al. (2024), section 3, had the labels of seven languages
+checked, by speakers or with dictionaries, and found 5.4 % wrong on average.
+
+The sample is not stratified: every class of the language has the same chance, so that the share of wrong answers
+estimates that of the whole label set, its exact binomial interval holds, and the first answers of a sheet that was not
+finished are a random sample too. Where the sample is a large part of all labels, the interval is wider than it need be.
+"""
+
+import argparse
+import csv
+import hashlib
+import html
+import io
+import json
+import re
+import string
+import sys
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+from babelatlas.lexicon import labels, wordnets
+
+# What an answer may be, and what a speaker is told about it.
+VERDICTS = {
+    "right": "the label is a word of the language for this thing",
+    "better": "the label would be understood, but another word is more usual: write it down",
+    "wrong": "the label means something else, is misspelt, or is no word of the language",
+    "unsure": "you do not know the thing or the word",
+}
+WRITTEN = ["number", "wnid", "english", "gloss", "label", "alternatives"]
+ANSWERS = ["verdict", "better", "comment"]
+KEPT = ["sheet", "check"]
+COLUMNS = [*WRITTEN, *ANSWERS, *KEPT]
+# Headings that say more than the name of their column; what stands in brackets is not read back.
+HEADINGS = {
+    "verdict": f"verdict ({' / '.join(VERDICTS)})",
+    "better": "better (the better word)",
+    "sheet": "sheet (leave as it is)",
+    "check": "check (leave as it is)",
+}
+# What `needed` gives for the widths that are asked for most.
+SIZES = (
+    "If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334 "
+    "answers 5 points."
+)
+TEMPLATE = DATA / "sheet.html"
+
+
+def _letters(*parts: object) -> str:
+    """Return five letters that change with the parts; never digits: a spreadsheet makes a number of 12e45."""
+    text = "\n".join(unicodedata.normalize("NFC", " ".join(str(part).split())) for part in parts)
+    return hashlib.sha256(text.encode()).hexdigest()[:5].translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
+def _checks(rows: pd.DataFrame) -> list[str]:
+    """Return what `check` should be: five letters for place and class, five for the label."""
+    return [
+        _letters(row.sheet, row.number, row.wnid) + _letters(row.sheet, row.number, row.wnid, row.label)
+        for row in rows.itertuples()
+    ]
+
+
+def draw(table: pd.DataFrame, language: str, number: int, seed: int = 0) -> pd.DataFrame:
+    """Return the labels of `number` random classes of a language, in random order: rows of `table`, schema `labels`.
+
+    A larger number with the same seed begins with the same rows. Raises InputError for an unknown language, one without
+    labels, and one with fewer labels than asked for.
+    """
+    language = languages.canonical(language)
+    rows = labels.select(table, [language]).sort_values("wnid", ignore_index=True)
+    if seed < 0:
+        raise InputError(f"A seed is a whole number from 0 on, got {seed}: give another one.")
+    if not 1 <= number <= len(rows):
+        raise InputError(
+            f"{languages.name(language)} ({language}) has {len(rows)} labels, so that a sheet of it has from 1 to "
+            f"{len(rows)}, not {number}."
+        )
+    return rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
+
+
+def sheet(
+    table: pd.DataFrame,
+    language: str,
+    known: pd.DataFrame,
+    number: int = 100,
+    seed: int = 0,
+    dataset: str = "imagenet-1k",
+) -> pd.DataFrame:
+    """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
+
+    `table`: schema `labels`; `known`: what `senses.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
+    text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
+    language, number, seed and a sum over the labels), check (a sum over number, class and label).
+    Raises what `draw` raises, and InputError for a class that is not in `known`.
+    """
+    drawn = draw(table, language, number, seed)
+    strange = sorted(set(drawn["wnid"]) - set(known["wnid"]))
+    if strange:
+        raise InputError(f"Class {strange[0]} has no definition: give those of all classes of the label set.")
+    known = known.set_index("wnid").loc[drawn["wnid"]]
+    made = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=drawn.index)
+    made["number"] = [str(place + 1) for place in drawn.index]
+    made[["wnid", "label"]] = drawn[["wnid", "label"]]
+    made["english"] = [", ".join(words) for words in known["lemmas"]]
+    made["gloss"] = known["gloss"].to_numpy()
+    made["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
+    total = _letters(*made["wnid"], *made["label"])
+    made["sheet"] = f"{dataset}/{languages.canonical(language)}/{number}/{seed}/{total}"
+    return made.assign(check=_checks(made))
+
+
+def of(filled: pd.DataFrame) -> dict[str, str]:
+    """Return what a sheet is a sample of: dataset, language, number, seed, and the sum over its labels.
+
+    >>> of(pd.DataFrame({"sheet": ["imagenet-1k/de/100/0/abcde"]}))["language"]
+    'de'
+    """
+    parts = filled["sheet"].iloc[0].rsplit("/", 4)
+    return dict(zip(("dataset", "language", "number", "seed", "sum"), parts, strict=True))
+
+
+def write_csv(made: pd.DataFrame, path: str | Path) -> Path:
+    """Write a sheet as CSV that spreadsheets open as what it is (UTF-8 with a byte order mark); return the path."""
+    path = tables.locate(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made[COLUMNS].rename(columns=HEADINGS).to_csv(path, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    return path
+
+
+def write_html(made: pd.DataFrame, path: str | Path) -> Path:
+    """Write a sheet as one HTML file that needs nothing else and saves its answers as CSV; return the path."""
+    facts = of(made)
+    cards = []
+    for row in made.to_dict("records"):
+        texts = {name: html.escape(value) for name, value in row.items()} | {"language": facts["language"]}
+        words = row["alternatives"].split("; ") if row["alternatives"] else []
+        texts["options"] = "".join(f'<option value="{html.escape(word)}">' for word in words)
+        texts["also"] = ALSO.substitute(texts) if words else ""
+        texts["choices"] = "".join(CHOICE.substitute(texts, verdict=verdict) for verdict in VERDICTS)
+        cards.append(CARD.substitute(texts))
+    help_items = "".join(f"<li><b>{name}</b>: {html.escape(text)}</li>" for name, text in VERDICTS.items())
+    # "<" cannot end the script early when it is written as an escape of JSON.
+    data = {
+        "headings": [HEADINGS.get(name, name) for name in COLUMNS],
+        "columns": COLUMNS,
+        "rows": made.to_dict("records"),
+    }
+    page = string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        language=html.escape(languages.name(facts["language"])),
+        code=facts["language"],
+        total=len(made),
+        help=help_items,
+        cards="\n".join(cards),
+        data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+    )
+    path = tables.locate(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+# `dir="auto"`: the first strong letter decides, so that Arabic or Hebrew runs from right to left.
+ALSO = string.Template('<p class="also">Other words: <bdi lang="$language">$alternatives</bdi></p>')
+CHOICE = string.Template('<label><input type="radio" name="verdict-$number" value="$verdict"> $verdict</label>')
+CARD = string.Template(
+    """<article id="row-$number" data-number="$number">
+<h2><span class="number">$number</span> <span lang="$language" dir="auto">$label</span></h2>
+$also
+<p><b>$english</b>: $gloss</p>
+<fieldset><legend>The label is</legend>$choices</fieldset>
+<p><label>Better word <input name="better-$number" lang="$language" dir="auto" list="words-$number"></label>
+<datalist id="words-$number">$options</datalist>
+<label>Comment <input name="comment-$number" dir="auto"></label></p>
+</article>"""
+)
+
+
+def parse(path: str | Path) -> pd.DataFrame:
+    """Return a sheet as it was sent back, unchecked: the columns of a sheet and `row`, its row in a spreadsheet.
+
+    Understands what spreadsheets write: a byte order mark or none, commas, semicolons or tabs, other line ends, another
+    order of the columns, empty rows and columns. Raises InputError where it is not such a file.
+    """
+    path = tables.locate(path)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}: give the sheet that was filled in and saved as CSV.")
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
+        ) from error
+    # The line by which Excel is told the separator; as it does, row numbers leave it out.
+    text = re.sub(r'\A"?sep=[,;\t]"?[,;\t]*(\r\n|\r|\n)', "", text, flags=re.IGNORECASE)
+    for separator in ",;\t":
+        try:
+            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        except csv.Error as error:
+            raise InputError(
+                f"{path.name} cannot be read as CSV ({error}): save it again from the spreadsheet."
+            ) from error
+        names = [name.split("(")[0].strip().casefold() for name in (lines[0] if lines else [])]
+        if {"wnid", "verdict"} <= set(names):
+            break
+    else:
+        raise InputError(f"{path.name} is not a filled sheet: its first row should hold {', '.join(COLUMNS)}.")
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise InputError(f"{path.name} has no column {missing[0]!r}: put it back from the sheet as it was written.")
+    places = [names.index(name) for name in COLUMNS]
+    rows = [
+        [*(line[place].strip() if place < len(line) else "" for place in places), row]
+        for row, line in enumerate(lines[1:], start=2)
+        if any(cell.strip() for cell in line)
+    ]
+    if not rows:
+        raise InputError(f"{path.name} has no rows below its heading: send the sheet with its rows.")
+    return _tidy(pd.DataFrame(rows, columns=[*COLUMNS, "row"]))
+
+
+def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with verdicts in small letters; "better: X" in the verdict's cell is the better word X."""
+    found = rows["verdict"].str.replace("\xa0", " ").str.strip(" .!").str.casefold().replace("cannot say", "unsure")
+    told = rows["verdict"].str.extract(r"(?is)^\s*better\s*[:=,-]\s*(.+?)\s*$")[0]
+    better = rows["better"].where(told.isna() | (rows["better"] != ""), told)
+    # A spreadsheet may give a whole number back as "7.0" or "7,0".
+    number = rows["number"].str.replace(r"[.,]0+$", "", regex=True)
+    return rows.assign(verdict=found.where(told.isna(), "better"), better=better, number=number)
+
+
+def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
+    """Return what is wrong with a sheet that was sent back, a sentence for each; none where it can be scored.
+
+    `rows` as `parse` returns them. Looked for: rows of another sheet, a changed number, class or label, a row twice,
+    a verdict that is none; and, unless `partial`, rows that are missing and verdicts that are empty.
+    """
+    found, first = [], rows["sheet"].iloc[0]
+    size = of(rows)["number"] if first.count("/") >= 4 else ""
+    if not size.isdecimal() or len(size) > 5:  # no sheet has as many rows
+        return [f"row {rows['row'].iloc[0]} has {first!r} as its sheet: put the column back as it was written."]
+    seen: dict[str, int] = {}
+    for row, check in zip(rows.to_dict("records"), _checks(rows), strict=True):
+        place = f"row {row['row']} (number {row['number']}, {row['wnid']}, {row['label']!r})"
+        if row["sheet"] != first:
+            found.append(
+                f"{place} is of the sheet {row['sheet']!r}, but the first row of {first!r}: keep one sheet in one file."
+            )
+        elif row["check"][:5] != check[:5]:
+            found.append(f"{place} is not on the sheet that was written: put its number and wnid back.")
+        elif row["check"] != check:
+            found.append(
+                f"{place} has another label than was written: put it back, and write a better word under 'better'."
+            )
+        elif row["number"] in seen:
+            found.append(f"{place} repeats row {seen[row['number']]}: keep one of them.")
+        elif not row["verdict"] and not partial:
+            found.append(f"{place} has no verdict: write {', '.join(VERDICTS)}, or read it with --partial.")
+        elif row["verdict"] and row["verdict"] not in VERDICTS:
+            found.append(f"{place} has the verdict {row['verdict']!r}: {near(row['verdict'], VERDICTS)}")
+        seen.setdefault(row["number"], row["row"])
+    lost = [str(number) for number in range(1, int(size) + 1) if str(number) not in seen]
+    if lost and not partial:
+        found.append(
+            f"{len(lost)} row(s) of the sheet are missing, number {', '.join(lost[:5])}: put them back, or read it "
+            "with --partial, which counts them as not answered."
+        )
+    if not found and not (rows["verdict"] != "").any():
+        found.append("no row has a verdict: nothing was filled in.")
+    return found
+
+
+def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
+    """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
+
+    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with
+    a problem and says how many others there are; the file stays as it is.
+    """
+    rows = parse(path)
+    found = problems(rows, partial)
+    if found:
+        others = f" (and {len(found) - 1} more problem(s))" if len(found) > 1 else ""
+        raise InputError(f"{Path(path).name}: {found[0]}{others}")
+    return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True)[COLUMNS]
+
+
+def exact(wrong: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`.
+
+    >>> [round(end, 4) for end in exact(0, 10)]
+    [0.0, 0.3085]
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(wrong, total, alpha=1 - level, method="beta")
+    return low, high
+
+
+def needed(width: float, rate: float = 0.05, level: float = 0.95) -> int:
+    """Return how many answers make the exact interval at most `width` wide where the share `rate` is wrong.
+
+    Raises InputError where `width` or `rate` is no fraction, and where more than 100,000 would be needed.
+
+    >>> needed(0.1, rate=0.05)
+    94
+    """
+    if not 0 < width < 1 or not 0 <= rate <= 1:
+        raise InputError(f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and {rate}.")
+    numbers = np.arange(1, 100_001)
+    low, high = exact(rate * numbers, numbers, level)
+    enough = np.flatnonzero(high - low <= width)
+    if not len(enough):
+        raise InputError(f"An interval {width} wide takes more than 100,000 answers: ask for a wider one.")
+    return int(numbers[enough[0]])
+
+
+def _score(filled: pd.DataFrame, variant: str, metric: str, value: float, low: float, high: float, n: int) -> dict:
+    facts = of(filled)
+    keys = {"task": "verification", "dataset": facts["dataset"], "model": "", "lang": facts["language"], "group": ""}
+    return keys | {"variant": variant, "metric": metric, "value": value, "ci_low": low, "ci_high": high, "n": n}
+
+
+def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
+    """Return the share of wrong labels of a filled sheet with its exact binomial interval, schema `scores`.
+
+    Metrics: "label error rate" is wrong of right, better and wrong: those of which the speaker was sure. "..., unsure
+    right" and "..., unsure wrong" are the bounds: all answers, with each "unsure" taken as right, or as wrong. "...,
+    better wrong" counts a label as wrong also where another word is better. Rows without a verdict are left out.
+    Raises InputError where no verdict but "unsure" was given.
+    """
+    given = filled["verdict"].value_counts()
+    right, better, wrong, unsure = (int(given.get(name, 0)) for name in ("right", "better", "wrong", "unsure"))
+    sure = right + better + wrong
+    if not sure:
+        raise InputError("No label of the sheet was judged right, better or wrong, so that there is no error rate.")
+    shares = {
+        "label error rate": (wrong, sure),
+        "label error rate, unsure right": (wrong, sure + unsure),
+        "label error rate, unsure wrong": (wrong + unsure, sure + unsure),
+        "label error rate, better wrong": (wrong + better, sure),
+    }
+    rows = [_score(filled, variant, name, k / n, *exact(k, n), n) for name, (k, n) in shares.items()]
+    return tables.check(pd.DataFrame(rows), "scores")
+
+
+def same_sample(first: pd.DataFrame, second: pd.DataFrame) -> None:
+    """Raise InputError unless two filled sheets are of one language and one sample."""
+    one, two = of(first), of(second)
+    if one == two:
+        return
+    for name in ("language", "dataset"):
+        if one[name] != two[name]:
+            raise InputError(f"The two sheets differ in {name}: {one[name]} and {two[name]}; give two of one sample.")
+    raise InputError(
+        f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
+        "speakers the same file."
+    )
+
+
+def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that both have judged: those of the first sheet, with the answers of the second beside."""
+    same_sample(first, second)
+    both = first.merge(second[["number", *ANSWERS]], on="number", suffixes=("_first", "_second"), validate="one_to_one")
+    both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")]
+    if both.empty:
+        raise InputError("No label was judged in both sheets: have the same rows filled in.")
+    return both.reset_index(drop=True)
+
+
+def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> pd.DataFrame:
+    """Return how far two filled sheets of one sample agree, schema `scores`.
+
+    Metrics: "raw agreement", the share of rows with the same verdict of the four, with its exact interval; "kappa, four
+    verdicts" and "kappa, wrong or not", Cohen's kappa (1960), the second where both are sure, with the interval of its
+    large-sample standard error (Fleiss, Cohen and Everitt 1969), cut at -1 and 1. A kappa that is not defined, because
+    all answers of both are the same, has no row. Raises InputError for sheets of different samples, and where no row
+    was judged in both.
+    """
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    both = _pairs(first, second)
+    same = both["verdict_first"] == both["verdict_second"]
+    rows = [_score(first, variant, "raw agreement", same.mean(), *exact(int(same.sum()), len(both)), len(both))]
+    sure = both[(both["verdict_first"] != "unsure") & (both["verdict_second"] != "unsure")]
+    wrong = sure[["verdict_first", "verdict_second"]] == "wrong"
+    verdicts = both[["verdict_first", "verdict_second"]]
+    for metric, answers in {"kappa, four verdicts": verdicts, "kappa, wrong or not": wrong}.items():
+        kinds = sorted(set(answers.to_numpy().ravel()))
+        if len(kinds) < 2:  # agreement by chance is certain
+            continue
+        counts = pd.crosstab(*(pd.Categorical(answers[name], kinds) for name in answers), dropna=False)
+        found = cohens_kappa(counts.to_numpy())
+        ends = max(-1.0, found.kappa_low), min(1.0, found.kappa_upp)
+        rows.append(_score(first, variant, metric, found.kappa, *ends, len(answers)))
+    return tables.check(pd.DataFrame(rows), "scores")
+
+
+def disagreements(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with two different verdicts: number, wnid, english, label, and the answers of both sheets.
+
+    Raises InputError for sheets of different samples, and where no row was judged in both.
+    """
+    both = _pairs(first, second)
+    names = [f"{name}_{which}" for name in ANSWERS for which in ("first", "second")]
+    differ = both["verdict_first"] != both["verdict_second"]
+    return both.loc[differ, ["number", "wnid", "english", "label", *names]].reset_index(drop=True)
+
+
+def _percent(score: pd.Series) -> str:
+    return f"{score['value']:.1%} (95 % interval {score['ci_low']:.1%} to {score['ci_high']:.1%}; n = {score['n']})"
+
+
+def report(name: str, filled: pd.DataFrame) -> str:
+    """Return what a filled sheet says, in lines of text."""
+    facts, given = of(filled), filled["verdict"].value_counts()
+    found = error_rates(filled).set_index("metric")
+    counts = ", ".join(f"{verdict} {given.get(verdict, 0)}" for verdict in VERDICTS)
+    left = int(facts["number"]) - int((filled["verdict"] != "").sum())  # rows that are missing too
+    lines = [
+        f"{name}: {languages.name(facts['language'])}, {facts['number']} labels of {facts['dataset']}.",
+        f"  {counts}, not answered {left}.",
+        f"  Wrong: {_percent(found.loc['label error rate'])}, 'unsure' left out.",
+        f"  Were every 'unsure' right: {_percent(found.loc['label error rate, unsure right'])}; "
+        f"wrong: {_percent(found.loc['label error rate, unsure wrong'])}.",
+        f"  Were 'better' an error too: {_percent(found.loc['label error rate, better wrong'])}.",
+    ]
+    return "\n".join(lines)
+
+
+def compare(names: list[str], filled: list[pd.DataFrame]) -> str:
+    """Return how far two filled sheets agree and where they do not, in lines of text."""
+    found = agreement(*filled).set_index("metric")
+    lines = [f"{names[0]} and {names[1]}: the same verdict in {_percent(found.loc['raw agreement'])}."]
+    for metric in ("kappa, four verdicts", "kappa, wrong or not"):
+        if metric in found.index:
+            row = found.loc[metric]
+            lines.append(
+                f"  Cohen's {metric}: {row['value']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}; "
+                f"n = {row['n']})."
+            )
+        else:
+            lines.append(f"  Cohen's {metric}: not defined, because all answers of both are the same.")
+    for row in disagreements(*filled).to_dict("records"):
+        both = [
+            " ".join(filter(None, (row[f"verdict_{which}"], row[f"better_{which}"]))) for which in ("first", "second")
+        ]
+        lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {both[0]} | {both[1]}")
+    return "\n".join(lines)
+
+
+def _write(given: argparse.Namespace) -> None:
+    suffix = Path(given.output).suffix.lower()
+    if suffix not in (".csv", ".html"):
+        raise InputError(
+            f"A sheet is a .csv or a .html file: {given.output!r} is neither; give it one of these endings."
+        )
+    if tables.locate(given.output).exists() and not given.replace:
+        raise InputError(
+            f"{given.output} exists and may hold answers: give another name, or --replace to write over it."
+        )
+    table = labels.shipped() if given.labels == "shipped" else tables.read(given.labels, "labels")
+    known = wordnets.glosses(draw(table, given.language, given.number, given.seed)["wnid"])
+    made = sheet(table, given.language, known, given.number, given.seed, given.dataset)
+    path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
+    low, high = exact(0.05 * given.number, given.number)
+    print(
+        f"{path}: {len(made)} labels in {languages.name(given.language)}. If 5 % are found wrong, the error rate lies "
+        f"between {low:.1%} and {high:.1%}."
+    )
+
+
+def _read(given: argparse.Namespace) -> None:
+    if len(given.sheets) > 2:
+        raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(given.sheets)}.")
+    if given.output and Path(given.output).suffix != ".parquet":
+        raise InputError(f"Scores are written as Parquet, not to {given.output}: let the name end in .parquet.")
+    faults = {name: problems(parse(name), given.partial) for name in given.sheets}
+    if any(faults.values()):
+        raise InputError("\n".join(f"{Path(name).name}: {text}" for name, texts in faults.items() for text in texts))
+    filled = [read(name, given.partial) for name in given.sheets]
+    names = [Path(name).stem for name in given.sheets]
+    if len(set(names)) < len(names):
+        raise InputError(f"Both sheets are called {names[0]!r}: give them names of their own.")
+    found = [error_rates(rows, name) for name, rows in zip(names, filled, strict=True)]
+    texts = [report(name, rows) for name, rows in zip(names, filled, strict=True)]
+    if len(filled) == 2:
+        found.append(agreement(*filled, variant=" and ".join(names)))
+        texts.append(compare(names, filled))
+    print("\n".join(texts))
+    if given.output:
+        path = tables.write(pd.concat(found, ignore_index=True), given.output, "scores", inputs=given.sheets)
+        print(f"Scores: {path}")
+
+
+def _size(given: argparse.Namespace) -> None:
+    number = needed(given.width, given.rate)
+    print(
+        f"{number} answers make the 95 % interval at most {100 * given.width:g} points wide where {given.rate:.1%} of "
+        "the labels are wrong."
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m babelatlas.annotation.label_sheets",
+        description="Have people who speak a language check its labels: write a sheet, read it back filled in.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="size | write | read")
+    size = commands.add_parser(
+        "size", help="how many labels a sheet needs for an interval of a given width", epilog=SIZES
+    )
+    size.add_argument("--width", type=float, default=0.1, help="from end to end, as a fraction: 0.1 is 10 points")
+    size.add_argument("--rate", type=float, default=0.05, help="the share of wrong labels that you expect")
+    size.set_defaults(run=_size)
+    write = commands.add_parser("write", help="write a sheet: a random sample of the labels of a language")
+    write.add_argument("--language", required=True, help="its code, such as de")
+    write.add_argument("--labels", default="shipped", help="path of a label set; left out, the one that ships")
+    write.add_argument("--dataset", default="imagenet-1k", help="the name of the list of classes, for the scores")
+    write.add_argument("--number", type=int, default=100, help="labels on the sheet; `size` says how many are needed")
+    write.add_argument("--seed", type=int, default=0, help="another seed draws another sample")
+    write.add_argument("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone")
+    write.add_argument("--replace", action="store_true", help="write over a file that is there")
+    write.set_defaults(run=_write)
+    reader = commands.add_parser("read", help="check and score a filled sheet, or the two of two speakers")
+    reader.add_argument("sheets", nargs="+", help="the filled sheets, saved as CSV")
+    reader.add_argument("--partial", action="store_true", help="score what is answered; the rest is left out")
+    reader.add_argument("--output", help="a Parquet file for the scores")
+    reader.set_defaults(run=_read)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line; return the exit status: 0, or 1 after telling what is wrong."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.run(given)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"A file cannot be read or written ({error}): give a place that can.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

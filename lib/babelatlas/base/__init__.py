@@ -1,0 +1,1 @@
+"""The ground: tables, languages, downloads, published numbers."""

@@ -1,0 +1,218 @@
+"""The languages of the study: one code for each, its name, script and resource group.
+
+A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
+Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. Two things to
+know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and
+`zh` is Chinese in simplified characters, `zh-Hant` in traditional ones.
+
+Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of
+the world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a
+dialect or an older stage stands with its language. A code for several languages (`zh`, `ar`, `ms`, `sw`, `sq`; ISO
+calls them macrolanguages) stands for the one that carries the written standard, else for one with many speakers:
+Mandarin, Standard Arabic, Standard Malay, Swahili proper, Tosk Albanian. The column `glottocode` says which.
+"""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+
+import pandas as pd
+from fontTools import unicodedata as unicode_scripts
+
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
+
+GROUPS = ("very low", "low", "mid", "high")
+# What Glottolog files beside the families: these languages have no family in common.
+NOT_FAMILIES = ("Artificial Language", "Mixed Language", "Pidgin", "Sign Language", "Unclassifiable")
+# The most classes, of ImageNet's 1,000, that a language of the first three groups has. Source: seed paper's Table 5
+# (Portuguese, 667 classes, is the smallest "high"; the text of its section 3 puts the line one class higher).
+LIMITS = (100, 333, 666)
+
+
+@cache
+def table() -> pd.DataFrame:
+    """Return the languages, one row each, in the order of their codes.
+
+    Columns, all text, "" where there is nothing to say: `code`, `name` (English), `script` (ISO 15924) and
+    `script_name` of the labels, `iso639_3`, `nllb` (code of the NLLB translation models), `aliases` (separated by
+    spaces), `group` (resource group in Babel-ImageNet, Geigle et al. 2024, Table 5); from Glottolog 4.0 `glottocode`
+    (of the language, "" where Glottolog has none), `family` (an isolate is a family of its own name; for those that
+    are none see NOT_FAMILIES) and `macroarea` (one of six, "" for constructed languages).
+    Do not change the table: every caller gets the same one.
+    """
+    return pd.read_csv(DATA / "languages.csv", dtype=str, keep_default_na=False)
+
+
+@cache
+def world() -> pd.DataFrame:
+    """Return the world's spoken languages, living or not: those of Glottolog 4.0 that have an ISO 639-3 code.
+
+    Columns: `glottocode` (the key), `iso639_3`, `family` and `macroarea` as in `table`, `latitude` and `longitude`
+    (degrees, NaN for a few). Left out: sign languages, constructed ones, registers, and names of languages that nobody
+    has attested; and Glottolog's column of endangerment, which in this version gives some large languages (Russian,
+    Hungarian) the status of one of their dialects. Do not change the table: every caller gets the same one.
+
+    >>> len(world()), world()["family"].nunique()
+    (7208, 396)
+    """
+    numbers = {"latitude": float, "longitude": float}
+    path = DATA / "glottolog.csv"
+    gaps = {name: [""] for name in numbers}
+    return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=gaps).astype(numbers)
+
+
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    return {row["code"]: row for row in table().to_dict("records")}
+
+
+@cache
+def _codes() -> dict[str, str]:
+    """Return every spelling of a code, lower case with hyphens, and the code it stands for."""
+    found = {}
+    for code, row in _rows().items():
+        for other in (row["iso639_3"], row["nllb"], *row["aliases"].split()):
+            # Chinese in traditional characters shares the three letters of Chinese, which come first.
+            found.setdefault(_plain(other), code)
+    found |= {_plain(code): code for code in _rows()}
+    found.pop("", None)
+    return found
+
+
+def _plain(code: str) -> str:
+    return str(code).strip().lower().replace("_", "-")
+
+
+def canonical(code: str) -> str:
+    """Return the study's code for a language given by any of its codes; upper and lower case, "-" and "_" are equal.
+
+    Raises InputError, with the nearest known codes and names, where no language has this code.
+
+    >>> canonical("jp"), canonical("IW"), canonical("fil"), canonical("deu_Latn"), canonical("zh-TW")
+    ('ja', 'he', 'tl', 'de', 'zh-Hant')
+    """
+    found = _codes().get(_plain(code))
+    if found is None:
+        names = {row["name"].lower(): known for known, row in _rows().items()}
+        near = [names[match] for match in difflib.get_close_matches(_plain(code), names, n=2)]
+        near += [_codes()[match] for match in difflib.get_close_matches(_plain(code), _codes(), n=3, cutoff=0.5)]
+        near = list(dict.fromkeys(near))[:3]
+        hint = " or ".join(f"{known!r} ({name(known)})" for known in near)
+        raise InputError(
+            f"There is no language with the code {code!r}: "
+            + (f"did you mean {hint}?" if near else "give an ISO 639 code such as 'de', or add a row to languages.csv.")
+        )
+    return found
+
+
+def name(code: str) -> str:
+    """Return the English name of a language given by any of its codes; InputError where it is unknown.
+
+    >>> name("hak")
+    'Hakka Chinese'
+    """
+    return _rows()[canonical(code)]["name"]
+
+
+def group_by_classes(n_classes: int) -> str:
+    """Return the resource group of a language with labels for `n_classes` of ImageNet's 1,000 classes.
+
+    The limits are the paper's (Geigle et al. 2024, Table 5) and mean nothing for another list of classes.
+
+    >>> [group_by_classes(n) for n in (100, 101, 333, 334, 666, 667)]
+    ['very low', 'low', 'low', 'mid', 'mid', 'high']
+    """
+    if not 0 <= n_classes <= 1000:
+        raise InputError(
+            f"A language has from 0 to 1000 ImageNet classes, got {n_classes}: groups need ImageNet's list."
+        )
+    return GROUPS[sum(n_classes > limit for limit in LIMITS)]
+
+
+def grouped(codes: pd.Series, tiers: dict[str, list[str]], classes: pd.Series) -> pd.Series:
+    """Return the group of each language in `codes`, as an ordered categorical without empty groups.
+
+    `tiers` maps the name of a group to its languages, in the order to show; languages in none form "other". Where it
+    is empty, the groups are the paper's by number of classes, with `classes` (code -> classes), then "English".
+    Raises InputError for an unknown language or one in two tiers.
+
+    >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, pd.Series(dtype=int)).tolist()
+    ['large', 'other', 'large']
+    """
+    home: dict[str, str] = {}
+    for tier, members in tiers.items():
+        for code in map(canonical, members):
+            if home.setdefault(code, tier) != tier:
+                raise InputError(f"The language {code!r} stands in the tiers {home[code]!r} and {tier!r}: keep one.")
+    if tiers:
+        order, names = [*tiers, "other"], codes.map(lambda code: home.get(code, "other"))
+    else:
+        order = [*GROUPS, "English"]
+        names = codes.map(lambda code: "English" if code == "en" else group_by_classes(classes[code]))
+    return names.astype(pd.CategoricalDtype([name for name in order if (names == name).any()], ordered=True))
+
+
+def families(codes: Iterable[str]) -> dict[str, str]:
+    """Return the family of each language, by its code as given; one without a family is a family of its own code.
+
+    Raises InputError for an unknown language.
+
+    >>> families(["de", "eo", "la"])
+    {'de': 'Indo-European', 'eo': 'eo', 'la': 'Indo-European'}
+    """
+    home = dict(zip(table()["code"], table()["family"], strict=True))
+    found = {code: home[canonical(code)] for code in codes}
+    return {code: code if family in ("", *NOT_FAMILIES) else family for code, family in found.items()}
+
+
+# Codes that stand for several scripts of Unicode, or for a variant of one.
+PARTS = {
+    "Jpan": {"Hani", "Hira", "Kana"},
+    "Kore": {"Hang"},  # words in Chinese characters (Hanja) are not what Korean readers write today
+    "Hans": {"Hani"},
+    "Hant": {"Hani"},
+    "Hanb": {"Hani", "Bopo"},
+}
+# Languages with two scripts in use, or in their texts: a word in either is theirs.
+ALSO = {
+    "arc": {"Hebr", "Syrc"},
+    "cdo": {"Hani"},
+    "cr": {"Latn"},
+    "cu": {"Glag"},
+    "hak": {"Latn"},
+    "ks": {"Deva"},
+    "lad": {"Hebr"},
+    "mnc": {"Mong"},
+    "nan": {"Latn"},
+    "oj": {"Cans"},
+    "pi": {"Deva"},
+}
+SHARED = {"Zyyy", "Zinh", "Zzzz"}
+
+
+@cache
+def _script(letter: str) -> str:
+    return unicode_scripts.script(letter) if unicodedata.category(letter)[0] in "LM" else "Zyyy"
+
+
+def scripts_of(word: str) -> frozenset[str]:
+    """Return the scripts of the letters of `word`.
+
+    >>> sorted(scripts("T恤")), scripts("100 %")
+    (['Hani', 'Latn'], frozenset())
+    """
+    return frozenset(map(_script, word)) - SHARED
+
+
+@cache
+def native_scripts(lang: str) -> frozenset[str]:
+    """Return the scripts of Unicode that a language is written in; InputError where the language is unknown.
+
+    >>> sorted(native("ja")), sorted(native("de"))
+    (['Hani', 'Hira', 'Kana'], ['Latn'])
+    """
+    code = canonical(lang)
+    script = table().set_index("code")["script"][code]
+    return frozenset(PARTS.get(script, {script}) | ALSO.get(code, set())) - {""}

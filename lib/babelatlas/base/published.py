@@ -1,0 +1,140 @@
+"""The papers' numbers in the schema of ours, so that comparing with a paper is a merge.
+
+One CSV per paper lies in `data/published`, named by the paper's citation key, in the `published` schema of `tables.py`.
+Conventions, the same for every paper:
+
+* `value` is a fraction (the paper prints percent), except for metric "classes", which is a count, and for what other
+  metrics name with a unit in brackets ("tokens (millions)"). Counts and lengths of captions, CIDEr and correlations
+  are as printed.
+* `lang` is the code used throughout the study, "" in the row of a group; `group` is "" in the row of a language. The
+  English column of a table of groups is a row with `lang` "en": English is a language, not a group.
+* `variant` names the prompts and, where it was fixed, the number of classes ("translated prompts, 100 classes"); for
+  disambiguation the images, as `disambiguation.scores` does.
+* `n` is what the value is a mean over: images or captions in the row of a language (50 images per class), languages in
+  the row of a group; 0 where the paper does not say. `ci_low` and `ci_high` are empty: the paper prints no intervals.
+* `note` says where the printed code or name differed and where two tables of the paper disagree.
+"""
+
+from importlib import resources
+
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+
+KEY = list(tables.SCORE_KEY)
+# Geigle et al. (2024), Tables 1 and 2 and Section 4: model, parameters (millions), image tower, family, objective,
+# training data ("M" million pairs of image and text, or of captions where the objective is distillation), languages.
+MODELS = [
+    ("OpenAI B-32", 151, "base", "OpenAI", "contrastive", "400M", "1"),
+    ("ST mBERT B-32", 286, "base", "SentenceTransformer", "distillation", ">50M", "49"),
+    ("M-CLIP mBERT B-32", 330, "base", "M-CLIP", "distillation", "3M", "69"),
+    ("OpenCLIP XLMR-B B-32", 366, "base", "OpenCLIP", "contrastive", "5B", ">100"),
+    ("mSigLIP", 371, "base", "SigLIP", "contrastive (sigmoid)", "900M", "100"),
+    ("NLLB-SigLIP-base", 507, "base", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
+    ("M-CLIP XLMR-L B-32", 712, "base", "M-CLIP", "distillation", "7M", "48"),
+    ("M-CLIP XLMR-L B-16+", 769, "base", "M-CLIP", "distillation", "7M", "48"),
+    ("AltCLIP XLMR-L L-14", 864, "large", "AltCLIP", "distillation + locked-image tuning", "50M + 100M", "9"),
+    ("M-CLIP XLMR-L L-14", 988, "large", "M-CLIP", "distillation", "7M", "48"),
+    ("OpenCLIP XLMR-L H-14", 1193, "large", "OpenCLIP", "locked-image tuning", "5B", ">100"),
+    ("NLLB-SigLIP-large", 1195, "large", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
+]
+
+
+def read(source: str = "geigle2024") -> pd.DataFrame:
+    """Return the published numbers of one paper, a `published` table; raise InputError for a paper that is not there.
+
+    >>> len(read("geigle2024"))
+    2065
+    """
+    folder = resources.files("babelatlas") / "data" / "published"
+    known = sorted(file.name.removesuffix(".csv") for file in folder.iterdir() if file.name.endswith(".csv"))
+    if source not in known:
+        raise InputError(f"There are no published numbers of {source!r}: expected one of {', '.join(known)}.")
+    return tables.read(str(folder / f"{source}.csv"), "published")
+
+
+def models() -> pd.DataFrame:
+    """Return the 12 models of Geigle et al. (2024), smallest first: what they are and what they learned from.
+
+    Columns: model, parameters (millions), images (size of the image tower), family, objective, training_data,
+    languages. Sources: Tables 1 and 2 and Section 4 of the paper; the last two columns are as printed.
+    """
+    columns = ["model", "parameters", "images", "family", "objective", "training_data", "languages"]
+    return pd.DataFrame(MODELS, columns=columns)
+
+
+def groups(source: str = "geigle2024") -> pd.DataFrame:
+    """Return the languages of a paper with their group and number of classes: columns lang, group, classes.
+
+    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3). Raises
+    InputError for a paper that prints no classes.
+
+    >>> groups().group.value_counts().to_dict()
+    {'mid': 35, 'low': 32, 'very low': 17, 'high': 16, 'English': 1}
+    """
+    table = read(source)
+    table = table.loc[table.task == "labels", ["lang", "group", "value"]].rename(columns={"value": "classes"})
+    if table.empty:
+        raise InputError(f"The published numbers of {source!r} have no classes by language: give geigle2024, say.")
+    english = pd.DataFrame({"lang": ["en"], "group": ["English"], "classes": [1000]})
+    return pd.concat([table.astype({"classes": int}), english], ignore_index=True)
+
+
+def by_language(source: str = "geigle2024") -> pd.DataFrame:
+    """Return the published accuracy of every model in every language, one row each, with group and classes.
+
+    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images). Raises InputError for
+    a paper that prints none.
+    """
+    table = read(source)
+    table = table[(table.task == "zeroshot") & (table.lang != "") & table.table.isin(["8", "9"])]
+    if table.empty:
+        raise InputError(f"The published numbers of {source!r} have no accuracy by language: give geigle2024, say.")
+    table = table[["model", "lang", "variant", "value", "n"]].merge(groups(source), on="lang", validate="many_to_one")
+    return table[["model", "lang", "group", "classes", "variant", "value", "n"]]
+
+
+def retrieval(source: str = "geigle2024") -> pd.DataFrame:
+    """Return retrieval beside zero-shot accuracy, one row per data set, model and language that has both.
+
+    Columns: dataset, model, lang, group, classes, accuracy, recall (text-to-image recall@1); both fractions. Languages
+    without ImageNet labels (Māori and Cusco Quechua in XM3600) and models without retrieval (OpenAI B-32) are left out.
+    """
+    table = read(source)
+    table = table.loc[(table.task == "retrieval") & (table.lang != ""), ["dataset", "model", "lang", "value"]]
+    table = table.rename(columns={"value": "recall"})
+    accuracy = by_language(source).rename(columns={"value": "accuracy"})
+    table = table.merge(accuracy, on=["model", "lang"], validate="many_to_one")
+    return table[["dataset", "model", "lang", "group", "classes", "accuracy", "recall"]]
+
+
+def compare(ours: pd.DataFrame, published: pd.DataFrame, on: list[str] | None = None) -> pd.DataFrame:
+    """Return the rows that two tables of scores share, side by side, with the difference in points.
+
+    `ours` is a `scores` table, `published` a `published` one (or another `scores` table); `on` names the columns that
+    must agree, all of the key unless given (leave out "variant" to compare across prompts). The result has the columns
+    of `on`, the others of both with the endings _ours and _published, and `difference`: ours minus published, in
+    percentage points. What two tables of a paper print twice appears twice. Raises InputError where `on` is not in
+    both, does not identify a row of `ours`, or where nothing is shared.
+
+    >>> table = read().head(2)
+    >>> compare(table, table).difference.tolist()
+    [0.0, 0.0]
+    """
+    on = KEY if on is None else list(on)
+    missing = [column for column in on if column not in ours or column not in published]
+    if missing:
+        raise InputError(
+            f"Tables are compared on columns that both have: {', '.join(missing)} is missing from one of them."
+        )
+    if ours.duplicated(on).any():
+        raise InputError(
+            f"Our table has several rows with the same {', '.join(on)}: select one of them, or compare on more columns."
+        )
+    both = ours.merge(published, on=on, suffixes=("_ours", "_published"))
+    if both.empty:
+        raise InputError(
+            f"The two tables share no row: not one agrees in {', '.join(on)}; check the names of the models."
+        )
+    return both.assign(difference=100 * (both.value_ours - both.value_published))

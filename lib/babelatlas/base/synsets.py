@@ -1,0 +1,73 @@
+"""Lists of classes: noun synsets of WordNet 3.0, each known by its `wnid`, "n" and the eight digits of its offset."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
+
+CLASS_LISTS = {  # files of data/
+    "imagenet-1k": "imagenet-1k.csv",
+    "pictograms": "pictograms.csv",
+    "pictogram-senses": "pictogram_senses.csv",
+}
+# What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
+IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
+
+
+def _imagenet_21k() -> Path:
+    """Return the file of ImageNet-21k's classes that ships with timm, found without importing it."""
+    timm = find_spec("timm")
+    path = Path(timm.origin).parent / IMAGENET_21K if timm else Path(IMAGENET_21K)
+    if not path.is_file():
+        raise InputError("The classes of imagenet-21k come with timm, which is not installed here: install timm.")
+    return path
+
+
+def class_list(classes: str) -> pd.DataFrame:
+    """Return a list of classes: columns `wnid` and `name`, in the list's own order.
+
+    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words, some of them
+    pictograms), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a column
+    `wnid` (and perhaps `name`), or the path of a text file with one wnid on each line, whatever follows it after a
+    space or comma (as in ImageNet's lists).
+    Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
+    """
+    path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
+    path = _imagenet_21k() if classes == "imagenet-21k" else path
+    if path.suffix not in (".csv", ".txt") or not path.is_file():
+        raise InputError(
+            f"There is no class list {classes!r}: give {', '.join(CLASS_LISTS)}, imagenet-21k, or the path of a CSV or "
+            "text file."
+        )
+    try:
+        if path.suffix == ".txt":
+            lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+            words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines]
+            table = pd.DataFrame({"wnid": pd.Series(words, dtype=object)})
+        else:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(
+            f"The class list {classes} cannot be read ({reason}): save it as UTF-8 text or CSV."
+        ) from error
+    if classes == "pictogram-senses":
+        table = table.drop_duplicates("wnid")  # a sense may belong to two words
+    if "wnid" not in table:
+        raise InputError(f"The class list {classes} should have a column 'wnid', but has {', '.join(table.columns)}.")
+    strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]
+    if strange or table.empty:
+        raise InputError(
+            f"The class list {classes} has {f'the wnid {strange[0]!r}' if strange else 'no wnid'}, expected 'n' and "
+            "eight digits, such as n02084071: correct the list."
+        )
+    double = table["wnid"][table["wnid"].duplicated()]
+    if len(double):
+        raise InputError(f"The class list {classes} has {double.iloc[0]} more than once: keep one row for each class.")
+    table = table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
+    return table.reset_index(drop=True)

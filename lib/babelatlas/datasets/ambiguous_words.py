@@ -1,0 +1,413 @@
+"""Words with two pictures: English lemmas that name two classes of a list, and the languages that tell the two apart.
+
+CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambiguous English sentence goes with an
+image. WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so
+every list of classes that are synsets holds such a test, a word long, for each language that has words for both senses
+and does not use the same one. Functions of tables; the counts for large lists ship with the study, and
+`python -m babelatlas.datasets.ambiguous_words` makes them again from the wordnets that NLTK has.
+
+A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" with the smaller wnid first: sense "a".
+"""
+
+import argparse
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+from babelatlas.base.synsets import class_list
+from babelatlas.datasets import pictograms
+from babelatlas.datasets import registry as datasets
+from babelatlas.lexicon import labels, senses, wordnets
+
+PAIRS = DATA / "ambiguity_pairs.csv"
+LANGUAGES = DATA / "ambiguity_languages.csv"
+# The list of classes that each data set is made from.
+CLASSES = {
+    "pictogram-pairs": "pictogram-senses",
+    "imagenet-1k-pairs": "imagenet-1k",
+    "imagenet-21k-pairs": "imagenet-21k",
+}
+DRAWN = "pictogram-senses"
+WORDNET = "wordnet-3.0"
+PERSON = "noun.person"
+ENGLISH = "en"
+
+
+def classes_of(dataset: str) -> str:
+    """Return the name of the list of classes that a data set of pairs is made from; InputError for another data set.
+
+    >>> classes_of("imagenet-1k-pairs")
+    'imagenet-1k'
+    """
+    if dataset not in CLASSES:
+        raise InputError(f"The data set {dataset!r} is not made of pairs of classes: {near(dataset, CLASSES)}")
+    return CLASSES[dataset]
+
+
+def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the senses of the classes, those that `words` lacks from the study's own or from NLTK's wordnets.
+
+    `words` and what is returned have the schema `senses`. A class with any row in `words` is not looked up. `codes`
+    keeps only these languages, of all rows; empty keeps every one. What raises as in `wordnets.read_wordnets`.
+    """
+    wnids, wanted = list(dict.fromkeys(wnids)), [languages.canonical(code) for code in codes]
+    parts, lacking = [words[words["wnid"].isin(wnids)]], sorted(set(wnids) - set(words["wnid"]))
+    if lacking:
+        ours = senses.shipped()
+        parts.append(ours[ours["wnid"].isin(lacking)])
+        others = sorted(set(lacking) - set(ours["wnid"]))
+        parts += [wordnets.read_wordnets(others, codes=wanted)] if others else []
+    found = pd.concat(parts, ignore_index=True)
+    return found[found["lang"].isin(wanted)].reset_index(drop=True) if wanted else found
+
+
+def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> pd.DataFrame:
+    """Return the English words that name two of the classes: columns item, word, wnid_a, wnid_b; a row for each pair.
+
+    `words` has the schema `senses`; its English rows of `source` count ("" for every source: Wiktionary's were linked
+    to WordNet automatically, so that WordNet's alone are the default). Upper case does not matter: `word` is folded
+    (`labels.same`). A word of three senses makes three pairs. Rows are in the order of the classes; the words of one
+    pair come as the two synsets list them, the one that stands first in both lists first. `wnid_a` < `wnid_b`.
+    Raises InputError for no class, and for classes without an English word of that source.
+
+    >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader"), ("de", "n1", "Kranich")]
+    >>> rows = pd.DataFrame(rows, columns=["lang", "wnid", "lemma"]).assign(source="wordnet-3.0")
+    >>> pairs(rows, ["n1", "n2"]).values.tolist()
+    [['crane:n1+n2', 'crane', 'n1', 'n2']]
+    """
+    wnids = list(dict.fromkeys(wnids))
+    if not wnids:
+        raise InputError("The list of classes is empty: give each wnid, such as n02084071, once.")
+    english = words[(words["lang"] == ENGLISH) & words["wnid"].isin(wnids)]
+    english = english[english["source"] == source] if source else english
+    nameless = sorted(set(wnids) - set(english["wnid"]))
+    if nameless:
+        raise InputError(
+            f"{len(nameless)} class(es) have no English word from {source or 'any source'} among the senses, the "
+            f"first: {nameless[0]}; check the wnid, or make the senses with babelatlas.lexicon.senses.read_wordnets."
+        )
+    named: dict[str, dict[str, int]] = {}  # word -> class -> place of the word among those of the class
+    place: dict[str, int] = {}
+    for wnid, lemma in zip(english["wnid"].tolist(), english["lemma"].tolist(), strict=True):
+        place[wnid] = place.get(wnid, -1) + 1
+        named.setdefault(labels.same(lemma), {}).setdefault(wnid, place[wnid])
+    rows = [
+        (f"{word}:{a}+{b}", word, a, b, of[a] + of[b])
+        for word, of in named.items()
+        for a, b in itertools.combinations(sorted(of), 2)
+    ]
+    found = pd.DataFrame(rows, columns=["item", "word", "wnid_a", "wnid_b", "place"])
+    found = found.sort_values(["wnid_a", "wnid_b", "place", "word"], ignore_index=True)
+    return found.drop(columns="place").astype(dict.fromkeys(("item", "word", "wnid_a", "wnid_b"), "str"))
+
+
+def facts() -> pd.DataFrame:
+    """Return the pairs that ship, of every list of `CLASSES`: the columns of `pairs` and `relations`, and three more.
+
+    `classes`: the lists that have both classes, with spaces between; `n_named`, `n_apart`: in how many languages, as
+    `counts` says, 0 where the pair is not `usable`. Some words for persons are insults: where only lists of photographs
+    have a pair with a class of persons, its word and item are "".
+    """
+    return _facts().copy()
+
+
+@cache
+def _facts() -> pd.DataFrame:
+    table = pd.read_csv(PAIRS, keep_default_na=False, dtype={"nested": bool})
+    items = table["word"] + ":" + table["wnid_a"] + "+" + table["wnid_b"]
+    table.insert(0, "item", items.where(table["word"] != "", ""))
+    return table
+
+
+def relations(
+    pairs: pd.DataFrame, nltk_data: str | os.PathLike | None = None, download: bool = True, shipped: bool = True
+) -> pd.DataFrame:
+    """Return the pairs with how the two classes stand to each other in WordNet: columns nested, lexname_a, lexname_b.
+
+    `nested`: one class is a kind (or an instance) of the other, as with two senses of "printer": an image of the
+    narrower class shows the wider one too, and decides nothing. `lexname_a`, `lexname_b`: the lexicographer files, such
+    as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is False), for others in WordNet:
+    `nltk_data`, `download` and what raises as in `wordnets.read_wordnets`.
+    """
+    key, added = ["wnid_a", "wnid_b"], ["nested", "lexname_a", "lexname_b"]
+    known = _facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
+    asked = pd.MultiIndex.from_frame(pairs[key])
+    if shipped and asked.isin(known.index).all():
+        found = known.reindex(asked)
+    else:
+        wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
+        synset = dict(zip(wnids, wordnets.synsets(wnids, nltk_data, download), strict=True))
+        above = {wnid: {each.offset() for each in one.closure(_wider)} for wnid, one in synset.items()}
+        rows = [
+            (int(a[1:]) in above[b] or int(b[1:]) in above[a], synset[a].lexname(), synset[b].lexname())
+            for a, b in asked
+        ]
+        found = pd.DataFrame(rows, columns=added)
+    found = found.reset_index(drop=True).astype({"nested": bool, "lexname_a": "str", "lexname_b": "str"})
+    return pd.concat([pairs.drop(columns=added, errors="ignore").reset_index(drop=True), found], axis=1)
+
+
+def _wider(synset) -> list:
+    return synset.hypernyms() + synset.instance_hypernyms()
+
+
+def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
+    """Return the pairs that an image can decide, each once; `pairs` as `relations` gives them.
+
+    Gone are nested pairs; all but the first word of each two classes, since items with the same images and translations
+    would count twice; and, unless `persons`, pairs with a class of persons ("noun.person"). What such a word says of
+    somebody is seldom seen, and ImageNet's own authors found most of these classes offensive, or not to be told from an
+    image (Yang et al. 2020).
+    """
+    kept = pairs[~pairs["nested"]].drop_duplicates(["wnid_a", "wnid_b"])
+    if not persons:
+        kept = kept[(kept["lexname_a"] != PERSON) & (kept["lexname_b"] != PERSON)]
+    return kept.reset_index(drop=True)
+
+
+def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = labels.RESTRICTED) -> pd.DataFrame:
+    """Return what each language does with each pair: a row where it has words for both senses, English left out.
+
+    `words` has the schema `senses`, `pairs` the columns of `pairs`. Columns: lang, item, word, wnid_a, wnid_b, shared
+    (the senses have a word in common there, as they have in English), a, b (the best word that only this sense has, ""
+    where there is none), apart (both have one). Rows are in the order of the pairs, then of the language.
+
+    The words are cleaned and ranked as those of label sets are (`labels.rank`); `without` names sources to leave out,
+    as for label sets. To be a sense's own, a word must not be among the words of the other sense, from whichever
+    source, nor equal an English word of either; spaces, hyphens and upper case do not matter. Lexicons have gaps: that
+    no source lists a word for the other sense does not prove that nobody uses it so.
+    Raises InputError where the English words of a class are missing, and for an unknown source.
+    """
+    wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
+    columns = ["lang", "item", "word", "wnid_a", "wnid_b", "shared", "a", "b", "apart"]
+    if not wnids:
+        return pd.DataFrame(columns=columns).astype({"shared": bool, "apart": bool})
+    listed = labels.candidates(words, wnids, english="keep", without=without)
+    own = labels.rank(labels.drop_english(listed))
+    every, best = _by_class(listed), _by_class(own)
+    rows = []
+    for pair in pairs.itertuples():
+        a, b = pair.wnid_a, pair.wnid_b
+        english = {*every[a].get(ENGLISH, ()), *every[b].get(ENGLISH, ())}
+        for lang in sorted(every[a].keys() & every[b].keys() - {ENGLISH}):
+            chosen = []
+            for sense, other in ((a, b), (b, a)):
+                ranked, taken = best.get(sense, {}).get(lang, {}), every[other][lang]
+                left = (word for key, word in ranked.items() if key not in taken and key not in english)
+                chosen.append(next(left, ""))
+            shared = bool(every[a][lang].keys() & every[b][lang].keys())
+            rows.append((lang, pair.item, pair.word, a, b, shared, *chosen, all(chosen)))
+    return pd.DataFrame(rows, columns=columns).astype({"shared": bool, "apart": bool})
+
+
+def _by_class(words: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
+    """Return class -> language -> what spellings of a word share -> the word, in the order of the table."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    columns = (words[name].tolist() for name in ("wnid", "lang", "lemma"))
+    for wnid, lang, lemma in zip(*columns, strict=True):
+        key = labels.same(lemma).replace(" ", "").replace("-", "")
+        found.setdefault(wnid, {}).setdefault(lang, {}).setdefault(key, lemma)
+    return found
+
+
+def translations(found: pd.DataFrame, codes: Iterable[str] = (), minimum_items: int = 1) -> pd.DataFrame:
+    """Return the items that are translated apart as a table `tuples`: two rows for each language and item.
+
+    `found` is what `outcomes` returns. `codes`: the languages to keep, as `languages.canonical` reads them; empty for
+    all that have at least `minimum_items` items. The source is the English word. Rows in the order of the language,
+    item, sense. Raises InputError for a language without an item, and where no language has enough.
+    """
+    kept = found[found["apart"]]
+    sizes = kept["lang"].value_counts()
+    wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
+    absent = [code for code in wanted if code not in sizes]
+    if absent:
+        raise InputError(
+            f"{languages.name(absent[0])} ({absent[0]}) has words of its own for both senses of none of the items: "
+            "leave that language out, or add senses of it."
+        )
+    wanted = wanted or sizes.index[sizes >= minimum_items].tolist()
+    if not wanted:
+        raise InputError(
+            f"No language translates {minimum_items} items apart: the most is {sizes.max() if len(sizes) else 0}; "
+            "lower minimum_items, or take a larger list of classes."
+        )
+    kept = kept[kept["lang"].isin(wanted)].drop(columns=["wnid_a", "wnid_b", "shared", "apart"])
+    rows = kept.melt(["lang", "item", "word"], ["a", "b"], var_name="sense", value_name="translation")
+    rows = rows.assign(source=rows["word"]).sort_values(["lang", "item", "sense"], ignore_index=True)
+    return tables.check(rows, "tuples")
+
+
+def counts(found: pd.DataFrame) -> pd.DataFrame:
+    """Return for each language: n_named, n_shared, n_apart (numbers of pairs), and lang, most apart first.
+
+    `found` is what `outcomes` returns. `n_named`: both senses have a word; `n_shared`: they have one in common;
+    `n_apart`: each has one of its own, so that the pair is an item of that language. A pair may be both of the latter.
+
+    >>> rows = [("de", False, True), ("de", True, False), ("si", True, False)]
+    >>> counts(pd.DataFrame(rows, columns=["lang", "shared", "apart"])).values.tolist()
+    [['de', 2, 1, 1], ['si', 1, 1, 0]]
+    """
+    sizes = found.groupby("lang", as_index=False).agg(
+        n_named=("apart", "size"), n_shared=("shared", "sum"), n_apart=("apart", "sum")
+    )
+    return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
+
+
+def draw(folder: str | os.PathLike, wnids: Iterable[str], per_sense: int, seed: int, size: int) -> pd.DataFrame:
+    """Draw `per_sense` test drawings of each sense into `folder`; return their `images` table, with absolute paths.
+
+    Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
+    Raises InputError for `per_sense` below 1 and a class that is no pictogram.
+    """
+    if per_sense < 1:
+        raise InputError(f"The number of images of a sense is {per_sense}: expected at least 1.")
+    folder, rows = tables.locate(folder), []
+    for wnid in sorted(set(wnids)):
+        for number in range(per_sense):
+            path = folder / wnid / f"{number:03d}.png"
+            with tables.beside(path) as part:
+                pictograms.draw(wnid, "test", number, seed, size).save(part, format="png")
+            rows.append((str(path), wnid, number))
+    return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "draw"]), "images")
+
+
+def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], missing: int = 0) -> pd.DataFrame:
+    """Return the `images` table of the given classes of ImageNet, with absolute paths.
+
+    `dataset`: "imagenet-1k-pairs", whose `images` are given as those of imagenet-1k (`datasets.load`, with what raises
+    there and with `missing`), or "imagenet-21k-pairs", whose are a folder with one folder for each class. Either may
+    also be a table with the schema `images`. Classes without an image are not in the table: `contexts_of` counts them.
+    Raises InputError where nothing is given, or no image of these classes is there.
+    """
+    entry, wnids = datasets.get_dataset(dataset), sorted(set(wnids))
+    path = datasets.given(images, entry)
+    if dataset == "imagenet-1k-pairs" or path.suffix in (".parquet", ".csv"):
+        if path.suffix in (".parquet", ".csv"):
+            table = tables.read(path, "images")
+            table = table.assign(path=[str(path.parent / file) for file in table["path"]])
+        else:
+            table = datasets.load("imagenet-1k", path, wnids, missing)
+        table = table[table["wnid"].isin(wnids)].reset_index(drop=True)
+    else:
+        if not path.is_dir():
+            raise InputError(
+                f"The images of the data set {dataset!r} are given as {path}, which is no folder: give one that holds "
+                "a folder of images for each class, called by its wnid."
+            )
+        rows = []  # only the folders of these classes: the whole has millions of files
+        for wnid in wnids:
+            inside = (path / wnid).iterdir() if (path / wnid).is_dir() else ()
+            files = sorted(file for file in inside if file.suffix.lower() in datasets.SUFFIXES)
+            rows += [(str(file), wnid, number) for number, file in enumerate(files)]
+        table = pd.DataFrame(rows, columns=["path", "wnid", "draw"])
+    if table.empty:
+        raise InputError(
+            f"What is given as the images of the data set {dataset!r}, {path}, has no image of its {len(wnids)} "
+            f"classes, the first: {wnids[0]}; give the folder that holds one folder for each class."
+        )
+    return table
+
+
+def contexts_of(
+    pairs: pd.DataFrame, images: pd.DataFrame, per_sense: int, missing: int = 0, dataset: str = ""
+) -> pd.DataFrame:
+    """Return a table `contexts` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
+
+    `pairs`: item, wnid_a, wnid_b; `images` as the schema says, with paths as `contexts` wants them. An item of which a
+    sense has fewer than `per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is the
+    number of images that their classes lack, each counted once. Raises InputError where it is more than `missing`, for
+    `per_sense` below 1, and where no item is left.
+    """
+    if per_sense < 1:
+        raise InputError(f"The number of images of a sense is {per_sense}: expected at least 1.")
+    wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
+    ordered = images[images["wnid"].isin(wnids)].sort_values(["wnid", "draw", "path"], kind="stable")
+    paths = {wnid: part["path"].tolist()[:per_sense] for wnid, part in ordered.groupby("wnid")}
+    short = {wnid: per_sense - len(paths.get(wnid, [])) for wnid in wnids}
+    short = {wnid: n for wnid, n in short.items() if n}
+    whole = ~(pairs["wnid_a"].isin(list(short)) | pairs["wnid_b"].isin(list(short)))
+    lacking = sum(short.values())
+    if lacking > missing or not whole.any():
+        some = ", ".join(f"{wnid} ({n})" for wnid, n in list(short.items())[:10]) + (" …" if len(short) > 10 else "")
+        raise InputError(
+            f"The data set {dataset!r} lacks {lacking} images of {len(short)} classes, of which it wants {per_sense} "
+            f"each: {some}; lower per_sense, or say with `missing` how many may be, and the items without are left out."
+        )
+    rows = [
+        (pair.item, f"{sense}{number}", path)
+        for pair in pairs[whole].itertuples()
+        for sense, wnid in (("a", pair.wnid_a), ("b", pair.wnid_b))
+        for number, path in enumerate(paths[wnid])
+    ]
+    table = tables.check(pd.DataFrame(rows, columns=["item", "image", "path"]), "contexts")
+    table.attrs["left_out"], table.attrs["missing"] = pairs.loc[~whole, "item"].tolist(), lacking
+    return table
+
+
+def shipped_counts() -> pd.DataFrame:
+    """Return the numbers of pairs of every language that ships, for each list: classes and the columns of `counts`."""
+    return pd.read_csv(LANGUAGES, keep_default_na=False)
+
+
+def survey(
+    lists: Sequence[str] = tuple(CLASSES.values()),
+    nltk_data: str | os.PathLike | None = None,
+    download: bool = True,
+    report: Callable[[str], object] = print,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the two tables that ship, from the wordnets that NLTK has: `facts` and `shipped_counts`.
+
+    The first has every pair of each list; its counts of languages are 0 for pairs that are not `usable`. The second is
+    of the usable pairs; persons are usable where they are drawn ("pictogram-senses"). `nltk_data`, `download`, `report`
+    and what raises as in `wordnets.read_wordnets`. Takes about half a minute.
+    """
+    wnids = {name: class_list(name)["wnid"].tolist() for name in lists}
+    every = sorted(set().union(*wnids.values()))
+    english = wordnets.read_wordnets(every, nltk_data, [ENGLISH], download, report)
+    of = {name: pairs(english, wnids[name]) for name in lists}
+    both = pd.concat(of.values()).drop_duplicates("item").sort_values(["wnid_a", "wnid_b"], kind="stable")
+    both = relations(both, nltk_data, download, shipped=False)
+    words = wordnets.read_wordnets(sorted({*both["wnid_a"], *both["wnid_b"]}), nltk_data, (), download, report)
+    members = {name: set(of[name]["item"]) for name in lists}
+    both["classes"] = [" ".join(name for name in lists if item in members[name]) for item in both["item"]]
+    kept = {name: usable(both[both["item"].isin(members[name])], name == DRAWN) for name in lists}
+    found = outcomes(words, pd.concat(kept.values()).drop_duplicates("item"))
+    sizes = found.groupby("item")["apart"].agg(["size", "sum"]).reindex(both["item"]).fillna(0).astype(int)
+    both["n_named"], both["n_apart"] = sizes["size"].to_numpy(), sizes["sum"].to_numpy()
+    per_list = [counts(found[found["item"].isin(kept[name]["item"])]).assign(classes=name) for name in lists]
+    table = pd.concat(per_list, ignore_index=True)[["classes", "lang", "n_named", "n_shared", "n_apart"]]
+    unsaid = (both[["lexname_a", "lexname_b"]] == PERSON).any(axis=1) & ~both["classes"].str.contains(DRAWN)
+    both.loc[unsaid, ["item", "word"]] = ""
+    return both.reset_index(drop=True), table
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the shipped pairs and counts again from NLTK's wordnets; return the exit status: 0, or 1."""
+    argparse.ArgumentParser(prog="python -m babelatlas.datasets.ambiguous_words", description=main.__doc__).parse_args(
+        arguments
+    )
+    try:
+        both, table = survey()
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    both.drop(columns="item").to_csv(PAIRS, index=False, lineterminator="\n")
+    table.to_csv(LANGUAGES, index=False, lineterminator="\n")
+    print(f"{len(both):,} pairs of classes with a word in common, {both['nested'].sum()} nested: {PAIRS}")
+    for name, part in table.groupby("classes", sort=False):
+        print(
+            f"{name}: {(part['n_apart'] >= 10).sum()} languages tell 10 or more apart, {part['n_apart'].max()} at most"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

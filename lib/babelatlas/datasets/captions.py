@@ -1,0 +1,526 @@
+"""The captions of the retrieval data sets, read from the files in which they are published.
+
+What comes of it is a gallery of images and a `captions` table: one row for each set of captions (who wrote or
+translated them), language, image and number. Two images may well have the same caption, and so may one image twice:
+such captions are kept, and tie. A caption without a letter stops the run, but for those that the entry of the data set
+knows to be published so.
+"""
+
+import gzip
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pandas as pd
+
+from babelatlas.base import download, languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.datasets import registry as datasets
+
+CHOICES = ("first", "all")
+# Where the images of a data set are published, for messages.
+PUBLISHED = {
+    "xm3600": "the images of Crossmodal-3600 (images.tgz)",
+    "xflickrco": "the images of Flickr30K and COCO's val2014",
+    "xtd": "COCO's train2014 and val2014",
+    "multi30k": "the images of Flickr30K, and of Multi30K's own test sets",
+    "coco-sm": "COCO's val2014",
+}
+# Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.
+SPLITS = {
+    "train": (29_000, ("en", "de", "fr", "cs")),
+    "val": (1014, ("en", "de", "fr", "cs")),
+    "test_2016_flickr": (1000, ("en", "de", "fr", "cs")),
+    "test_2017_flickr": (1000, ("en", "de", "fr")),
+    "test_2017_mscoco": (461, ("en", "de", "fr")),
+    "test_2018_flickr": (1071, ("en", "de", "fr", "cs")),
+}
+SPLIT = "test_2016_flickr"
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """What a file says: `images`, names in order, and for (set, language code) the captions of each of them.
+
+    `n_images` and `n_languages` are what the data set should have, `n_captions` in one set.
+    """
+
+    path: Path
+    images: list[str]
+    captions: dict[tuple[str, str], list[list[str]]]
+    n_images: int
+    n_languages: int
+    n_captions: int
+
+
+def load(
+    name: str,
+    images: str | os.PathLike | Sequence[str | os.PathLike],
+    annotations: str | os.PathLike = "",
+    sets: Iterable[str] = (),
+    languages: Iterable[str] = (),
+    missing: int = 0,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the gallery of a retrieval data set and its captions.
+
+    The gallery has one row for each image: `image`, its name, and `path`, absolute; the captions are a `captions` table
+    of these images, in the order of the gallery, with the study's codes of languages.
+
+    `images`: a folder with the image files, in it or in its folders down to two levels, an archive of them, or several
+    of these; for pictogram-captions the table of the images. `annotations`: the file or folder of the captions as it
+    is published, "" to fetch it; for multi30k also the name of a split, or its file in image_splits; for
+    pictogram-captions the table of the captions. `sets`, `languages`: those to keep, none for all. `missing`: how many
+    of the data set's images may be absent, be it from the captions or from the folders. `attrs["missing"]` of the
+    gallery says how many are; `attrs["empty"]` of the captions lists those that are empty as published.
+    Raises InputError where a file is absent, damaged or of another layout, an image is named twice, an image or a
+    language has no caption, a caption is empty, a name is unknown, and where more images are missing than may be.
+    """
+    dataset = datasets.get_dataset(name)
+    if dataset.task != "retrieval":
+        raise InputError(
+            f"The data set {name!r} has classes or ambiguous words in place of captions: read it with "
+            "datasets.load or contexts.read."
+        )
+    if not isinstance(annotations, str | os.PathLike):
+        raise InputError(
+            f"The captions of the data set {name!r} should be one path, a file or a folder, got {annotations!r}: give "
+            "that path as text, without brackets."
+        )
+    wanted = [_canonical(code, "the parameter languages") for code in languages]
+    sets = list(sets)
+    if name == "pictogram-captions":
+        table, order, paths = _own(dataset, images, annotations)
+        table = _select(table, name, sets)
+        _has(table["lang"], name, wanted, "language")
+        table, short = table[table["lang"].isin(wanted)] if wanted else table, 0
+    else:
+        read = READERS[name](name, annotations, sets)
+        table = _select(_table(read, dataset, wanted), name, sets)
+        order, short = read.images, read.n_images - len(read.images)
+        paths = _find(order, images, dataset)
+    absent = [image for image in order if image not in paths]
+    if short + len(absent) > missing or not paths:
+        _stop(dataset, order, absent, short, images)
+    gallery = pd.DataFrame({"image": [image for image in order if image in paths]}, dtype=str)
+    gallery["path"] = gallery["image"].map(paths).astype(str)
+    gallery.attrs["missing"] = short + len(absent)
+    table = table[table["image"].isin(gallery["image"])].reset_index(drop=True)
+    empty = table[table["caption"].str.strip() == ""]
+    table.attrs["empty"] = [f"{row.captions} {row.lang} {row.image}#{row.number}" for row in empty.itertuples()]
+    return gallery, tables.check(table, "captions")
+
+
+def inputs(*given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]:
+    """Return the files and folders among what was given as images, labels or captions of data sets, each once.
+
+    Lists are taken apart. "" and the name of a split of Multi30K are no files: what is fetched for them is checked
+    against the hash in files.csv. Call it before any long work: raises InputError for a path that does not exist.
+
+    >>> inputs("", "test_2017_flickr", [])
+    []
+    """
+    paths = [str(path) for one in given for path in ([one] if isinstance(one, str | os.PathLike) else one)]
+    paths = [path for path in dict.fromkeys(paths) if path and path not in SPLITS]
+    for path in paths:
+        if not tables.locate(path).exists():
+            raise InputError(f"The input {path} does not exist: correct the path, or make or fetch it.")
+    return paths
+
+
+def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
+    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all".
+
+    >>> rows = pd.DataFrame({"image": ["a", "a"], "number": [0, 1], "caption": ["a cat", "a tom"]})
+    >>> choose(rows, "first")["caption"].tolist()
+    ['a cat']
+    """
+    if choice not in CHOICES:
+        raise InputError(f"There is no choice of captions {choice!r}: {near(str(choice), CHOICES)}")
+    return table if choice == "all" else table[table["number"] == 0].reset_index(drop=True)
+
+
+def _canonical(code: str, where: str) -> str:
+    try:
+        return languages.canonical(code)
+    except InputError as error:
+        raise InputError(f"In {where}: {error}") from error
+
+
+def _select(table: pd.DataFrame, name: str, sets: list[str]) -> pd.DataFrame:
+    """Return the rows of some sets of captions, [] for all; InputError for one that the data set does not have."""
+    _has(table["captions"], name, sets, "set of captions")
+    return table[table["captions"].isin(sets)] if sets else table
+
+
+def _has(known: Iterable[str], name: str, asked: list[str], noun: str) -> None:
+    """Raise InputError where the data set does not have all that is asked for."""
+    known = sorted(set(known))
+    if unknown := [one for one in asked if one not in known]:
+        raise InputError(f"The data set {name!r} has no {noun} {unknown[0]!r}: expected one of {', '.join(known)}.")
+
+
+def _table(read: Annotations, dataset: datasets.Dataset, wanted: list[str]) -> pd.DataFrame:
+    """Return what a file says as rows of the schema `captions`, after checking it against the entry.
+
+    `wanted`: the languages to read, and the only ones whose captions are looked at; [] for all, and then all that the
+    data set has must be there.
+    """
+    double = pd.Series(read.images, dtype=str).duplicated()
+    if double.any():
+        raise InputError(
+            f"The file {read.path} names the image {read.images[int(double.argmax())]} more than once: keep one entry, "
+            "with all its captions."
+        )
+    if not read.images:
+        raise InputError(f"The file {read.path} names no image: fetch it again.")
+    if len(read.images) > read.n_images:
+        raise InputError(
+            f"The file {read.path} names {len(read.images):,} images, but {dataset.name} has {read.n_images:,}: give "
+            "the file that belongs to it."
+        )
+    codes: dict[tuple[str, str], str] = {}
+    for group, code in read.captions:
+        lang = _canonical(code, f"the file {read.path}")
+        if (group, lang) in codes:
+            raise InputError(
+                f"The file {read.path} has {code!r} and {codes[group, lang]!r}, which are one language: keep one."
+            )
+        codes[group, lang] = code
+    if not codes:
+        raise InputError(f"The file {read.path} has no captions: fetch it again.")
+    _check_languages(read, dataset, [group for group, _ in codes], bool(wanted))
+    _has([lang for _, lang in codes], dataset.name, wanted, "language")
+    codes = {key: code for key, code in codes.items() if not wanted or key[1] in wanted}
+    known = {tuple(one.split(" ", 1)) for one in dataset.empty}
+    rows = []
+    for group, lang in sorted(
+        codes, key=lambda key: (dataset.sets.index(key[0]) if key[0] in dataset.sets else -1, key)
+    ):
+        captions = read.captions[group, codes[group, lang]]
+        _check(captions, read, lang, {image for code, image in known if code == lang})
+        rows += [
+            (group, lang, image, number, caption)
+            for image, several in zip(read.images, captions, strict=True)
+            for number, caption in enumerate(several)
+        ]
+    table = pd.DataFrame(rows, columns=["captions", "lang", "image", "number", "caption"])
+    for group, part in table.groupby("captions"):
+        whole = len(read.images) == read.n_images and part["lang"].nunique() == read.n_languages
+        if whole and len(part) != read.n_captions:
+            raise InputError(
+                f"The file {read.path} has {len(part):,} captions ({group}), but {dataset.name} has "
+                f"{read.n_captions:,}: fetch it again."
+            )
+    return table
+
+
+def _check_languages(read: Annotations, dataset: datasets.Dataset, groups: list[str], named: bool) -> None:
+    """Raise InputError where a set of captions has more languages than the data set, or fewer and none are named."""
+    for n_languages in pd.Series(groups).value_counts():
+        has = (
+            f"{n_languages} language{'s' if n_languages > 1 else ''}, but {dataset.name} has them in {read.n_languages}"
+        )
+        if n_languages > read.n_languages:
+            raise InputError(f"The file {read.path} has captions in {has}: give the file that belongs to it.")
+        if n_languages < read.n_languages and not named:
+            raise InputError(f"The file {read.path} has captions in {has}: fetch it again, or name the languages.")
+
+
+def _check(captions: list[list[str]], read: Annotations, lang: str, known: set[str]) -> None:
+    """Raise InputError where a language has no caption, an image none, or a caption is empty or no text."""
+    called = f"{languages.name(lang)} ({lang})"
+    if not any(captions):
+        raise InputError(
+            f"The file {read.path} has no caption in {called}: fetch it again, or leave the language out by naming the "
+            "others in the parameter languages."
+        )
+    if len(captions) != len(read.images):
+        raise InputError(
+            f"The file {read.path} has {len(read.images):,} images, but captions in {called} for {len(captions):,}: "
+            "fetch it again."
+        )
+    for image, several in zip(read.images, captions, strict=True):
+        if not isinstance(several, list) or not all(isinstance(one, str) for one in several):
+            raise InputError(
+                f"The file {read.path} should have a list of texts for the image {image} in {called}, got "
+                f"{str(several)[:60]}: fetch it again."
+            )
+        if not several:
+            raise InputError(f"The file {read.path} has no caption in {called} for the image {image}: add one.")
+        if image not in known and not all(one.strip() for one in several):
+            raise InputError(
+                f"The file {read.path} has an empty caption in {called} for the image {image}: correct it, or remove "
+                "the image from the file."
+            )
+
+
+def _find(
+    names: list[str], images: str | os.PathLike | Sequence[str | os.PathLike], dataset: datasets.Dataset
+) -> dict[str, str]:
+    """Return the absolute paths of those files called `names` that are in some folders, down to two levels."""
+    homes = list(images) if isinstance(images, list | tuple) else [images]
+    wanted, found = set(names), {}
+    for one in homes or [""]:
+        home = datasets.given(one, dataset)
+        if download.is_archive(home):
+            home = download.unpack(home, _image, f"images, such as {names[0]}")
+        if not home.is_dir():
+            what = "is no folder and no archive" if home.exists() else "does not exist"
+            raise InputError(
+                f"What is given as the images of {dataset.name!r}, {home}, {what}: give {PUBLISHED[dataset.name]}, as "
+                "a folder or an archive."
+            )
+        for folder, inner, files in os.walk(home, followlinks=True):
+            inner.sort()
+            if len(Path(folder).relative_to(home).parts) == 2:
+                inner.clear()
+            for file in wanted.intersection(files):
+                found.setdefault(file, os.path.join(folder, file))
+    return found
+
+
+def _image(name: str) -> str:
+    """Return where a file of an archive of images goes: all side by side, and no other files."""
+    path = PurePosixPath(name)
+    return path.name if path.suffix.lower() in datasets.SUFFIXES and not path.name.startswith(".") else ""
+
+
+def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short: int, images) -> None:
+    """Raise InputError that says which images are missing."""
+    if len(absent) == len(order):
+        raise InputError(
+            f"None of the {len(order):,} images of {dataset.name!r} is in {images}: expected files such as {order[0]} "
+            f"and {order[-1]}, in it or in its folders"
+            + (f" ({PUBLISHED[dataset.name]})." if dataset.name in PUBLISHED else ".")
+        )
+    lacks = [f"{short:,} not in the captions"] if short else []
+    if absent:
+        lacks.append(f"{len(absent):,} without a file: {', '.join(absent[:20])}{', …' if len(absent) > 20 else ''}")
+    number, total = short + len(absent), short + len(order)
+    raise InputError(
+        f"The data set {dataset.name!r} lacks {number:,} of {total:,} images ({'; '.join(lacks)}): "
+        f"fetch them, or allow so many with missing={number}, which is recorded with the result."
+    )
+
+
+def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
+    """Return captions, images in order and the paths of those that are there, of the data set that a run makes.
+
+    The order is that of the table of images; what the captions name beside these comes last.
+    """
+    path = datasets.given(images if isinstance(images, str | os.PathLike) else next(iter(images), ""), dataset)
+    if not str(annotations):
+        raise InputError(
+            f"The captions of the data set {dataset.name!r} are not given: run notebook 11_pictograms, which makes "
+            "them, and give the table that it writes."
+        )
+    table = tables.read(annotations, "captions")
+    table = table.assign(lang=[_canonical(code, f"the table {annotations}") for code in table["lang"]])
+    empty = table[table["caption"].str.strip() == ""]
+    if len(table) == 0 or len(empty):
+        what = f"an empty caption of {empty['image'].iloc[0]}" if len(empty) else "no row"
+        raise InputError(f"The captions {annotations} have {what}: make them again.")
+    pictures = tables.read(path, "images")["path"]
+    captioned = dict.fromkeys(table["image"])
+    order = [*(image for image in pictures if image in captioned), *sorted(captioned.keys() - set(pictures))]
+    table["place"] = table["image"].map({image: place for place, image in enumerate(order)})
+    table = table.sort_values(["captions", "lang", "place", "number"], ignore_index=True).drop(columns="place")
+    paths = {image: str(path.parent / image) for image in pictures if (path.parent / image).is_file()}
+    return table, order, paths
+
+
+def _json(path: Path, expected: str):
+    """Return the content of a JSON file; InputError where it is absent or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as error:
+        raise InputError(f"The file {path} does not exist: expected {expected}.") from error
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"The file {path} is not JSON ({reason}): expected {expected}; fetch it again.") from error
+
+
+def _pairs(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read a file of Babel-ImageNet's code: {"images": [name, …], "captions": {language: [[caption, …], …]}}."""
+    dataset, expected = datasets.get_dataset(name), '{"images": […], "captions": {language: [[…], …]}}'
+    path = tables.locate(annotations) if str(annotations) else download.file(name)
+    if path.is_dir():
+        path = path / f"{name}.json"
+    read = _json(path, expected)
+    if (
+        not isinstance(read, dict)
+        or not isinstance(read.get("images"), list)
+        or not isinstance(read.get("captions"), dict)
+    ):
+        raise _layout(path, expected, read)
+    for lang, captions in read["captions"].items():
+        if not isinstance(captions, list):
+            raise _layout(path, expected, {"captions": {lang: captions}})
+    found = {(dataset.sets[0], lang): captions for lang, captions in read["captions"].items()}
+    images = [str(image) for image in read["images"]]
+    return Annotations(path, images, found, dataset.n_images, dataset.n_languages, dataset.n_captions)
+
+
+def _layout(path: Path, expected: str, got) -> InputError:
+    shown = json.dumps(got, ensure_ascii=False)
+    return InputError(f"The file {path} has another layout than expected, {expected}: it begins with {shown[:60]}.")
+
+
+def _xm3600(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read captions.jsonl of Crossmodal-3600, or captions.zip with it: a line for each image.
+
+    A line is {"image/key": name, …, language: {"caption": [caption, …], …}, …}. A .json is read as by `_pairs`.
+    """
+    path = tables.locate(annotations) if str(annotations) else download.file("xm3600-captions")
+    if path.is_dir():
+        path = next((path / file for file in ("captions.jsonl", "captions.zip") if (path / file).is_file()), path)
+    if path.suffix == ".json":
+        return _pairs(name, path, sets)
+    dataset, expected = datasets.get_dataset(name), '{"image/key": …, language: {"caption": […]}, …} on each line'
+    if not path.is_file():
+        what = "hold neither captions.jsonl nor captions.zip" if path.is_dir() else "do not exist"
+        raise InputError(f"The captions {path} {what}: give captions.jsonl, captions.zip with it, or their folder.")
+    try:
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                text = archive.read("captions.jsonl").decode("utf-8")
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+    except (*download.DAMAGE, OSError, KeyError, ValueError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"The captions {path} cannot be read ({reason}): expected captions.jsonl, or captions.zip with it."
+        ) from error
+    images, rows = [], []
+    for number, line in enumerate(filter(str.strip, text.split("\n")), start=1):
+        try:
+            row = json.loads(line)
+            images.append(f"{row['image/key']}.jpg")
+            rows.append({lang: value["caption"] for lang, value in row.items() if isinstance(value, dict)})
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"Line {number} of {path} has another layout than expected, {expected}, or is cut off: fetch it again."
+            ) from error
+    found = dict.fromkeys(lang for row in rows for lang in row)
+    captions = {(dataset.sets[0], lang): [row.get(lang, []) for row in rows] for lang in found}
+    return Annotations(path, images, captions, dataset.n_images, dataset.n_languages, dataset.n_captions)
+
+
+def _multi30k(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read task 1 of Multi30K: image_splits/SPLIT.txt, and raw/SPLIT.LANGUAGE.gz with a caption on each line.
+
+    The set is called human; of another split than the default it has the split's name too.
+    """
+    asked = str(annotations)
+    path = tables.locate(annotations) if asked and asked not in SPLITS else None
+    if path is None:
+        split, home = asked or SPLIT, None
+    elif path.suffix == ".txt":
+        split, home = path.stem, path.parent.parent
+    else:
+        split, home = SPLIT, path / "data" / "task1" if (path / "data" / "task1").is_dir() else path
+    if split not in SPLITS:
+        raise InputError(f"Multi30K has no split {split!r}: {near(split, SPLITS)}")
+    if home is not None and not home.is_dir():
+        what = "is no folder" if home.exists() else "does not exist"
+        raise InputError(
+            f"What is given as the captions of Multi30K, {home}, {what}: give its folder data/task1, or a split "
+            f"({near(home.name, SPLITS).rstrip('.')})."
+        )
+    n_images, codes = SPLITS[split]
+    listing = home / "image_splits" / f"{split}.txt" if home else download.file(f"multi30k-{split}-images")
+    # The names of one split end in "#" and the number of COCO's caption.
+    images = [line.partition("#")[0].strip() for line in lines_of(listing)]
+    group = "human" if split == SPLIT else f"human {split}"
+    captions = {}
+    for code in codes:
+        file = home / "raw" / f"{split}.{code}.gz" if home else download.file(f"multi30k-{split}-{code}")
+        if home is None or file.is_file() or code == "en":
+            captions[group, code] = [[line] for line in lines_of(file)]
+    return Annotations(home or listing, images, captions, n_images, len(codes), n_images * len(codes))
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file of Multi30K, packed (.gz) or not, as they are.
+
+    Raises InputError where it is absent, damaged, or no UTF-8.
+    """
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        return content.decode("utf-8").rstrip("\n").split("\n")
+    except (*download.DAMAGE, OSError, ValueError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"The file {path} of Multi30K cannot be read ({reason}): give its folder data/task1, with image_splits "
+            "and raw."
+        ) from error
+
+
+def _coco_sm(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read COCO-SM's meta folder: TRANSLATOR.json, {language: [{"filename": …, "captions": […]}, …]}, and its mapping.
+
+    A file names one translator. id_mapping.json says which text, counted from 0, belongs to which image; excluded.txt
+    names the images that were left out, as one translator failed on them.
+    """
+    dataset, expected = datasets.get_dataset(name), '{language: [{"filename": …, "captions": […]}, …]}'
+    path = tables.locate(annotations) if str(annotations) else None
+    known = [path.stem] if path is not None and path.suffix == ".json" else list(dataset.sets)
+    if unknown := [one for one in [*sets, *known] if one not in dataset.sets]:
+        raise InputError(f"COCO-SM has no translator {unknown[0]!r}: {near(unknown[0], dataset.sets)}")
+    home = path.parent if path is not None and path.suffix == ".json" else path
+    home = home / "meta" if home and (home / "meta").is_dir() else home
+    mapping = (
+        home / "id_mapping.json" if home and (home / "id_mapping.json").is_file() else download.file("coco-sm-mapping")
+    )
+    images, captions, file = [], {}, path
+    for group in [one for one in known if not sets or one in sets]:
+        file = home / f"{group}.json" if home else download.file(f"coco-sm-{group}")
+        read = _json(file, expected)
+        if not isinstance(read, dict):
+            raise _layout(file, expected, read)
+        for lang, rows in read.items():
+            try:
+                names = [str(row["filename"]) for row in rows]
+                captions[group, lang] = [list(row["captions"]) for row in rows]
+            except (TypeError, KeyError) as error:
+                raise _layout(file, expected, {lang: rows}) from error
+            images = images or names
+            if names != images:
+                raise InputError(
+                    f"The file {file} has other images, or another order of them, in {lang!r} than elsewhere: "
+                    "fetch it again."
+                )
+        _check_mapping(mapping, file, {lang: rows for (own, lang), rows in captions.items() if own == group})
+    excluded = home / "excluded.txt" if home else download.file("coco-sm-excluded")
+    out = set(excluded.read_text(encoding="utf-8").split()) if excluded.is_file() else set()
+    if both := sorted(out & set(images)):
+        raise InputError(f"The file {file} has the image {both[0]}, which {excluded} leaves out: fetch both again.")
+    return Annotations(file, images, captions, dataset.n_images, dataset.n_languages, dataset.n_captions)
+
+
+def _check_mapping(path: Path, file: Path, captions: dict[str, list[list[str]]]) -> None:
+    """Raise InputError where COCO-SM's mapping does not give each text, counted through the images, to its image."""
+    expected = '{"image2text": {"0": [0, …]}, "text2image": {"0": [0]}}'
+    read = _json(path, expected)
+    try:
+        owned = [read["image2text"][str(number)] for number in range(len(read["image2text"]))]
+        owners = [read["text2image"][str(number)] for number in range(len(read["text2image"]))]
+    except (TypeError, KeyError) as error:
+        raise _layout(path, expected, read) from error
+    for lang, rows in captions.items():
+        start, right = 0, len(rows) == len(owned)
+        for number, several in enumerate(rows if right else ()):
+            texts = list(range(start, start + len(several)))
+            right &= owned[number] == texts and owners[start : start + len(several)] == [[number]] * len(several)
+            start += len(several)
+        if not right or start != len(owners):
+            raise InputError(
+                f"The captions in {lang!r} in {file} do not fit the mapping {path} ({len(owned):,} images, "
+                f"{len(owners):,} texts): fetch both again."
+            )
+
+
+READERS = {"xm3600": _xm3600, "xflickrco": _pairs, "xtd": _pairs, "multi30k": _multi30k, "coco-sm": _coco_sm}

@@ -1,0 +1,379 @@
+"""The embedded data set: concrete nouns, drawn with the pictographs of the fonts that ship with matplotlib.
+
+Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
+drawing is a function of (seed, split, concept, number, colour), so that training, development and test draws are
+independent, and any of them can be drawn again. Ambiguous English words have a table of their own, by hand too
+(`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
+
+The splits differ in more than the seed: development and test use font
+faces that training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour
+and noise. Many faces share one outline for the same symbol, so a new face is often not a new design.
+"""
+
+import functools
+import os
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image, ImageDraw, ImageFont
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+
+# Red, green and blue from 0 to 255. All training drawings and all colour words come from these.
+COLOURS = {
+    "black": (20, 20, 20),
+    "white": (240, 240, 240),
+    "red": (210, 35, 35),
+    "orange": (240, 140, 20),
+    "yellow": (240, 220, 40),
+    "green": (40, 150, 60),
+    "blue": (35, 75, 200),
+    "purple": (130, 45, 160),
+}
+FACES = {
+    "train": ["DejaVuSans", "DejaVuSansMono", "DejaVuSerif"],
+    "development": ["DejaVuSans-Oblique", "DejaVuSansMono-Oblique", "DejaVuSerif-Italic"],
+    "test": ["DejaVuSans-Bold", "DejaVuSans-BoldOblique", "DejaVuSansMono-Bold", "DejaVuSerif-Bold"],
+}
+# For characters that no face of DejaVu has (a watch, an ellipse, a trapezoid): in every split.
+LAST_FACE = "STIXGeneral"
+# size: longest side of the glyph as a share of the image; shift: of the image, either way; angle: degrees, either way;
+# noise: standard deviation, of 255; jitter: change of each colour channel, of 255, either way.
+RANGES = {
+    "train": {"size": (0.58, 0.86), "shift": 0.07, "angle": 16, "noise": (0, 14), "jitter": 18},
+    "development": {"size": (0.53, 0.88), "shift": 0.08, "angle": 20, "noise": (4, 18), "jitter": 22},
+    "test": {"size": (0.50, 0.90), "shift": 0.09, "angle": 22, "noise": (6, 20), "jitter": 25},
+}
+SIZE = 48
+# The nouns that the compositions combine with every colour: large plain shapes, on which a colour can be seen.
+COMPOSED = (
+    *("umbrella", "cloud", "star", "telephone", "skull", "heart", "anchor", "scissors", "airplane", "envelope"),
+    *("pencil", "key", "hammer", "flower", "gear", "flag", "cat", "mouse", "king", "knight", "leaf", "snowflake"),
+    *("house", "sun"),
+)
+
+
+@functools.cache
+def _concepts() -> pd.DataFrame:
+    with resources.files("babelatlas").joinpath("data/pictograms.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, dtype=str)
+
+
+def concepts() -> pd.DataFrame:
+    """Return the concepts: `wnid` (WordNet 3.0 noun synset), `name` (one of its English lemmas), `codepoints` (hex).
+
+    Several characters of one concept are separated by a space; they are alternative drawings of it.
+
+    >>> concepts().set_index("name").loc["umbrella"].tolist()
+    ['n04507155', '2602 2614']
+    """
+    return _concepts().copy()
+
+
+@functools.cache
+def _senses() -> pd.DataFrame:
+    with resources.files("babelatlas").joinpath("data/pictogram_senses.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, dtype=str)
+
+
+def senses() -> pd.DataFrame:
+    """Return ambiguous English words with the senses that can be drawn: `word`, `wnid`, `name`, `codepoints`.
+
+    One row for each word and sense, two or three to a word; `word` is an English lemma of the synset `wnid` in
+    WordNet 3.0, `name` tells the senses apart, `codepoints` (hex) draw the sense and no other of the word. A synset may
+    belong to two words. A sense that is a concept has the concept's drawings; one that is none may borrow all drawings
+    of a concept (a letter those of the envelope), never some of them.
+
+    >>> senses().query("word == 'table'")["name"].tolist()
+    ['table (of data)', 'table (furniture)']
+    """
+    return _senses().copy()
+
+
+@functools.cache
+def _characters() -> dict[str, list[str]]:
+    table = pd.concat([_concepts(), _senses().drop_duplicates("wnid")]).drop_duplicates("wnid")
+    return {
+        wnid: [chr(int(point, 16)) for point in points.split()]
+        for wnid, points in zip(table["wnid"], table["codepoints"], strict=True)
+    }
+
+
+def drawn() -> list[str]:
+    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none.
+
+    >>> drawn()[:2] == concepts()["wnid"].tolist()[:2], set(senses()["wnid"]) <= set(drawn())
+    (True, True)
+    """
+    return list(_characters())
+
+
+def drawn_alike(wnids: list[str]) -> np.ndarray:
+    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64.
+
+    An envelope and a letter (that one gets) have: no picture says which of the two words is meant.
+    """
+    return pd.factorize(pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str))[0]
+
+
+def font_file(face: str) -> Path:
+    """Return the file of a font face that ships with matplotlib, such as `DejaVuSans-Bold`."""
+    import matplotlib
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{face}.ttf"
+
+
+@functools.cache
+def glyphs(face: str) -> frozenset[int]:
+    """Return the code points that a font face has a glyph for."""
+    from matplotlib.ft2font import FT2Font
+
+    return frozenset(FT2Font(str(font_file(face))).get_charmap())
+
+
+@functools.cache
+def faces(character: str, split: str) -> list[str]:
+    """Return the faces that draw `character` in `split`; where the split's own faces lack it, any that has it."""
+    if split not in FACES:
+        raise InputError(f"There is no split {split!r}: expected one of {', '.join(FACES)}.")
+    have = [face for face in FACES[split] if ord(character) in glyphs(face)]
+    everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
+    have = have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
+    if not have:
+        raise InputError(f"No font that ships with matplotlib draws U+{ord(character):04X}: mend pictograms.csv.")
+    return have
+
+
+@functools.cache
+def _font(face: str, points: int) -> ImageFont.FreeTypeFont:
+    # The basic layout engine: the other one (Raqm) fails on some of these characters.
+    return ImageFont.truetype(str(font_file(face)), points, layout_engine=ImageFont.Layout.BASIC)
+
+
+@functools.cache
+def _glyph(face: str, character: str, side: int = 84) -> Image.Image:
+    """Return the glyph as a grey image, cut to its box, its longest side about `side` pixels."""
+    left, top, right, bottom = _font(face, 200).getbbox(character)
+    font = _font(face, round(200 * side / max(right - left, bottom - top)))
+    left, top, right, bottom = font.getbbox(character)
+    mask = Image.new("L", (right - left, bottom - top))
+    ImageDraw.Draw(mask).text((-left, -top), character, font=font, fill=255)
+    return mask
+
+
+def _mask(character: str, face: str, side: float, angle: float) -> Image.Image:
+    """Return the glyph turned by `angle` degrees; its longest side measures about `side` pixels before turning."""
+    glyph = _glyph(face, character)
+    turned = glyph.rotate(angle, resample=Image.Resampling.BILINEAR, expand=True)
+    scale = side / max(glyph.size)
+    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
+    return turned.resize(shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR)
+
+
+def same_outline(wnid: str) -> bool:
+    """Whether every test drawing of a concept has an outline that some training face has too, up to slant and size.
+
+    Compares the glyphs at one size, the upright faces only; outlines that differ in under 2 % of the pixels count as
+    the same.
+    """
+
+    def outlines(split: str) -> list[np.ndarray]:
+        upright = [(c, face) for c in _characters()[wnid] for face in faces(c, split) if "Oblique" not in face]
+        pictures = [_glyph(face, character).resize((48, 48)) for character, face in upright]
+        return [np.asarray(picture) > 127 for picture in pictures]
+
+    known = outlines("train")
+    return all(any((new != old).mean() < 0.02 for old in known) for new in outlines("test"))
+
+
+def _brightness(colour) -> float:
+    return float(np.dot(colour, (0.299, 0.587, 0.114)))
+
+
+def draw(
+    wnid: str, split: str = "test", number: int = 0, seed: int = 0, size: int = SIZE, colour: str = ""
+) -> Image.Image:
+    """Return one drawing of a concept or sense: an RGB image of `size` x `size` pixels.
+
+    The same arguments give the same drawing. `number` counts those of one concept in one split. `colour` is one of
+    `COLOURS`; "" leaves it to chance, in training among those that are not held out.
+    The background is a tinted grey, lighter or darker than the drawing.
+    Raises InputError for an unknown concept or sense, split or colour.
+    """
+    if wnid not in _characters():
+        raise InputError(f"There is no pictogram {wnid!r}: expected a wnid of babelatlas.datasets.pictograms.drawn().")
+    if split not in RANGES:
+        raise InputError(f"There is no split {split!r}: expected one of {', '.join(RANGES)}.")
+    if colour and colour not in COLOURS:
+        raise InputError(f"There is no colour {colour!r}: {near(colour, COLOURS)}")
+    ranges = RANGES[split]
+    words = [list(COLOURS).index(colour) + 1] if colour else []
+    rng = np.random.default_rng([seed, list(RANGES).index(split), int(wnid[1:]), number, *words])
+    character = str(rng.choice(_characters()[wnid]))
+    face = str(rng.choice(faces(character, split)))
+    named = COLOURS[colour or str(rng.choice(training_colours(wnid, seed) if split == "train" else list(COLOURS)))]
+    fore = np.clip(np.array(named) + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
+    greys = np.arange(20, 236)
+    grey = rng.choice(greys[np.abs(greys - _brightness(fore)) > 75])
+    back = np.clip(grey + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
+    mask = _mask(character, face, rng.uniform(*ranges["size"]) * size, rng.uniform(-1, 1) * ranges["angle"])
+    middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
+    page = Image.new("L", (size, size))
+    page.paste(mask, (round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2)))
+    share = np.asarray(page, np.float32)[..., None] / 255
+    noise = rng.standard_normal((size, size, 3), dtype=np.float32) * np.float32(rng.uniform(*ranges["noise"]))
+    pixels = back.astype(np.float32) + share * (fore - back).astype(np.float32) + noise
+    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+
+
+def held_out_compositions(seed: int = 0) -> pd.DataFrame:
+    """Return the pairs of concept and colour that training neither draws nor writes: `wnid`, `colour`, `class_id`.
+
+    Two colours of every concept, each colour about equally often; so that a held-out pair is new while its noun and its
+    colour are not. `class_id` is `<wnid>-<colour>`.
+
+    >>> len(held_out_compositions()) == 2 * len(concepts())
+    True
+    """
+    rng = np.random.default_rng([seed, 777])
+    names = list(COLOURS)
+    rows = []
+    for place, wnid in zip(rng.permutation(len(_concepts())), _concepts()["wnid"], strict=True):
+        first = int(place) % len(names)
+        second = (first + 1 + int(rng.integers(len(names) - 1))) % len(names)
+        rows += [(wnid, names[index]) for index in sorted((first, second))]
+    pairs = pd.DataFrame(rows, columns=["wnid", "colour"])
+    return pairs.assign(class_id=pairs["wnid"] + "-" + pairs["colour"])
+
+
+@functools.cache
+def training_colours(wnid: str, seed: int = 0) -> list[str]:
+    """Return the colours in which training draws a concept, in the order of `COLOURS`: all but those held out.
+
+    Of a sense that is no concept those of the concept that is drawn alike are held out, none where there is no such.
+    """
+    pairs, drawings = held_out_compositions(seed), set(_characters()[wnid])
+    alike = [concept for concept in _concepts()["wnid"] if set(_characters()[concept]) == drawings]
+    held_out = set(pairs.loc[pairs["wnid"].isin(alike), "colour"])
+    return [colour for colour in COLOURS if colour not in held_out]
+
+
+def compositions(seed: int = 0) -> pd.DataFrame:
+    """Return the classes of the compositions: `class_id`, `wnid`, `name`, `colour`, `label`, `held_out`.
+
+    Every noun of `COMPOSED` in every colour; `label` is English ("red umbrella"); `held_out` says that training neither
+    draws nor writes the pair, given the same `seed`.
+    """
+    nouns = _concepts()[_concepts()["name"].isin(COMPOSED)][["wnid", "name"]]
+    pairs = nouns.merge(pd.DataFrame({"colour": list(COLOURS)}), how="cross")
+    pairs["class_id"] = pairs["wnid"] + "-" + pairs["colour"]
+    pairs["label"] = pairs["colour"] + " " + pairs["name"]
+    pairs["held_out"] = pairs["class_id"].isin(held_out_compositions(seed)["class_id"])
+    return pairs[["class_id", "wnid", "name", "colour", "label", "held_out"]].reset_index(drop=True)
+
+
+def composition_labels(seed: int = 0) -> pd.DataFrame:
+    """Return the English labels of the compositions as a `labels` table; its wnid column holds the class id."""
+    pairs = compositions(seed)
+    return pd.DataFrame(
+        {
+            "lang": "en",
+            "wnid": pairs["class_id"],
+            "label": pairs["label"],
+            "alternatives": [[] for _ in range(len(pairs))],
+            "source": "pictograms",
+            "licence": "MIT",
+            "confirmed_by": [[] for _ in range(len(pairs))],
+            "ambiguous": False,
+        }
+    )
+
+
+def write_images(
+    output: str | os.PathLike,
+    split: str = "test",
+    per_class: int = 10,
+    seed: int = 0,
+    size: int = SIZE,
+    composed: bool = False,
+    parameters: dict | None = None,
+) -> pd.DataFrame:
+    """Draw a data set, write its PNG files and its `images` table, and return the table.
+
+    `output` is the table's file, say `images/pictograms.parquet`; the drawings go to the folder of the same name beside
+    it, `images/pictograms/<class id>/NNN.png`. Classes are the concepts, or with `composed` the compositions.
+    """
+    output = tables.locate(output)
+    if per_class < 1:
+        raise InputError(f"The number of drawings of a class is {per_class}: expected at least 1.")
+    if composed:
+        classes = compositions(seed)[["class_id", "wnid", "colour"]]
+    else:
+        classes = _concepts().assign(class_id=_concepts()["wnid"], colour="")[["class_id", "wnid", "colour"]]
+    rows = []
+    for class_id, wnid, colour in classes.itertuples(index=False):
+        (output.parent / output.stem / class_id).mkdir(parents=True, exist_ok=True)
+        for number in range(per_class):
+            path = f"{output.stem}/{class_id}/{number:03d}.png"
+            draw(wnid, split, number, seed, size, colour).save(output.parent / path)
+            rows.append((path, class_id, number))
+    images = pd.DataFrame(rows, columns=["path", "wnid", "draw"])
+    tables.write(images, output, "images", parameters=parameters)
+    return images
+
+
+def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, most: int = 3) -> pd.DataFrame:
+    """Return captions of one drawing of each concept, schema `captions`: the first that `images` has of it.
+
+    Three sets, as if three people had named the things in a language: "chosen", the label of the label set and its
+    alternatives; "wiktionary" and "wordnets", the words of Wiktionary and of all wordnets together. Each has at most
+    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `labels` has the schema
+    `labels`, `words` the schema `senses`, cleaned (`labels.candidates`); languages without a label are left out.
+    English is the label set's in all three sets, as in a set of translations, and only its number 0 can be said to be
+    translated.
+    Raises InputError where no concept of the labels has a drawing, and for `most` below 1.
+    """
+    if most < 1:
+        raise InputError(f"The number of captions of a drawing is {most}: expected at least 1.")
+    first = images.sort_values("draw", kind="stable").drop_duplicates("wnid").set_index("wnid")["path"]
+    labels = labels[labels["wnid"].isin(first.index)]
+    if labels.empty:
+        raise InputError("No class of the label set has a drawing: give the labels and the images of the pictograms.")
+    chosen = labels.assign(caption=[[row.label, *row.alternatives] for row in labels.itertuples()]).explode("caption")
+    words = words[words["wnid"].isin(first.index) & words["lang"].isin(labels["lang"])].rename(
+        columns={"lemma": "caption"}
+    )
+    words = words[words["lang"] != "en"]
+    english, wiktionary = chosen[chosen["lang"] == "en"], words["source"] == "wikt"
+    sets = {
+        "chosen": chosen,
+        "wiktionary": pd.concat([english, words[wiktionary]]),
+        "wordnets": pd.concat([english, words[~wiktionary]]),
+    }
+    columns = ["captions", "lang", "image", "number", "caption"]
+    table = pd.concat([rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True)
+    key = ["captions", "lang", "wnid"]
+    table = table[~table.assign(caption=table["caption"].str.casefold()).duplicated([*key, "caption"])]
+    table = table.assign(number=table.groupby(key).cumcount(), image=table["wnid"].map(first))
+    table = table[table["number"] < most].sort_values(["captions", "lang", "image", "number"], ignore_index=True)
+    return table[columns]
+
+
+def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int = 12, scale: int = 2) -> Image.Image:
+    """Return one image with all pictures in rows of `columns`, each with a caption below it."""
+    if len(pictures) != len(captions):
+        raise InputError(f"A contact sheet needs one caption a picture: got {len(pictures)} and {len(captions)}.")
+    side = max(picture.width for picture in pictures) * scale
+    cell, line = side + 12, 22
+    sheet = Image.new("RGB", (columns * cell, -(-len(pictures) // columns) * (cell + line)), "white")
+    pen, font = ImageDraw.Draw(sheet), _font("DejaVuSans", 15)
+    for index, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
+        left, top = index % columns * cell + 6, index // columns * (cell + line) + 6
+        sheet.paste(picture.resize((side, side), Image.Resampling.LANCZOS), (left, top))
+        while font.getlength(caption) > cell - 2 and len(caption) > 2:
+            caption = caption[:-2] + "…"
+        pen.text((left + side / 2 - font.getlength(caption) / 2, top + side + 2), caption, fill="black", font=font)
+    return sheet

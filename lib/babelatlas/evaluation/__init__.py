@@ -1,0 +1,1 @@
+"""Model and data to outcomes per item."""

@@ -1,0 +1,266 @@
+"""COCO-SM's report: recall and NDCG by language and translator, in the layout of the original's CSV files.
+
+COCO-SM has the captions of COCO's Karpathy test split in English and, by three translators, in 20 more languages. Its
+evaluation writes two files. The report has a row for each language and translator. The reduced one has for each
+language the mean over the translators; then `all`, the mean of these means over the languages, ± their standard
+deviation; then each translator alone, mean ± standard deviation over the languages. The README does not say which
+deviation: it is that of a sample (n - 1), and English is one of the languages, also for NDCG, where it has 1 by
+definition. Both follow from `eval.py` of https://github.com/unum-cloud/coco-sm, and from the published numbers
+(`published.read("cocosm2023")`), which `reproduced` makes again.
+
+Numbers in the files have 3 decimals. So what is computed from a published report may differ from what its authors
+printed by `ROUNDING`: half a thousandth of the input, whose mean errs by no more, and half a thousandth of the print.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import published, tables
+from babelatlas.base.errors import InputError
+
+# Columns of a report between `language` and `meta`, in the order of the original, with our names of the metrics.
+METRICS = {
+    "t2i.recall@1": "recall@1 text-to-image",
+    "t2i.recall@5": "recall@5 text-to-image",
+    "t2i.recall@10": "recall@10 text-to-image",
+    "i2t.recall@1": "recall@1 image-to-text",
+    "i2t.recall@5": "recall@5 image-to-text",
+    "i2t.recall@10": "recall@10 image-to-text",
+    "t2i.ndcg@20": "NDCG@20 text-to-image",
+    "i2t.ndcg@20": "NDCG@20 image-to-text",
+}
+COLUMNS = ["language", *METRICS, "meta"]
+SOURCE = "cocosm2023"
+# The translators as the README of COCO-SM calls them.
+TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator", "nllb": "NLLB"}
+# The names of what is taken over all translators, and over all languages, in the published numbers.
+MEAN, LANGUAGES = "mean of translators", "all 21 languages"
+ROUNDING = 0.001
+
+
+def report(retrieval: pd.DataFrame) -> pd.DataFrame:
+    """Return the report of one model: a row for each language and translator, sorted by language.
+
+    `retrieval`: rows of schema `retrieval` of one model under one protocol; its column `captions` names the translator,
+    the report's `meta`. Columns: language, the metrics of `METRICS` (fractions), meta. A recall is the expected one
+    under random ties (`retrieval.hits`); an NDCG is NaN where a language has no query that has one.
+    Raises InputError for several models, data sets or protocols, and where a language lacks one of the directions.
+    """
+    from babelatlas.evaluation import retrieval as ranks
+
+    tables.check(retrieval, "retrieval")
+    for column in ("model", "dataset", "choice", *tables.PROTOCOL):
+        values = sorted(retrieval[column].unique())
+        if len(values) != 1:
+            raise InputError(f"A report is of one {column}, got {', '.join(values) or 'none'}: select one of them.")
+    values = retrieval[["captions", "lang", "direction"]].assign(**{"ndcg@20": retrieval["ndcg20"]})
+    for k in (1, 5, 10):
+        values[f"recall@{k}"] = ranks.hits(retrieval, k)
+    means = values.groupby(["lang", "captions", "direction"], sort=False).mean().unstack("direction")
+    means.columns = [f"{direction}.{metric}" for metric, direction in means.columns]
+    sizes = values.groupby(["lang", "captions"])["direction"].nunique()
+    if (sizes < 2).any():
+        lang, captions = sizes[sizes < 2].index[0]
+        raise InputError(f"The captions {captions!r} in {lang} have queries in one direction only: evaluate both.")
+    table = means.reset_index().rename(columns={"lang": "language", "captions": "meta"})
+    return _sorted(table)
+
+
+def translators(report: pd.DataFrame) -> list[str]:
+    """Return the translators of a report, in order of appearance."""
+    return list(dict.fromkeys(report["meta"]))
+
+
+def spread(report: pd.DataFrame, english: bool = True, ddof: int = 1) -> pd.DataFrame:
+    """Return mean and standard deviation over languages: columns name, metric, value, sd, n (languages).
+
+    `name` is "all" for the means over the translators, then each translator's. `ddof` 1 is the deviation of a sample,
+    0 of a population; `english`: whether English counts as one of the languages. The defaults are COCO-SM's.
+    """
+    _complete(report)
+    whole = {"all": by_language(report)} | {
+        name: report[report["meta"] == name].drop(columns="meta") for name in translators(report)
+    }
+    rows = []
+    for name, part in whole.items():
+        part = part if english else part[part["language"] != "en"]
+        if len(part) < 2:
+            raise InputError(f"A deviation over languages needs two of them, and {name!r} has {len(part)}.")
+        for metric in METRICS:
+            rows.append([name, metric, part[metric].mean(), part[metric].std(ddof=ddof), len(part)])
+    return pd.DataFrame(rows, columns=["name", "metric", "value", "sd", "n"])
+
+
+def by_language(report: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over the translators for each language: columns language and those of `METRICS`."""
+    return report.groupby("language", as_index=False)[list(METRICS)].mean()
+
+
+def complete(report: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the languages that have every translator, and every metric that any language has.
+
+    These are those that `reduced` can be made of: a language without captions that are translations of English ones
+    has no NDCG, say.
+    """
+    _columns(report, "A report")
+    metrics = [metric for metric in METRICS if report[metric].notna().any()]
+    there = report["meta"].where(report[metrics].notna().all(axis=1))
+    return report[there.groupby(report["language"]).transform("nunique") == len(translators(report))]
+
+
+def reduced(report: pd.DataFrame) -> pd.DataFrame:
+    """Return the reduced report, all cells text with 3 decimals as the original prints them.
+
+    Rows: a language each, its mean over the translators; `all`, "mean ± deviation" over the languages; each translator.
+    Raises InputError for a report of one translator, which has no reduced one, and where a language lacks a translator.
+    """
+    if len(translators(report)) < 2:
+        raise InputError(
+            f"A reduced report is a mean over translators, and this report has {len(translators(report))}: read the "
+            "report itself."
+        )
+    table = by_language(report)
+    for metric in METRICS:
+        table[metric] = ["" if np.isnan(value) else f"{value:.3f}" for value in table[metric]]
+    total = spread(report)
+    texts = [f"{row.value:.3f} ± {row.sd:.3f}" for row in total.itertuples()]
+    total["text"] = pd.Series(texts).where(total["value"].notna(), "")
+    rows = total.pivot_table(index="name", columns="metric", values="text", aggfunc="first", sort=False)
+    rows = rows[list(METRICS)].rename_axis(index="language", columns=None).reset_index()
+    return pd.concat([table, rows], ignore_index=True)
+
+
+def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
+    """Write a report to a CSV file, and where it has several translators the reduced one beside it; return the paths.
+
+    The second file is called as the first with `_reduced` before `.csv`; it is of the languages that `complete` keeps,
+    and left out where these are fewer than two. Raises InputError for another ending, and for
+    a table that is no report.
+    """
+    path = tables.locate(path)
+    if path.suffix != ".csv":
+        raise InputError(f"A report is written as CSV, got {path.name!r}: let the name end in .csv.")
+    _columns(report, "A report")
+    parts = [(path, report[COLUMNS])]
+    whole = complete(report)
+    if len(translators(report)) > 1 and len(set(whole["language"])) > 1:
+        parts.append((path.with_name(f"{path.stem}_reduced.csv"), reduced(whole)))
+    for place, part in parts:
+        with tables.beside(place) as beside:
+            part.to_csv(beside, index=False, float_format="%.3f", lineterminator="\n")
+    return [place for place, _ in parts]
+
+
+def read_report(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a report from a CSV file, ours or the original's, sorted by language; InputError where it is none."""
+    path = tables.locate(path)
+    if not path.is_file():
+        raise InputError(f"There is no report {path}: give the path of a CSV file that an evaluation on COCO-SM wrote.")
+    try:
+        table = pd.read_csv(
+            path, dtype={"language": str, "meta": str}, keep_default_na=False, na_values={c: [""] for c in METRICS}
+        )
+    except ValueError as error:
+        reason = str(error).strip().rstrip(".")
+        raise InputError(f"The report {path} cannot be read as CSV ({reason}): write it again.") from error
+    _columns(table, f"The report {path}")
+    table = _sorted(table)
+    for metric in METRICS:
+        values = pd.to_numeric(table[metric], errors="coerce")
+        bad = table.index[(values.isna() & table[metric].notna()) | ~values.fillna(0).between(0, 1)]
+        if len(bad):
+            raise InputError(
+                f"The report {path} has {table.loc[bad[0], metric]!r} for {metric} in "
+                f"{table.loc[bad[0], 'language']}: expected a fraction from 0 to 1."
+            )
+        table[metric] = values
+    return table
+
+
+def published_report(model: str) -> pd.DataFrame:
+    """Return the published report of a model from the numbers that ship; raises InputError for an unknown model.
+
+    >>> len(published_report("UForm multilingual v2"))
+    63
+    """
+    table = published.read(SOURCE)
+    table = table[table["table"].str.startswith("reports/") & ~table["table"].str.endswith("_reduced.csv")]
+    known = list(dict.fromkeys(table["model"]))
+    if model not in known:
+        raise InputError(f"There is no published report of {model!r} on COCO-SM: expected {' or '.join(known)}.")
+    table = table[table["model"] == model]
+    names = {ours: theirs for theirs, ours in METRICS.items()}
+    wide = table.assign(metric=table["metric"].map(names)).rename(columns={"lang": "language", "variant": "meta"})
+    wide = wide.pivot_table(index=["language", "meta"], columns="metric", values="value", sort=False)
+    return _sorted(wide.rename_axis(columns=None).reset_index())
+
+
+def scores(report: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Return what follows from a report, named as the published numbers are.
+
+    Columns: model, lang, group, variant, metric, value.
+    Rows: each cell of the report (`variant`: the translator); the means over the translators (`MEAN`); and over all
+    languages (`group`: `LANGUAGES`, lang "") the means and, with ", sd" after the metric, the deviations of `spread`.
+    `published.compare` puts them beside the printed ones.
+    """
+    cells = report.rename(columns={"language": "lang", "meta": "variant"})
+    means = by_language(report).rename(columns={"language": "lang"}).assign(variant=MEAN)
+    whole = pd.concat([cells, means]).melt(["lang", "variant"], list(METRICS), "metric").assign(group="")
+    total = spread(report).rename(columns={"name": "variant"}).replace({"variant": {"all": MEAN}})
+    total = total.assign(lang="", group=LANGUAGES)
+    whole["metric"], total["metric"] = whole["metric"].map(METRICS), total["metric"].map(METRICS)
+    deviations = total.assign(metric=total["metric"] + ", sd", value=total["sd"])
+    table = pd.concat([whole, total, deviations], ignore_index=True).assign(model=model)
+    return table[["model", "lang", "group", "variant", "metric", "value"]]
+
+
+def reproduced() -> pd.DataFrame:
+    """Return every number that the authors computed from their reports beside ours from the same reports.
+
+    Columns: model, lang, group, variant, metric, value_ours, value_published, difference (in points of a percent) and
+    the others of the schema `published`; `table` says where it is printed: reduced reports and README.
+    """
+    printed = published.read(SOURCE)
+    printed = printed[~printed["table"].str.startswith("reports/") | printed["table"].str.endswith("_reduced.csv")]
+    ours = pd.concat([scores(published_report(model), model) for model in printed["model"].unique()])
+    return published.compare(ours, printed, ["model", "lang", "group", "variant", "metric"])
+
+
+def _sorted(report: pd.DataFrame) -> pd.DataFrame:
+    """Return a report sorted by language, then translators in their order of appearance."""
+    place = {name: number for number, name in enumerate(translators(report))}
+    report = report[COLUMNS].sort_values("meta", key=lambda names: names.map(place), kind="stable")
+    return report.sort_values("language", kind="stable", ignore_index=True)
+
+
+def _columns(table: pd.DataFrame, what: str) -> None:
+    """Raise InputError unless a table has the columns of a report, rows, and each language and translator once."""
+    lacking = [column for column in COLUMNS if column not in table]
+    if lacking:
+        raise InputError(f"{what} has no column {', '.join(lacking)}: expected {', '.join(COLUMNS)}.")
+    if table.empty:
+        raise InputError(f"{what} has no rows: expected one for each language and translator.")
+    double = table.duplicated(["language", "meta"])
+    if double.any():
+        row = table[double].iloc[0]
+        raise InputError(f"{what} has language {row['language']} by {row['meta']} twice: keep one row.")
+
+
+def _complete(report: pd.DataFrame) -> None:
+    """Raise InputError where a table is no report, or a language lacks a translator or a metric that others have."""
+    _columns(report, "A report")
+    for metric in METRICS:
+        gaps = report["language"][report[metric].isna()].tolist()
+        if 0 < len(gaps) < len(report):
+            raise InputError(f"The report has no {metric} in {gaps[0]}: a mean over languages needs it in all or none.")
+    there = pd.crosstab(report["language"], report["meta"])
+    lacking = np.argwhere(there.to_numpy() == 0)
+    if len(lacking):
+        row, column = lacking[0]
+        raise InputError(
+            f"The report has {there.index[row]} not by {there.columns[column]}: a mean over translators needs all "
+            "languages by all of them."
+        )

@@ -1,0 +1,531 @@
+"""Disambiguation: what two translations of an ambiguous sentence cost beside two images, and what that says of a model.
+
+An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
+model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
+are those of Kashani Motlagh et al. (2024), called "the paper" here, Equations 1 to 10. They are functions of one array,
+`costs` with the axes (item, image, text), where place 0 is sense a and place 1 sense b:
+
+* TC, does the image choose the translation: beside its image the right translation costs less than the other (Eq. 2);
+* IC, does the translation choose the image: it costs less beside its image than beside the other (Eq. 4);
+* GTC and GIC: both senses of the item are right (Eqs. 6 and 7).
+
+The inequalities are strict: a tie is wrong, and the share of ties is reported beside every score. Costs are equal where
+they differ by no more than `TIE` times the larger of them (times 1 where both are smaller), since what a model computes
+in another order differs in the last digits; with `tie=0` the equations hold to the letter. The perplexities of a model
+that is sure of itself all lie close above 1, where this would make ties of what differs. They are ordered as their
+logarithms are: functions of tables compare those, and equal is what differs by no more than `TIE` times the larger of
+two logarithms. Functions of arrays do so with `logarithms=True`, which says that the costs are log-perplexities. Scores
+from files (similarity "given") count as perplexities where all of a model's in a language are above 0.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.datasets import registry as datasets
+from babelatlas.evaluation import perplexity
+from babelatlas.evaluation.perplexity import TASK, TIE, UNIT
+from babelatlas.stats import bootstrap
+
+ORIGINALS = ("a0", "b0")
+TEXTS = ("a", "b")
+AMBIGUOUS = ("mix", "side")
+METRICS = ("TC", "IC", "GTC", "GIC")
+RATES = ("IPR", "INR", "CPR", "CNR")
+
+
+# --- From tables to arrays ------------------------------------------------------------------------------------------
+
+
+def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.DataFrame]]:
+    """Yield (model, replicate, data set, language) and its rows, in order of appearance, each checked.
+
+    `table` has the schema `disambiguation`. Raises InputError, naming the first, for a cost that is missing or
+    infinite, a perplexity that is not above 0, a translation that is neither "a" nor "b", a row that occurs twice, an
+    image beside which only one translation has a cost, an item with an original image for one sense only, two protocols
+    in one unit, no rows.
+    """
+    table = tables.check(table, TASK)
+    if table.empty:
+        raise InputError("Disambiguation is measured on a table with rows, got an empty one: run notebook 22 or 23.")
+    for key, part in table.groupby(UNIT, sort=False, observed=True):
+        yield key, _checked(part, key)
+
+
+def _where(key: tuple) -> str:
+    model, replicate, dataset, lang = key
+    return f"of {model!r} on {dataset!r} in {lang!r}" + (f" (replicate {replicate})" if replicate else "")
+
+
+def _checked(part: pd.DataFrame, key: tuple) -> pd.DataFrame:
+    where = _where(key)
+    low = (part["similarity"] == "perplexity").to_numpy() & (part["cost"].to_numpy(float) <= 0)
+    _check_rows(part, where, (low, "has the cost {cost}, but a perplexity is above 0: score it again"))
+    originals = part[part["image"].isin(ORIGINALS)].groupby("item")["image"].nunique()
+    lacking = originals.reindex(part["item"].unique(), fill_value=0)
+    lacking = lacking[lacking < 2]
+    if len(lacking):
+        there = sorted(set(part.loc[part["item"] == lacking.index[0], "image"]) & set(ORIGINALS))
+        raise InputError(
+            f"Item {lacking.index[0]!r} {where} needs both original images, a0 and b0, got "
+            f"{there[0] if there else 'none'} ({len(lacking)} item(s) so): give the missing one, or leave the item out."
+        )
+    return part
+
+
+def _check_rows(part: pd.DataFrame, where: str, *more: tuple[np.ndarray, str]) -> None:
+    protocols = part[list(tables.PROTOCOL)].drop_duplicates()
+    if len(protocols) > 1:
+        told = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
+        raise InputError(f"The costs {where} have {len(protocols)} protocols, {told}: select the rows of one.")
+    cost = part["cost"].to_numpy(float)
+    for wrong, what in (
+        (~np.isfinite(cost), "has the cost {cost}, expected a finite number: score it again"),
+        *more,
+        (~part["text"].isin(TEXTS).to_numpy(), "is none of the translations 'a' and 'b': name it by its sense"),
+        (
+            part.duplicated(["item", "image", "text"]).to_numpy(),
+            "occurs twice: keep one row for each item, image and text",
+        ),
+    ):
+        if wrong.any():
+            row = part[wrong].iloc[0]
+            raise InputError(
+                f"Translation {row['text']!r} of item {row['item']!r} beside image {row['image']!r} {where} "
+                f"{what.format(cost=row['cost'])} ({int(wrong.sum())} of {len(part)} rows)."
+            )
+    single = ~part.duplicated(["item", "image"], keep=False).to_numpy()
+    if single.any():
+        row = part[single].iloc[0]
+        raise InputError(
+            f"Item {row['item']!r} {where} has one side only beside image {row['image']!r}, translation "
+            f"{row['text']!r}: give the cost of the other translation, too."
+        )
+
+
+def one_unit(table: pd.DataFrame) -> pd.DataFrame:
+    found = list(units(table))
+    if len(found) > 1:
+        raise InputError(
+            f"An array of costs is of one model, replicate, data set and language, got {len(found)}: select one "
+            "of them, or go through `units`."
+        )
+    return found[0][1]
+
+
+def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items of a unit in sorted order, and their costs (item, image, text), NaN where there is none."""
+    items, row = np.unique(part["item"].astype(str), return_inverse=True)
+    column = pd.Index(images).get_indexer(part["image"])
+    found = np.full((len(items), len(images), 2), np.nan)
+    here = column >= 0
+    text = (part["text"] == "b").to_numpy().astype(int)
+    found[row[here], column[here], text[here]] = part["cost"].to_numpy(float)[here]
+    return items, found
+
+
+def costs(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items of one unit, sorted, and what their translations cost beside the original images.
+
+    The second has the axes (item, image, text), a before b. `table`: rows of one model, replicate, data set and
+    language (see `units`, which also says what raises InputError).
+    """
+    return cost_grid(one_unit(table), ORIGINALS)
+
+
+def mixed(table: pd.DataFrame, image: str = "mix") -> np.ndarray:
+    """Return what the translations cost beside the ambiguous image, axes (item, text), the items as in `costs`.
+
+    `image`: "mix" (half and half, Section 5.3 of the paper) or "side" (side by side). Raises InputError for another
+    image, for an item that lacks it, and what `units` raises.
+    """
+    if image not in AMBIGUOUS:
+        raise InputError(f"There is no ambiguous image {image!r}: {near(image, AMBIGUOUS)}")
+    return _mixed(one_unit(table), image)
+
+
+def _mixed(part: pd.DataFrame, image: str) -> np.ndarray:
+    items, found = cost_grid(part, [image])
+    lacking = np.isnan(found).any(axis=(1, 2))
+    if lacking.any():
+        raise InputError(
+            f"Item {items[lacking][0]!r} has no costs beside its image {image!r} ({int(lacking.sum())} of {len(items)} "
+            "items): score the image for every item."
+        )
+    return found[:, 0]
+
+
+def extended(table: pd.DataFrame) -> np.ndarray:
+    """Return what the translations cost beside all images of the two senses, axes (item, sense, number, text).
+
+    Number 0 is the original image. Where a sense has fewer images than another the last places hold NaN. The items are
+    those of `costs`. Raises InputError for an image that has another name, and what `units` raises.
+    """
+    return _extended(one_unit(table))
+
+
+def _extended(part: pd.DataFrame) -> np.ndarray:
+    names = pd.unique(part["image"])
+    _check_images(names)
+    most = 1 + max(int(name[1:]) for name in names if name not in AMBIGUOUS)
+    _, found = cost_grid(part, [f"{sense}{number}" for sense in TEXTS for number in range(most)])
+    return found.reshape(len(found), 2, most, 2)
+
+
+def _check_images(names: Iterable[str]) -> None:
+    odd = [name for name in names if name not in AMBIGUOUS and not re.fullmatch(r"[ab](0|[1-9]\d*)", name)]
+    if odd:
+        raise InputError(f"Image {odd[0]!r} has no sense: expected a0, a1, ..., b0, b1, ..., mix or side.")
+
+
+def comparable(part: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
+    """Return a checked unit with the costs that are compared, and whether those are log-perplexities.
+
+    Costs from a file of scores ("given") count as perplexities where all are above 0, as those of CoMMuTE are.
+    """
+    cost, kind = part["cost"].to_numpy(float), part["similarity"].iloc[0]
+    if kind == "perplexity" or (kind == "given" and (cost > 0).all()):
+        return part.assign(cost=np.log(cost)), True
+    return part, False
+
+
+# --- Measures of arrays ---------------------------------------------------------------------------------------------
+
+
+def _margin(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
+    return tie * np.maximum(0 if logarithms else 1, np.maximum(np.abs(x), np.abs(y)))
+
+
+def _lower(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
+    return x < y - _margin(x, y, tie, logarithms)
+
+
+def _equal(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
+    return np.abs(x - y) <= _margin(x, y, tie, logarithms)
+
+
+def _pairs(costs: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs that a metric compares, right and wrong, each (..., sense)."""
+    costs = np.asarray(costs, float)
+    if costs.ndim < 3 or costs.shape[-2:] != (2, 2):
+        raise InputError(f"Costs have the axes item, image (2), text (2), got an array of shape {costs.shape}.")
+    right = np.stack([costs[..., 0, 0], costs[..., 1, 1]], axis=-1)
+    if metric == "TC":
+        return right, np.stack([costs[..., 0, 1], costs[..., 1, 0]], axis=-1)
+    return right, np.stack([costs[..., 1, 0], costs[..., 0, 1]], axis=-1)
+
+
+def tc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+    """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2).
+
+    `costs` (item, image, text). The mean over all is the score (Eq. 3).
+
+    >>> tc(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
+    [[True, False]]
+    """
+    return _lower(*_pairs(costs, "TC"), tie, logarithms)
+
+
+def ic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+    """Return whether each translation costs less beside its image: bool (item, 2), IC^{a,b}, IC^{b,a} (Eq. 4).
+
+    `costs` (item, image, text). The mean over all is the score (Eq. 5).
+
+    >>> ic(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
+    [[True, False]]
+    """
+    return _lower(*_pairs(costs, "IC"), tie, logarithms)
+
+
+def gtc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+    """Return whether both images of an item choose their translation: bool (item,) (Eq. 6); its mean is Eq. 8."""
+    return tc(costs, tie, logarithms).all(axis=-1)
+
+
+def gic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+    """Return whether both translations of an item choose their image: bool (item,) (Eq. 7); its mean is Eq. 9."""
+    return ic(costs, tie, logarithms).all(axis=-1)
+
+
+def ties(costs: np.ndarray, metric: str = "TC", tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+    """Return where the two costs that a metric ("TC" or "IC") compares are equal: bool (item, 2), counted as wrong."""
+    if metric not in ("TC", "IC"):
+        raise InputError(f"Ties are those of TC or of IC, got {metric!r}.")
+    return _equal(*_pairs(costs, metric), tie, logarithms)
+
+
+def _ambiguous(mixed: np.ndarray) -> np.ndarray:
+    """Return costs (item, image, text) in which the ambiguous image stands for both."""
+    mixed = np.asarray(mixed, float)
+    return np.stack([mixed, mixed], axis=-2)
+
+
+def rates(costs: np.ndarray, mixed: np.ndarray, tie: float = TIE, logarithms: bool = False) -> dict[str, np.ndarray]:
+    """Return how decisions change from the ambiguous image to the original: IPR, INR, CPR, CNR, each bool (item, 2).
+
+    `costs` (item, image, text), `mixed` (item, text). A decision is that of TC. Inconsistent positive (IPR): right with
+    the original image, wrong with the ambiguous one; inconsistent negative (INR): the other way round; consistent
+    positive (CPR): right with both; consistent negative (CNR): wrong with both (Section 5.3 of the paper). The means
+    are the rates; they add up to 1, and IPR + CPR = TC. A tie is wrong, as in TC. Where the ambiguous image makes none,
+    IPR + CNR = INR + CPR = 0.5; where it does, IPR + CNR is more.
+    """
+    now, before = tc(costs, tie, logarithms), tc(_ambiguous(mixed), tie, logarithms)
+    return {"IPR": now & ~before, "INR": ~now & before, "CPR": now & before, "CNR": ~now & ~before}
+
+
+def between(costs: np.ndarray, mixed: np.ndarray) -> np.ndarray:
+    """Return whether a translation's cost beside the ambiguous image lies between its two others: bool (item, 2).
+
+    Ends included. That it mostly does is why the paper takes the ambiguous image for "no image" (its Figure 3).
+    """
+    costs, mixed = np.asarray(costs, float), np.asarray(mixed, float)
+    return (costs.min(axis=-2) <= mixed) & (mixed <= costs.max(axis=-2))
+
+
+# --- Oracle: the images that help or harm most ----------------------------------------------------------------------
+
+
+def oracle(extended: np.ndarray, which: str = "max", tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+    """Return for each item the images that maximise ("max") or minimise ("min") GIC: numbers (item, 2), of a and of b.
+
+    `extended` (item, sense, number, text), NaN where there is no image. Among the pairs with the highest (lowest) GIC
+    the one with the lowest (highest) sum of confidence gaps is taken (Eq. 10); pairs that are equal even so go to the
+    one that comes first, the originals before all others. With `logarithms` the gaps are still those of perplexities,
+    as printed. Raises InputError for another name, or no image for a sense.
+    """
+    if which not in ("max", "min"):
+        raise InputError(f"An oracle looks for 'max' or 'min', got {which!r}.")
+    extended = np.asarray(extended, float)
+    there = ~np.isnan(extended).any(axis=-1)
+    if extended.ndim != 4 or not there.any(axis=-1).all():
+        raise InputError(
+            "An oracle needs at least one image for each sense of each item; its axes are item, sense, number, text."
+        )
+    n, _, most, _ = extended.shape
+    first, second = extended[:, 0, :, None], extended[:, 1, None, :]  # the images of a along axis 1, of b along axis 2
+    first, second = np.broadcast_arrays(first, second)
+    pairs = np.stack([first, second], axis=-2)  # (item, number of a, number of b, image, text)
+    given = np.exp(pairs) if logarithms else pairs
+    gap = (given[..., 0, 0] - given[..., 1, 0]) + (given[..., 1, 1] - given[..., 0, 1])  # Eq. 10
+    allowed = there[:, 0, :, None] & there[:, 1, None, :]
+    right = gic(pairs, tie, logarithms) & allowed
+    wanted = right if which == "max" else ~right & allowed
+    candidates = np.where(wanted.any(axis=(1, 2), keepdims=True), wanted, allowed)
+    gap = np.where(candidates, gap if which == "max" else -gap, np.inf).reshape(n, -1)
+    return np.stack(np.divmod(gap.argmin(axis=1), most), axis=-1)
+
+
+def chosen(extended: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return the costs of the images with these numbers: (item, image, text), from (item, sense, number, text)."""
+    extended = np.asarray(extended, float)
+    rows = np.arange(len(extended))
+    return np.stack([extended[rows, sense, numbers[:, sense]] for sense in (0, 1)], axis=1)
+
+
+def replaced(numbers: np.ndarray) -> np.ndarray:
+    """Return which chosen images are not the original ones: bool (item, 2); the mean is the replacement rate.
+
+    An oracle that chooses blindly among k images for each sense has the rate 1 - 1/k.
+    """
+    return np.asarray(numbers) != 0
+
+
+# --- Scores ---------------------------------------------------------------------------------------------------------
+
+
+def _of_pair(found: np.ndarray, tie: float, logarithms: bool) -> dict[str, np.ndarray]:
+    """Return per item, as the mean over its senses, what the original or chosen images score."""
+    right = {"TC": tc(found, tie, logarithms), "IC": ic(found, tie, logarithms)}
+    values = {name: flags.mean(axis=1) for name, flags in right.items()}
+    values |= {f"G{name}": flags.all(axis=1).astype(float) for name, flags in right.items()}
+    return values | {f"ties {name}": ties(found, name, tie, logarithms).mean(axis=1) for name in right}
+
+
+def _unit(part: pd.DataFrame, where: str, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
+    """Return the items of a checked unit, and by (variant, metric) the values per item."""
+    part, logarithms = comparable(part)
+    items, original = cost_grid(part, ORIGINALS)
+    values = {"": _of_pair(original, tie, logarithms)}
+    images = set(part["image"].unique())
+    for image in AMBIGUOUS:
+        if image in images:
+            blended = _mixed(part, image)
+            values[image] = rates(original, blended, tie, logarithms) | {"between": between(original, blended)}
+            values[image] |= {"ties TC": ties(_ambiguous(blended), "TC", tie, logarithms)}
+            values[image] = {name: flags.mean(axis=1) for name, flags in values[image].items()}
+    bare = None
+    if tokens is not None:
+        _check_images(pd.unique(tokens["image"]))
+        cost = perplexity.log_perplexities(tokens["log_probabilities"].tolist())
+        for temperature, rows in tokens.assign(cost=cost).groupby("temperature"):
+            _check_rows(rows, f"{where} at temperature {temperature:g}")
+            name = f"temperature {temperature:g}"
+            if np.isclose(temperature, 1):
+                rows = bare = rows.assign(cost=perplexity.suffix_log_perplexities(rows))
+                name = "without prefix"
+            values[name] = _of_pair(_same(items, *cost_grid(rows, ORIGINALS)), tie, True)
+    if images - {*ORIGINALS, *AMBIGUOUS}:
+        wide = _extended(part)
+        narrow = None
+        if bare is not None and set(bare["image"]) >= images - set(AMBIGUOUS):
+            narrow = _extended(bare[bare["image"].isin(images)])
+            _same(items, items, np.where(np.isnan(wide), 0, narrow))
+        for which in ("max", "min"):
+            numbers = oracle(wide, which, tie, logarithms)
+            name = f"oracle {which}"
+            values[name] = _of_pair(chosen(wide, numbers), tie, logarithms)
+            values[name]["replacement rate"] = replaced(numbers).mean(axis=1)
+            if narrow is not None:
+                values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), tie, True)
+    return items, {(variant, name): each for variant, part in values.items() for name, each in part.items()}
+
+
+def _same(items: np.ndarray, others: np.ndarray, found: np.ndarray) -> np.ndarray:
+    if not np.array_equal(items, others):
+        odd = sorted(set(items) ^ set(others))[0]
+        raise InputError(f"Item {odd!r} is in the table of costs or of tokens, not in both: make both in one run.")
+    lacking = np.isnan(found.reshape(len(found), -1)).any(axis=1)
+    if lacking.any():
+        raise InputError(
+            f"Item {items[lacking][0]!r} has costs, but not all their tokens ({int(lacking.sum())} of {len(items)} "
+            "items so): make both tables in one run."
+        )
+    return found
+
+
+def outcomes(table: pd.DataFrame, tie: float = TIE, tokens: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return what each item scores: model, replicate, dataset, lang, item, variant, metric, value (from 0 to 1).
+
+    A value is the mean over the item's two senses, or for GTC and GIC whether both are right. Variants and metrics are
+    those of `scores`, which are the means over items of these values. For paired tests, take the items as units.
+    """
+    parts = []
+    for key, items, values in _values(table, tie, tokens):
+        for (variant, metric), each in values.items():
+            part = dict(zip(UNIT, key, strict=True)) | {"item": items, "variant": variant, "metric": metric}
+            parts.append(pd.DataFrame(part | {"value": each}))
+    return pd.concat(parts, ignore_index=True)[[*UNIT, "item", "variant", "metric", "value"]]
+
+
+def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Iterator[tuple]:
+    known = {}
+    if tokens is not None:
+        known = dict(list(tables.check(tokens, "tokens").groupby(UNIT, sort=False, observed=True)))
+        there = set(table[UNIT].drop_duplicates().itertuples(index=False, name=None))
+        for model, _, dataset, lang in set(known) - there:
+            raise InputError(
+                f"There are tokens, but no costs of {model!r} on {dataset!r} in {lang!r}: give the tokens of models "
+                "that the table of costs has."
+            )
+    for key, part in units(table):
+        yield key, *_unit(part, _where(key), tie, known.get(key))
+
+
+def scores(
+    table: pd.DataFrame,
+    resamples: int = 1000,
+    seed: int = 0,
+    tokens: pd.DataFrame | None = None,
+    tie: float = TIE,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Return every score of every model, data set and language with its interval: a `scores` table.
+
+    `table` has the schema `disambiguation`; `tokens`, where given, the schema `tokens`. Variants: "" (the original
+    images) with TC, IC, GTC, GIC and the shares of ties, "ties TC" and "ties IC"; "mix" and "side", where there are
+    such images, with IPR, INR, CPR, CNR, "ties TC" (of the ambiguous image) and "between" (see there); "oracle max" and
+    "oracle min", where there are further images, with "replacement rate"; from the tokens "without prefix",
+    "temperature 0.5" and so on, and "oracle max without prefix" (the images are chosen with the prefix, as in Table 6
+    of the paper).
+
+    A score is the mean over items, and where a model was trained several times over its replicates; then rows of the
+    metric "TC, sd" and so on hold their standard deviation (n - 1), without an interval. `n` is what a value is a mean
+    over: two triples for each item, or for GTC and GIC the items. Intervals draw items, both senses and all replicates
+    together, the same items for all models. Where all items score the same no resample differs: there the exact
+    binomial bound on the share of other items (Clopper & Pearson 1934) is how far the score could move. A single item
+    has no interval (NaN). Raises what `units` raises, and InputError where the replicates have different items.
+    """
+    groups: dict[tuple, list] = {}
+    for (model, _, dataset, lang), items, values in _values(table, tie, tokens):
+        groups.setdefault((model, dataset, lang), []).append((items, values))
+    drawn: dict[int, tuple] = {}
+    parts = []
+    for (model, dataset, lang), replicates in groups.items():
+        names = list(replicates[0][1])
+        for items, values in replicates[1:]:
+            if not np.array_equal(items, replicates[0][0]) or list(values) != names:
+                raise unlike_perplexities(model, dataset, lang)
+        each = np.stack([[values[name] for name in names] for _, values in replicates], axis=0).astype(float)
+        part = _intervals(each.mean(axis=0), [metric for _, metric in names], drawn, resamples, seed, level)
+        part = part.assign(variant=[variant for variant, _ in names])
+        if len(replicates) > 1:
+            spread = each.mean(axis=2).std(axis=0, ddof=1)
+            spread = part.assign(value=spread, ci_low=np.nan, ci_high=np.nan, metric=part["metric"] + ", sd")
+            part = pd.concat([part, spread], ignore_index=True)
+        parts.append(part.assign(task=TASK, dataset=dataset, model=model, lang=lang, group=""))
+    return tables.check(pd.concat(parts, ignore_index=True), "scores")
+
+
+def unlike_perplexities(model: str, dataset: str, lang: str) -> InputError:
+    return InputError(
+        f"The replicates of {model!r} on {dataset!r} in {lang!r} have different items, images or tokens: score all on "
+        "the same."
+    )
+
+
+def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
+    """Return metric, value, ci_low, ci_high, n of values (metric, item)."""
+    size = each.shape[1]
+    value = each.mean(axis=1)
+    low = high = np.full(len(value), np.nan)
+    if size > 1:
+        if size not in drawn:
+            drawn[size] = (
+                bootstrap.resample_weights(size, resamples, seed),
+                bootstrap.clopper_pearson(0, size, level)[1],
+            )
+        weights, share = drawn[size]
+        low, high = bootstrap.percentile_interval(weights @ each.T / size, level, size)
+        for row in np.flatnonzero(np.ptp(each, axis=1) == 0):
+            top = 0.5 if metrics[row] in RATES and value[row] <= 0.5 else 1
+            low[row], high[row] = value[row] * (1 - share), value[row] + share * (top - value[row])
+    n = [size if metric in ("GTC", "GIC") else 2 * size for metric in metrics]
+    return pd.DataFrame({"metric": metrics, "value": value, "ci_low": low, "ci_high": high, "n": n})
+
+
+# --- Files of a run -------------------------------------------------------------------------------------------------
+
+
+def files(results: str, models: Iterable[str], translators: Iterable[str], names: Iterable[str]) -> pd.DataFrame:
+    """Return where a run keeps its costs: model, translator (bool), dataset, path, tokens ("" where there are none).
+
+    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. A run
+    without a data set for disambiguation has no rows. A translator may be scored on some of the data sets only. Raises
+    InputError for a data set that the study does not know, where a model has no table for one, and where a translator
+    has none at all.
+    """
+    rows, lacking = [], []
+    models, translators = list(models), list(translators)
+    for dataset in names:
+        if datasets.get_dataset(dataset).task != TASK:
+            continue
+        for model in [*models, *translators]:
+            path = f"{results}/disambiguation/{model}_{dataset}.parquet"
+            if not tables.locate(path).is_file():
+                lacking.append((model, dataset, path))
+                continue
+            tokens = f"{results}/tokens/{model}_{dataset}.parquet"
+            there = model in translators and tables.locate(tokens).is_file()
+            rows.append([model, model in translators, dataset, path, tokens if there else ""])
+    found = {row[0] for row in rows if row[1]}
+    for model, dataset, path in [one for one in lacking if one[0] not in found]:
+        raise InputError(
+            f"There are no costs of {model!r} on {dataset!r}, expected {path}: run notebook "
+            f"{23 if model in translators else 22} for this pair, or name other models or data sets."
+        )
+    columns = {"model": str, "translator": bool, "dataset": str, "path": str, "tokens": str}
+    return pd.DataFrame(rows, columns=list(columns)).astype(columns)

@@ -1,0 +1,388 @@
+"""Other words for the same classes: label sets from one kind of source, from other lemmas, from existing translations.
+
+A label set is one choice among the words that name a class. How far do accuracies, and the order of models and of
+languages, depend on that choice? Each other set is compared with the one in use, in each language on the classes that
+both name, since accuracy depends on which classes there are. Geigle et al. (2024, section C.2 and Figure 6) ask the
+same with the translations that others have made of ImageNet's classes into four languages.
+
+A result of such a comparison is a `zeroshot` table with two parts for each other set: `labels` is "pictograms beside
+wiktionary" where the labels in use were, "wiktionary instead of pictograms" where Wiktionary's words took their place,
+in the same languages and on the same classes of each. `paired` sets them side by side.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError
+from babelatlas.evaluation import zeroshot
+from babelatlas.lexicon import label_translations
+from babelatlas.lexicon import labels as label_sets
+from babelatlas.lexicon import prompts as prompt_sets
+from babelatlas.stats import bootstrap, checks, correlation, tests
+
+# Sets that are made of the senses -> what they are.
+SETS = {
+    "wordnets": "the best word of the wordnets alone",
+    "wiktionary": "the best word of Wiktionary alone",
+    "first": "the first word listed, whether or not other sources have it",
+    "alternative": "another word of the same class, the best of those that were not chosen",
+}
+TRANSLATED = "clip_benchmark"
+# What is compared of the translations: name of the set -> what it is. The first is in the templates of the vectors.
+TRANSLATIONS = {
+    TRANSLATED: "existing translations, in the same templates",
+    f"{TRANSLATED} with its templates": "existing translations, in the templates written for them",
+    f"{TRANSLATED}, label alone": "existing translations against the chosen labels, both without a template",
+}
+BESIDE, INSTEAD = " beside ", " instead of "
+# The cosine of a stored vector and the same one made again: above what 16 bits take away, below any other word's.
+SAME_VECTOR = 0.999
+
+
+def kind(source: str) -> str:
+    """Return which set a source of senses belongs to; one that is neither a wordnet nor Wiktionary is its own.
+
+    >>> kind("omw-fin"), kind("wordnet-3.0"), kind("wikt"), kind("wikidata")
+    ('wordnets', 'wordnets', 'wiktionary', 'wikidata')
+    """
+    if source.startswith(("omw", "wordnet")):
+        return "wordnets"
+    return "wiktionary" if source == "wikt" else source
+
+
+def of_kinds(senses: pd.DataFrame, wnids: list[str]) -> dict[str, pd.DataFrame]:
+    """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`).
+
+    The words are cleaned, and rid of those that equal an English one, as for `labels.label_set` with its defaults: the
+    comparison with English uses all sources. Then each kind chooses among its own words. Raises what
+    `labels.candidates` raises.
+    """
+    left = label_sets.candidates(senses, wnids)
+    kinds = left["source"].map({source: kind(source) for source in left["source"].unique()})
+    found = {}
+    for name in sorted(kinds.unique(), key=lambda name: ([*SETS, name].index(name), name)):
+        ranked = label_sets.rank(left[kinds == name].reset_index(drop=True))
+        found[name] = label_sets.settle_clashes(label_sets.choose_first(ranked), ranked)
+    return found
+
+
+def first_listed(senses: pd.DataFrame, wnids: list[str]) -> pd.DataFrame:
+    """Return the label set (schema `labels`) that takes the first word listed, the paper's rule (`labels.rank`)."""
+    return label_sets.label_set(senses, wnids, choice="first")
+
+
+def alternative(chosen: pd.DataFrame) -> pd.DataFrame:
+    """Return a label set of words that a label set (schema `labels`) did not choose: columns lang, wnid, label.
+
+    A class takes the first of its alternatives that is neither a label of its language nor what a class before it took;
+    a class without such a word is not in the set.
+    """
+    taken = {(row.lang, label_sets.same(row.label)) for row in chosen[["lang", "label"]].itertuples()}
+    rows = []
+    for lang, wnid, words in zip(chosen["lang"], chosen["wnid"], chosen["alternatives"], strict=True):
+        word = next((word for word in words if (lang, label_sets.same(word)) not in taken), "")
+        if word:
+            taken.add((lang, label_sets.same(word)))
+            rows.append((lang, wnid, word))
+    return pd.DataFrame(rows, columns=["lang", "wnid", "label"], dtype=str)
+
+
+def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return ImageNet's classes and templates in the languages of `label_translations.TRANSLATIONS`, from CLIP_benchmark's files.
+
+    `folder` holds, for each of ar, cn, it and jp, `XX_classnames.json` and `XX_zeroshot_classification_templates.json`.
+    The first table has the columns lang, wnid, label, the second the schema `templates`, with the set "clip_benchmark".
+    Two classes may have one name. Raises InputError where a file is absent or is another one.
+    """
+    folder = tables.locate(folder)
+    names, forms = [], []
+    for lang, (file, _) in label_translations.TRANSLATIONS.items():
+        code = file.removeprefix("clip-benchmark-")
+        own = label_translations.read_translations(lang, folder / f"{code}_classnames.json").rename(
+            columns={"translation": "label"}
+        )
+        path = folder / f"{code}_zeroshot_classification_templates.json"
+        try:
+            texts = [text.replace("{c}", "{}") for text in json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path} is no file of templates with a list 'imagenet1k': download it again from CLIP_benchmark."
+            ) from error
+        names.append(own.assign(lang=lang)[["lang", "wnid", "label"]])
+        template = pd.DataFrame({"number": range(len(texts)), "template": prompt_sets.check_templates(texts)})
+        forms.append(template.assign(prompts=TRANSLATED, lang=lang, strategy="original", source="CLIP_benchmark"))
+    columns = list(tables.SCHEMAS["templates"][0])
+    return pd.concat(names, ignore_index=True), pd.concat(forms, ignore_index=True)[columns]
+
+
+def pairs(
+    chosen: pd.DataFrame,
+    others: dict[str, pd.DataFrame],
+    classes: dict[str, list[str]],
+    codes: Iterable[str] = (),
+    minimum_classes: int = 1,
+) -> pd.DataFrame:
+    """Return the two words of each class that the label set in use and another one both name.
+
+    `chosen` and each of `others` (name of the set -> table) have the columns lang, wnid, label; `classes`: language ->
+    the wnids that were evaluated. Columns: set, lang, wnid, label (chosen), other, same (whether the two are one word,
+    `labels.same`); within a set and language in the order of `classes`. `codes`: languages to keep, all unless given.
+    Left out are a language in which a set shares fewer than `minimum_classes` classes, and one in which no word
+    differs. Raises InputError for an unknown language, one that was not evaluated, a class that was evaluated but has
+    no label, and where nothing is left.
+    """
+    wanted = [languages.canonical(code) for code in codes]
+    absent = [code for code in wanted if code not in classes]
+    if absent:
+        raise InputError(
+            f"The language {languages.name(absent[0])} ({absent[0]}) was not evaluated: leave it out, or run notebook "
+            "20 with it."
+        )
+    rows = [(lang, wnid) for lang, wnids in classes.items() if not wanted or lang in wanted for wnid in wnids]
+    there = pd.DataFrame(rows, columns=["lang", "wnid"], dtype=str)
+    there = there.merge(chosen[["lang", "wnid", "label"]], "left", ["lang", "wnid"])
+    if there["label"].isna().any():
+        row = there[there["label"].isna()].iloc[0]
+        raise InputError(
+            f"The class {row['wnid']} was evaluated in {languages.name(row['lang'])} ({row['lang']}), but the label "
+            "set has no word for it: give the label set that the vectors were made with."
+        )
+    parts = []
+    for name, table in others.items():
+        both = there.merge(
+            table[["lang", "wnid", "label"]].rename(columns={"label": "other"}), "inner", ["lang", "wnid"]
+        )
+        both["same"] = [
+            label_sets.same(one) == label_sets.same(two) for one, two in zip(both["label"], both["other"], strict=True)
+        ]
+        groups = both.groupby("lang")["same"]
+        enough = (groups.transform("size") >= minimum_classes) & ~groups.transform("all")
+        parts.append(both[enough].assign(set=name))
+    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if found.empty:
+        raise InputError(
+            f"No other label set shares {minimum_classes} classes with the one in use in any language and has another "
+            "word for one of them: lower minimum_classes, or give senses of more than one source."
+        )
+    # A set without any language has no type of its own.
+    return found[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
+
+
+def templates(used: dict[str, str], paths: Sequence[str] = (), tidy: bool = False) -> pd.DataFrame:
+    """Return the templates that class vectors were made with, schema `templates`.
+
+    `used`: language -> name of its set, as `zeroshot.read_prompts` gives it; `paths`: tables of templates, for sets
+    that have no name of their own in this study. `tidy` as in `prompts.for_languages`. Raises InputError for a set
+    that is neither known nor in a table.
+    """
+    own = [tables.read(path, "templates") for path in paths]
+    parts = []
+    for name in dict.fromkeys(used.values()):
+        codes = [lang for lang, its in used.items() if its == name]
+        if name in prompt_sets.NAMES:
+            parts.append(prompt_sets.for_languages(codes, [name], tidy=tidy))
+            continue
+        held = [table[(table["prompts"] == name) & table["lang"].isin(codes)] for table in own]
+        found = pd.concat(held, ignore_index=True) if held else tables.empty("templates")
+        lacking = [lang for lang in codes if lang not in set(found["lang"])]
+        if lacking:
+            raise InputError(
+                f"The vectors were made with the prompts {name!r} in {languages.name(lacking[0])} ({lacking[0]}), "
+                "which are in none of the tables given: give the table that notebook 20 had."
+            )
+        parts.append(prompt_sets.tidy_templates(found) if tidy else found)
+    return pd.concat(parts, ignore_index=True)
+
+
+def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
+    """Return the stored vector of each row of `table` (lang, wnid): shape (rows, d), float32.
+
+    `classes` is what `zeroshot.read_vectors` returns. Raises InputError for a class without a vector.
+    """
+    place = {(lang, wnid): number for lang, (wnids, _) in classes.items() for number, wnid in enumerate(wnids)}
+    keys = list(zip(table["lang"], table["wnid"], strict=True))
+    absent = [key for key in keys if key not in place]
+    if absent:
+        raise InputError(
+            f"There is no vector of {absent[0][1]} in {absent[0][0]}: run notebook 20 with this label set again."
+        )
+    return np.stack([classes[lang][1][place[lang, wnid]] for lang, wnid in keys])
+
+
+def embed(
+    encoder, table: pd.DataFrame, texts: pd.DataFrame, rules: dict[str, str], cache: str = "", stand_in: str = ""
+) -> np.ndarray:
+    """Return class vectors (rows of `table`, d) of words (columns lang, label) in templates, compared as `rules` say.
+
+    `texts`: schema `templates`; `rules`: language -> one of `zeroshot.RULES`. For the rest see
+    `embedding.embed_classes`.
+    """
+    from babelatlas.evaluation import embedding  # imports encoders, which a chapter does without
+
+    own = table["lang"].map(rules)
+    cosine = set(own) == {"cosine"}
+    vectors, _ = embedding.embed_classes(encoder, table[["lang", "label"]], texts, cache, cosine, stand_in)
+    return zeroshot.by_rules(vectors, own)
+
+
+def check_stored(
+    encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, stand_in=""
+) -> None:
+    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the same words (lang, label).
+
+    Vectors of another checkpoint, label set or list of templates would be compared with new ones as if they were not.
+    """
+    again = embed(encoder, table, texts, rules, stand_in=stand_in)
+    fit = stored.shape == again.shape
+    cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)
+    if cosines.min() < SAME_VECTOR:
+        row = table.iloc[int(cosines.argmin())]
+        raise InputError(
+            f"The vector of {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) is not what this model "
+            "makes of the label: give the checkpoint, label set and prompts that notebook 20 had, or run it again."
+        )
+
+
+def vectors(
+    encoder,
+    table: pd.DataFrame,
+    classes: dict,
+    texts: pd.DataFrame,
+    instead: tuple[pd.DataFrame | None, pd.DataFrame | None],
+    rules: dict[str, str],
+    cache: str = "",
+    stand_in: str = "",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class vectors of the words in use and of another set's, each (rows of `table`, d).
+
+    `table`: rows of one set of `pairs`; `classes`: the stored vectors (`zeroshot.read_vectors`), made in the templates
+    `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
+    stored is not embedded again. `rules`, `cache` and `stand_in` as in `embed`.
+    """
+    new = [table, table.assign(label=table["other"])]
+    found = []
+    for words, forms in zip(new, instead, strict=True):
+        if forms is not None:
+            found.append(embed(encoder, words, forms, rules, cache, stand_in))
+            continue
+        own = chosen_vectors(classes, table)
+        # Letter by letter: a model may tell a capital from a small letter.
+        other = (words["label"] != table["label"]).to_numpy()
+        if other.any():
+            own[other] = embed(encoder, words[other], texts, rules, cache, stand_in)
+        found.append(own)
+    return found[0], found[1]
+
+
+def evaluate(
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    table: pd.DataFrame,
+    chosen: np.ndarray,
+    other: np.ndarray,
+    name: str,
+) -> pd.DataFrame:
+    """Return the right predictions with the words in use and with another set's, on the same classes.
+
+    `table`: rows of one set of `pairs`; `chosen` and `other` (rows of `table`, d) the class vectors of both. `name` is
+    that of the label set in use. Returns what `zeroshot.evaluate` returns, with lang and `labels`, which says whose
+    words they are ("pictograms beside first", "first instead of pictograms").
+    """
+    image_wnids = np.asarray(list(image_wnids))
+    set_name = table["set"].iloc[0]
+    sides = {f"{name}{BESIDE}{set_name}": chosen, f"{set_name}{INSTEAD}{name}": other}
+    parts = []
+    for lang, rows in table.reset_index(drop=True).groupby("lang", sort=False):
+        wnids = rows["wnid"].tolist()
+        own = np.isin(image_wnids, wnids)
+        for labels, its in sides.items():
+            counts = zeroshot.evaluate(images[own], image_wnids[own], its[rows.index], wnids)
+            parts.append(counts.assign(labels=labels, lang=lang))
+    return pd.concat(parts, ignore_index=True)
+
+
+def paired(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracy with the words in use and with each other set's, side by side.
+
+    `counts`: `zeroshot` tables that notebook 24 wrote. One row for each model, data set, other set (`set`) and
+    language: base, other (accuracies, fractions), value (other minus base), base_prompts, prompts (of the other),
+    n_classes, n (images). Raises InputError for a label set that stands beside no other, and where a set lacks its
+    other half or has other classes in it.
+    """
+    names = counts["labels"].drop_duplicates()
+    parts = {label: (*label.partition(BESIDE)[::2], True) for label in names if BESIDE in label}
+    parts |= {label: (*label.partition(INSTEAD)[::-2], False) for label in names if INSTEAD in label}
+    if len(parts) < len(names):
+        lone = next(label for label in names if label not in parts)
+        raise InputError(f"The label set {lone!r} stands beside no other: give the tables that notebook 24 writes.")
+    in_use, sets, is_base = (
+        counts["labels"].map({label: part[which] for label, part in parts.items()}) for which in range(3)
+    )
+    table = counts.assign(in_use=in_use, set=sets)
+    key = ["model", "dataset", "in_use", "set", "lang"]
+    sides = []
+    for side in (is_base, ~is_base):
+        grouped = table[side].groupby(key, sort=False)
+        sums = grouped.agg(
+            right=("n_correct", "sum"),
+            n=("n_images", "sum"),
+            classes=("wnid", lambda wnids: tuple(sorted(wnids))),
+            prompts=("prompts", "first"),
+        )
+        sides.append(sums.assign(value=sums["right"] / sums["n"]))
+    base, other = sides
+    if len(base) != len(other) or not base[["n", "classes"]].equals(other.reindex(base.index)[["n", "classes"]]):
+        raise InputError(
+            "A set of words lacks its other half, or has other classes in it: run notebook 24 again for this model."
+        )
+    other = other.reindex(base.index)
+    columns = {"base": base["value"], "other": other["value"], "value": other["value"] - base["value"]}
+    columns |= {"base_prompts": base["prompts"], "prompts": other["prompts"]}
+    columns |= {"n_classes": base["classes"].map(len), "n": base["n"]}
+    return pd.DataFrame(columns).reset_index()
+
+
+def changes(
+    table: pd.DataFrame,
+    by: Sequence[str] = ("model", "dataset", "set"),
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return what other words, or other prompts, change on the mean over languages, and in the order of the languages.
+
+    `table`: the columns `by`, lang, base and other (accuracies, fractions), one row for each language. Columns of the
+    result: by, base, other (means), value (other minus base), ci_low, ci_high (bootstrap over languages), p (paired
+    sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
+    the languages by both, with its interval over languages), n (languages). One language alone has neither interval nor
+    test; where one of the accuracies is the same in all languages they have no order, and tau is NaN.
+    Raises InputError for a language that occurs twice, a column that is not there, an empty table and missing values.
+    """
+    by = list(by)
+    checks.check_numbers(table, ["base", "other"], "A change", [*by, "lang"])
+    if table.duplicated([*by, "lang"]).any():
+        row = table[table.duplicated([*by, "lang"])].iloc[0]
+        where = ", ".join(map(str, row[by]))
+        raise InputError(f"The language {row['lang']} occurs twice in {where}: give one row for each.")
+    rows = []
+    for key, part in table.groupby(by, sort=False):
+        gap = (part["other"] - part["base"]).to_numpy()
+        low = high = p = tau = tau_low = tau_high = np.nan
+        if len(part) > 1:
+            low, high = bootstrap.mean_interval(gap, part["lang"], n_resamples, level, seed).loc[
+                0, ["ci_low", "ci_high"]
+            ]
+            p = tests.paired_permutation_test(gap, seed=seed)
+            if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
+                order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, level, seed)
+                tau, tau_low, tau_high = order.loc[0, ["value", "ci_low", "ci_high"]]
+        means = part["base"].mean(), part["other"].mean()
+        rows.append([*key, *means, gap.mean(), low, high, p, np.nan, tau, tau_low, tau_high, len(part)])
+    numbers = ["base", "other", "value", "ci_low", "ci_high", "p", "p_holm", "tau", "tau_low", "tau_high"]
+    found = pd.DataFrame(rows, columns=[*by, *numbers, "n"]).astype(dict.fromkeys(numbers, float))
+    return found.assign(p_holm=tests.holm(found["p"]))

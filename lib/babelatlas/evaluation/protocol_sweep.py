@@ -1,0 +1,280 @@
+"""One model under many protocols: what its scores become when one switch is turned, or when a preset sets all.
+
+`turns` lists the protocols to try; `classify` and `retrieve` evaluate one model by each of them, and `evaluate` does so
+on a data set by its name. Pictures and texts are embedded once for every precision and preparation, and whatever else
+the protocols share; the cache of embeddings is used as well. The settings themselves are in `protocol`.
+"""
+
+import copy
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.datasets import captions as caption_sets
+from babelatlas.datasets import registry as datasets
+from babelatlas.evaluation import embedding, protocol, retrieval, zeroshot
+from babelatlas.lexicon import labels as label_sets
+from babelatlas.lexicon import prompts as prompt_sets
+from babelatlas.models import encoders
+from babelatlas.models.encoders import PRECISIONS, Encoder
+
+# What is counted: the share of images, or of queries each way, expected where there are ties.
+ACCURACIES = {"accuracy@1": "n_correct", "accuracy@5": "n_correct_top5"}
+RECALLS = ("recall@1", "recall@5", "recall@10")
+COLUMNS = list(tables.SCHEMAS["protocols"][0])
+
+
+def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str = "") -> Callable[[str], Encoder]:
+    """Return a function that gives a model's encoder in a precision by name, "auto" among them.
+
+    The first that was loaded stays in memory, and of the others the last. Its parameters are those of `encoders.load`.
+    """
+    kept: dict[str, Encoder] = {}
+
+    def load(precision: str) -> Encoder:
+        if precision not in kept:
+            first = next(iter(kept.values()), None)
+            for name in [name for name, encoder in kept.items() if encoder is not first]:
+                del kept[name]
+            encoder = encoders.load(entry, checkpoint, device, precision, remote_code)
+            kept[precision] = kept[encoder.precision] = encoder
+        return kept[precision]
+
+    return load
+
+
+def turns(
+    task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = (), square: bool = False
+) -> list[dict]:
+    """Return the protocols to try: the base, one for each other setting of each switch, and the presets.
+
+    `given`: what the base has other than the preset "cosine", its precision by name among it. `prompts`: other sets of
+    prompts to try; `sets`: the sets of captions, of which the base takes the first. A preset keeps the prompts of the
+    base where they are given, so that what differs is the rest, and its fallback where it has none of its own. A model
+    of the user's own file keeps its precision.
+    Each is a dict of all switches and `switch`, `setting` (both "" for the base), `preset`, `captions`, `wide` and
+    `rule`, the similarity where it holds for all prompts, else "".
+    `square`: whether all pictures are. Then another shape cannot be made of them, and the preparations are tried on the
+    pictures on wide canvases (`protocol.widen`, `wide` true), with a base of their own.
+    """
+    base = protocol.settings("cosine", task, entry, **given)
+    own = entry.family == "own"
+    tried = {
+        "prompts": prompts,
+        "similarity": protocol.SWITCHES["similarity"] if task == "zero-shot" else ("cosine", "dot product"),
+        "precision": () if own else PRECISIONS,
+        "preprocessing": protocol.SWITCHES["preprocessing"],
+        "choice": protocol.SWITCHES["choice"] if task == "retrieval" else (),
+        "captions": sets,
+    }
+    first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"], "wide": False}
+    result = [first | {"switch": "", "setting": ""}]
+    for switch, settings in tried.items():
+        wide = {"wide": square and switch == "preprocessing"}
+        result += [first | wide | {"switch": "", "setting": ""}] if wide["wide"] else []
+        for setting in dict.fromkeys(settings):
+            if setting != first[switch]:
+                turned = first | wide | {switch: setting, "switch": switch, "setting": setting}
+                result.append(turned | {"rule": turned["similarity"]})
+    kept = {switch: given[switch] for switch in ("prompts", "fallback") if given.get(switch)}
+    kept |= {"precision": base["precision"]} if own else {}
+    for preset in [name for name in protocol.PRESETS if name != first["preset"]]:
+        chosen = protocol.settings(preset, task, entry, **kept)
+        chosen["fallback"] = chosen["fallback"] or base["fallback"]
+        rule = chosen["similarity"] if task == "retrieval" else ""
+        result.append(first | chosen | {"preset": preset, "rule": rule, "switch": "preset", "setting": preset})
+    return result
+
+
+def evaluate(
+    dataset: str,
+    entry,
+    load: Callable[[str], Encoder],
+    images: str | os.PathLike,
+    labels: str | os.PathLike = "",
+    annotations: str | os.PathLike = "",
+    languages: Sequence[str] = (),
+    minimum: int = 1,
+    missing: int = 0,
+    prompts: str = "",
+    other_prompts: Sequence[str] = (),
+    cache: str = "",
+    stand_in: str = "",
+    seed: int = 0,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return what a model scores on a data set under each protocol, schema `protocols`, and what could not be computed.
+
+    `images`, `labels`, `annotations`, `missing`: as notebooks 20 and 21 take them. `languages`: none for all that have
+    labels for `minimum` classes or captions for `minimum` images. `prompts`: those of the base, "" for the preset's.
+    Where all pictures are square, the rows of the switch "preprocessing" and of its base are of a data set of their
+    own, whose name ends in `protocol.WIDE`; `seed` draws where a picture stands on its canvas. `attrs["cut"]` is as in
+    `classify`.
+    For the other parameters see `turns` and `classify`. Raises what reading and embedding raise, and InputError where
+    no language has the minimum.
+    """
+    task, precision = datasets.get_dataset(dataset).task, "auto" if entry.family == "own" else load("auto").precision
+    given = {"precision": precision}
+    if task == "zero-shot":
+        chosen = label_sets.check_label_set(tables.read(labels, "labels"))
+        chosen = label_sets.select(chosen, list(languages), minimum)
+        pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
+        chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], list(languages), minimum)
+        plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, square=_square(pictures["path"]))
+        table, left_out = classify(load, entry, plan, pictures, chosen, cache, stand_in, seed)
+        return _named(table, entry.name, dataset, Path(labels).stem), left_out
+    gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
+    texts = retrieval.select(texts, minimum)
+    plan = turns(task, entry, given, sets=texts["captions"].unique(), square=_square(gallery["path"]))
+    place = getattr(load("auto"), "device", "cpu")
+    table, left_out = retrieve(load, plan, gallery, texts, cache, place, stand_in, seed)
+    return _named(table, entry.name, dataset, ""), left_out
+
+
+def _square(paths: Iterable[str]) -> bool:
+    """Return whether all pictures are as high as they are wide; of each file no more than its start is read."""
+
+    def size(path: str) -> tuple[int, int]:
+        try:
+            with Image.open(path) as picture:
+                return picture.size
+        except Exception:  # whatever Pillow raises, told with its reason where the picture is embedded
+            return 0, 1
+
+    return all(width == height for width, height in map(size, paths))
+
+
+def _named(table: pd.DataFrame, model: str, dataset: str, labels: str) -> pd.DataFrame:
+    """Return the rows of schema `protocols`; those on wide canvases are of a data set of that name."""
+    names = table["wide"].map({False: dataset, True: dataset + protocol.WIDE})
+    named = tables.check(table.drop(columns="wide").assign(model=model, dataset=names, labels=labels), "protocols")
+    named.attrs.update(table.attrs)
+    return named
+
+
+def classify(
+    load: Callable[[str], Encoder],
+    entry,
+    plan: list[dict],
+    images: pd.DataFrame,
+    labels: pd.DataFrame,
+    cache: str = "",
+    stand_in: str = "",
+    seed: int = 0,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
+
+    `load`: a precision's name -> the encoder in it, as `loader` gives it. `images`: schema `images`, absolute paths;
+    `labels`: columns lang, wnid, label. Columns of the first value: those of the schema `protocols` but model, dataset,
+    labels, and `wide` (whether pictures stand on wide canvases, where `seed` draws their place); `attrs["cut"]` says of
+    each set of prompts how many of its different texts lost their end, and how many there are. The second value names
+    protocols whose precision the model or the device does not bear, with the reason: their rows are lacking. Raises
+    what embedding raises for the others.
+    """
+    kept, cut, paths = {}, {}, images["path"].tolist()
+    labels = labels.reset_index(drop=True)
+
+    def under(turn: dict) -> pd.DataFrame:
+        pictures = _pictures(load, turn, paths, cache, kept, seed)
+        texts = prompt_sets.for_languages(labels["lang"].unique(), [turn["prompts"], *turn["fallback"]])
+        used = texts.drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
+        rules = protocol.rules(turn["preset"], entry, used, turn["rule"])
+        cosine = set(rules.values()) == {"cosine"}
+        name = ("classes", turn["precision"], turn["prompts"], turn["fallback"], cosine)
+        if name not in kept:
+            encoder = load(turn["precision"])
+            kept[name], counts = embedding.embed_classes(encoder, labels, texts, cache, cosine, stand_in, tell=False)
+            cut[turn["prompts"]] = counts["cut"], counts["unique"]
+        classes = zeroshot.by_rules(kept[name], labels["lang"].map(rules))
+        rows = []
+        for lang, part in labels.groupby("lang", sort=False):
+            counts = zeroshot.evaluate(pictures, images["wnid"], classes[part.index], part["wnid"].tolist())
+            seen, how = counts["n_images"].sum(), {"prompts": used[lang], "similarity": rules[lang], "lang": lang}
+            rows += [how | {"metric": m, "value": counts[c].sum() / seen, "n": seen} for m, c in ACCURACIES.items()]
+        return _rows(rows, turn, load(turn["precision"]), "zero-shot")
+
+    return _each(under, plan, cut)
+
+
+def retrieve(
+    load: Callable[[str], Encoder],
+    plan: list[dict],
+    gallery: pd.DataFrame,
+    captions: pd.DataFrame,
+    cache: str = "",
+    device: str = "cpu",
+    stand_in: str = "",
+    seed: int = 0,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
+
+    `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets, whose names `attrs["cut"]`
+    has.
+    """
+    kept, cut, paths, names = {}, {}, gallery["path"].tolist(), gallery["image"].tolist()
+
+    def texts(turn: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+        """Give the captions of each language with their embeddings; all are embedded, also those not chosen."""
+        name = ("captions", turn["precision"], turn["captions"])
+        if name not in kept:
+            parts = retrieval.parts(captions[captions["captions"] == turn["captions"]])
+            counts = Counter()
+            kept[name] = list(embedding.embed_captions(load(turn["precision"]), parts, counts, cache, stand_in))
+            cut[turn["captions"]] = counts["cut"], counts["unique"]
+        for part, vectors in kept[name]:
+            rows = part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy()
+            if rows.any():
+                yield part[rows].reset_index(drop=True), vectors[rows]
+
+    def under(turn: dict) -> pd.DataFrame:
+        pictures = _pictures(load, turn, paths, cache, kept, seed)
+        found = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device)
+        rows = []
+        for (lang, way), part in found.groupby(["lang", "direction"], sort=False):
+            rows += [
+                {"prompts": "", "similarity": turn["rule"], "lang": lang, "metric": f"{way} {metric}", "n": len(part)}
+                | {"value": retrieval.hits(part, int(metric.removeprefix("recall@"))).mean()}
+                for metric in RECALLS
+            ]
+        return _rows(rows, turn, load(turn["precision"]), "retrieval")
+
+    return _each(under, plan, cut)
+
+
+def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict], cut: dict) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of all protocols, and those whose precision fails where that of the base, the first, does not."""
+    parts, left_out = [], []
+    for turn in plan:
+        try:
+            parts.append(under(turn))
+        except InputError as error:
+            if turn["precision"] == plan[0]["precision"]:
+                raise
+            left_out.append(f"{turn['switch']} {turn['setting']}: {error}")
+    table = pd.concat(parts, ignore_index=True)
+    table.attrs["cut"] = cut
+    return table, left_out
+
+
+def _pictures(load, turn: dict, paths: list[str], cache: str, kept: dict, seed: int) -> np.ndarray:
+    """Return the embeddings of pictures in a protocol's precision, canvas and preparation, each made once."""
+    name = ("pictures", turn["precision"], turn["preprocessing"], turn["wide"])
+    if name not in kept:
+        encoder = copy.copy(load(turn["precision"]))
+        prepare = protocol.prepare(encoder.transform, turn["preprocessing"])
+        encoder.transform = (lambda picture: prepare(protocol.widen(picture, seed))) if turn["wide"] else prepare
+        kept[name] = embedding.embed_images(encoder, paths, cache)
+    return kept[name]
+
+
+def _rows(rows: list[dict], turn: dict, encoder: Encoder, task: str) -> pd.DataFrame:
+    """Return rows with `wide` and the columns of the schema `protocols` that do not depend on the run."""
+    same = {name: turn[name] for name in ("captions", "choice", "preprocessing", "switch", "setting")}
+    table = pd.DataFrame(rows).assign(task=task, precision=encoder.precision, wide=turn["wide"], **same)
+    return table[[column for column in (*COLUMNS, "wide") if column in table]]

@@ -1,0 +1,309 @@
+"""Zero-shot image classification: pure functions from embeddings to counts.
+
+The procedure is that of Radford et al. (2021) as used by Geigle et al. (2024, section 4): a class is the mean of the
+embeddings of its prompts, each of length 1, and the prediction the class whose vector has the highest cosine with the
+image. For M-CLIP and sentence-transformers the code released with that paper leaves the embeddings of prompts as they
+are, and normalises their mean only; with the bare label not even that. So there are three rules (`RULES`). Which holds
+is decided where class vectors are made: those of length 1 give cosines, and scoring takes them as they come. Everything
+is computed in float32 whatever the encoder ran in.
+
+A tie counts as its expected value: where k classes share the best score and the right one is among them, the image
+counts 1/k, and it is counted as tied. Two classes with one label in a language always tie; without this rule their
+order in the list would decide.
+"""
+
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base.errors import InputError
+from babelatlas.base.tables import PROTOCOL, beside, locate
+
+# Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
+TIE = 1e-6
+CHUNK = 4096
+# How images and classes are compared. Cosine: with the mean of the prompts' embeddings, each of length 1. Plain mean:
+# cosine with the mean of the embeddings as they are. Dot product: with that mean as it is.
+RULES = ("cosine", "plain mean", "dot product")
+
+
+def normalise(vectors: np.ndarray) -> np.ndarray:
+    """Return `vectors` (n, d) as float32 rows of length 1; raise InputError for a row that is NaN, infinite or zero."""
+    vectors = np.asarray(vectors, dtype=np.float32)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    bad = ~(np.isfinite(lengths) & (lengths > 0)).ravel()
+    if bad.any():
+        raise InputError(
+            f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, the first at row {bad.argmax()}: "
+            "the checkpoint is damaged or was loaded wrongly; fetch or train it again."
+        )
+    return vectors / lengths
+
+
+def rule(similarity: str, normalise: bool) -> str:
+    """Return which of `RULES` a run compares by; "" takes what the model's entry says, cosines or dot products.
+
+    >>> rule("", normalise=True), rule("plain mean", normalise=True)
+    ('cosine', 'plain mean')
+    """
+    if similarity not in ("", *RULES):
+        raise InputError(
+            f"There is no similarity {similarity!r}: expected {', '.join(map(repr, RULES))}, or '' for the model's."
+        )
+    return similarity or ("cosine" if normalise else "dot product")
+
+
+def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray, cosine: bool = True) -> np.ndarray:
+    """Return one vector for each class, the mean of its prompts' embeddings: (classes, d), float32.
+
+    `prompt_embeddings` (prompts, d) and `index` (classes, templates) as `prompts.unique_prompts` gives it. `cosine`:
+    each embedding and the mean are brought to length 1, so that scores are cosines (Radford et al. 2021, section
+    3.1.4); else they are left as they are, so that scores are dot products. For millions of prompts see
+    `embedding.embed_classes`.
+    """
+    if not cosine:
+        return np.asarray(prompt_embeddings, np.float32)[index].mean(axis=1)
+    return normalise(normalise(prompt_embeddings)[index].mean(axis=1))
+
+
+def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
+    """Return class vectors (classes, d) as each one's rule compares them: those of "plain mean" with length 1.
+
+    `rules`: one of `RULES` for each class. For "cosine" the vectors must have been made of embeddings of length 1, for
+    the other two of embeddings as they are (`class_vectors`, `cosine`); so "cosine" stands alone.
+    Raises InputError for an unknown rule and where "cosine" stands beside another.
+
+    >>> by_rules(np.array([[0.0, 2.0], [0.0, 2.0]]), ["plain mean", "dot product"]).tolist()
+    [[0.0, 1.0], [0.0, 2.0]]
+    """
+    rules = np.array(list(rules))
+    for name in set(rules.tolist()):
+        rule(name or "none", True)
+    if "cosine" in rules and (rules != "cosine").any():
+        raise InputError(
+            "Classes are compared by 'cosine' in one language and by another rule in the next, which needs prompts "
+            "embedded in two ways: give one similarity for all."
+        )
+    plain, classes = rules == "plain mean", np.array(classes, np.float32)
+    if plain.any():
+        classes[plain] = normalise(classes[plain])
+    return classes
+
+
+def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the scores (images, classes), float32, of image embeddings (images, d) and class vectors (classes, d).
+
+    With class vectors of length 1 they are cosines. Else they are dot products divided by the length of the image and
+    by that of the longest class vector: neither changes which class is best, and a tie is a tie at any scale.
+    Raises InputError where there is no class, or where images and classes differ in their number of dimensions.
+    """
+    _check_shapes(images, classes)
+    return normalise(images) @ _scaled(classes).T
+
+
+def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
+    """Raise InputError where there is no class, or where images and classes are not vectors of one length."""
+    shapes = np.shape(images), np.shape(classes)
+    if shapes[1][:1] == (0,):
+        raise InputError("There is no class to compare with: the label set is empty.")
+    if not len(shapes[0]) == len(shapes[1]) == 2 or shapes[0][1] != shapes[1][1]:
+        raise InputError(
+            f"Images of shape {shapes[0]} and classes of shape {shapes[1]} cannot be compared: expected rows of the "
+            "same number of dimensions; embed both with one model."
+        )
+
+
+def _scaled(classes: np.ndarray) -> np.ndarray:
+    """Return class vectors divided by one number, the length of the longest; raises what `normalise` raises."""
+    normalise(classes)
+    classes = np.asarray(classes, dtype=np.float32)
+    return classes / np.linalg.norm(classes, axis=-1).max()
+
+
+def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
+    """Return for each image the probability that its class is among the k best if ties are broken at random.
+
+    `scores` (images, classes), higher is better; `target` (images,) the column of the right class. Values are 0 or 1
+    save for ties at the k-th place.
+
+    >>> hits(np.array([[0.9, 0.1, 0.9], [0.2, 0.8, 0.1]]), np.array([0, 1])).tolist()
+    [0.5, 1.0]
+    """
+    own = scores[np.arange(len(scores)), target][:, None]
+    better = (scores > own + TIE).sum(axis=1)
+    equal = (np.abs(scores - own) <= TIE).sum(axis=1)
+    return np.clip((k - better) / equal, 0.0, 1.0)
+
+
+def tied(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return for each image whether its class shares the best score with another class: (images,) of bool."""
+    own = scores[np.arange(len(scores)), target][:, None]
+    return (scores <= own + TIE).all(axis=1) & ((np.abs(scores - own) <= TIE).sum(axis=1) > 1)
+
+
+def _columns(image_wnids: Iterable[str], class_wnids: Iterable[str]) -> np.ndarray:
+    """Return for each image the column of its class, or -1 where the label set has none for it."""
+    place = {wnid: column for column, wnid in enumerate(class_wnids)}
+    return np.array([place.get(wnid, -1) for wnid in image_wnids], dtype=np.int64)
+
+
+def evaluate(
+    images: np.ndarray, image_wnids: Iterable[str], classes: np.ndarray, class_wnids: list[str]
+) -> pd.DataFrame:
+    """Return the counts of right predictions for each class of one label set.
+
+    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) as `class_vectors` makes them, with
+    `class_wnids`; scores are those of `similarity`. Images of classes without a label are left out: a language is
+    tested on the classes that it names. Returns one row for each class that has images: wnid, n_correct, n_correct_top5
+    (expected values), n_ties, n_images.
+    Raises InputError where there is no class, where a class of the label set has no image, and for vectors that do not
+    fit each other.
+    """
+    _check_shapes(images, classes)
+    target = _columns(image_wnids, class_wnids)
+    rows = np.flatnonzero(target >= 0)
+    n_images = np.bincount(target[rows], minlength=len(class_wnids))
+    if (n_images == 0).any():
+        without = [class_wnids[column] for column in np.flatnonzero(n_images == 0)]
+        raise InputError(
+            f"{len(without)} class(es) of the label set have no image, the first {without[0]}: "
+            "use labels made for this data set, or complete the images."
+        )
+    images, classes = np.asarray(images), _scaled(classes)
+    counts = np.zeros((3, len(class_wnids)))
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
+        # Only those that are asked for: most languages name a part of the classes.
+        scores, right = normalise(images[part]) @ classes.T, target[part]
+        for row, value in enumerate((hits(scores, right), hits(scores, right, k=5), tied(scores, right))):
+            counts[row] += np.bincount(right, weights=value, minlength=len(class_wnids))
+    return pd.DataFrame(
+        {
+            "wnid": class_wnids,
+            "n_correct": counts[0],
+            "n_correct_top5": counts[1],
+            "n_ties": counts[2].astype(np.int64),
+            "n_images": n_images,
+        }
+    )
+
+
+def subset_counts(
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    classes: np.ndarray,
+    class_wnids: list[str],
+    sizes: list[int],
+    draws: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return the right predictions when only a random subset of the classes is on offer.
+
+    For each size, `draws` subsets of that many classes are drawn without replacement; the images of the subset are
+    classified among its classes alone. A size that the language does not reach is left out, and a size equal to its
+    number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
+    are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
+    """
+    _check_shapes(images, classes)
+    target = _columns(image_wnids, class_wnids)
+    rows = np.flatnonzero(target >= 0)
+    scores, target = similarity(images[rows], classes), target[rows]
+    found = []
+    for size in sorted({size for size in sizes if size <= len(class_wnids)}):
+        for draw in range(draws if size < len(class_wnids) else 1):
+            chosen = np.random.default_rng([seed, size, draw]).permutation(len(class_wnids))[:size]
+            column = np.full(len(class_wnids), -1)
+            column[chosen] = np.arange(size)
+            here = column[target] >= 0
+            right = hits(scores[here][:, chosen], column[target[here]])
+            found.append((size, draw, right.sum(), len(right)))
+    return pd.DataFrame(found, columns=["n_classes", "draw", "n_correct", "n_images"])
+
+
+def write_vectors(
+    path: str | os.PathLike,
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    classes: dict,
+    prompts: dict[str, str] | None = None,
+    protocol: dict[str, dict[str, str]] | None = None,
+) -> Path:
+    """Save image embeddings and class vectors, so that later stages need no encoder; return the path.
+
+    `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
+    made with, `protocol` to what else decides a result: similarity, precision and preprocessing. The file (.npz)
+    appears whole or not at all.
+    """
+    path = locate(path)
+    arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
+    for lang, (wnids, vectors) in classes.items():
+        arrays |= {f"{lang} wnids": np.array(wnids, dtype=str), f"{lang} classes": np.asarray(vectors, np.float32)}
+    arrays |= {f"{lang} prompts": np.array(name) for lang, name in (prompts or {}).items()}
+    for lang, switches in (protocol or {}).items():
+        arrays |= {f"{lang} {switch}": np.array(setting) for switch, setting in switches.items()}
+    with beside(path) as part, part.open("wb") as file:
+        np.savez(file, **arrays)
+    return path
+
+
+def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Return what `write_vectors` saved: image embeddings, wnids, and {language: (class wnids, class vectors)}."""
+    arrays = _stored(path)
+    languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
+    classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
+    return arrays["images"], arrays["image_wnids"], classes
+
+
+def read_prompts(path: str | os.PathLike) -> dict[str, str]:
+    """Return the set of prompts that each language's class vectors were made with, as far as `write_vectors` got it."""
+    arrays = _stored(path, (" prompts",))
+    return {name.removesuffix(" prompts"): str(value) for name, value in arrays.items()}
+
+
+def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
+    """Return how each language's vectors were made and are compared: {language: {column of a result: setting}}.
+
+    Raises InputError where the file does not say it, as those that were written before it had to.
+    """
+    arrays = _stored(path, tuple(f" {switch}" for switch in ("wnids", *PROTOCOL)))
+    languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
+    try:
+        return {lang: {switch: str(arrays[f"{lang} {switch}"]) for switch in PROTOCOL} for lang in languages}
+    except KeyError as error:
+        raise InputError(
+            f"The embeddings {path} do not say by which protocol they were made ({error.args[0]} is missing): run "
+            "notebook 20 for this model."
+        ) from error
+
+
+def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
+    """Return the arrays of a file whose names end so; InputError where the file is absent or damaged."""
+    path = locate(path)
+    try:
+        with path.open("rb") as file, np.load(file) as stored:
+            return {name: stored[name] for name in stored.files if name.endswith(endings)}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
+
+
+def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
+    """Return the rows of a `subsets` table in which every language has `n_classes` classes; 0 means all it has.
+
+    A language with fewer keeps all it has, as in Geigle et al. (2024), Table 3. Raises InputError, with the numbers
+    that were drawn, where a language with enough classes has no subset of that size.
+    """
+    most = subsets.groupby("lang")["n_classes"].transform("max")
+    wanted = most.clip(upper=n_classes) if n_classes else most
+    kept = subsets[subsets["n_classes"] == wanted]
+    lacking = set(subsets["lang"]) - set(kept["lang"])
+    if lacking:
+        drawn = ", ".join(str(size) for size in sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique()))
+        raise InputError(
+            f"No subsets of {n_classes} classes were drawn for {len(lacking)} language(s), {min(lacking)} among them: "
+            f"take one of {drawn}, or add {n_classes} to the sizes of notebook 29."
+        )
+    return kept

@@ -1,0 +1,1 @@
+"""Words: lexicons to senses, senses to labels, labels to prompts."""

@@ -1,0 +1,399 @@
+"""The cleaning rules: what is done to the words of a lexicon before one of them becomes a label.
+
+A rule is a function of one word and the code of its language that returns the word as it should be, or "" where it
+should go. `RULES` holds them by name, in the order in which they are applied. The one step that is no rule of single
+words is "variants", which gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese).
+What made each rule necessary stands beside it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+
+JOINERS = {"\u200c", "\u200d"}  # zero-width non-joiner and joiner
+# Scripts whose spelling needs the joiners: Persian plurals, Malayalam final consonants.
+JOINED = {"Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Mong", "Orya", "Sinh", "Syrc", "Taml", "Telu"}
+HEBREW_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
+ARABIC_MARKS = re.compile("[\u064b-\u0652\u0670\u0640]")  # short vowels, doubling, and the stroke that fills a line
+POINTED = {"ks", "yi"}  # Kashmiri and Yiddish spell with the marks that Arabic and Hebrew leave out
+# Letters of one script that are typed for those of another: the same shape, another code.
+LATIN_CYRILLIC = dict(zip("aceopxyijshæăĕçə", "асеорхуіјѕһӕӑӗҫә", strict=True))
+LATIN_CYRILLIC |= dict(zip("ACEOPXIJSHTMKBÆĂĔÇƏ", "АСЕОРХІЈЅҺТМКВӔӐӖҪӘ", strict=True))
+# Persian, Urdu and their neighbours have letters of their own for Arabic's yeh and kaf, which look the same in a word.
+PERSIAN = str.maketrans("يك", "یک")
+PERSIAN_LETTERS = {"ckb", "fa", "glk", "mzn", "pnb", "skr", "ur"}
+# A Latin I in a Cyrillic word is the palochka in the languages of the Caucasus, a dotted I in some others.
+PALOCHKA = {"ab", "abq", "ady", "agx", "aqc", "av", "ce", "dar", "inh", "kbd", "lbe", "lez", "rut", "tab", "tkr"}
+DOTTED = {"be", "kk", "kv", "rue", "uk"}
+CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
+# No apostrophe is among them: in many languages it is a letter (Tongan, Luo, Macedonian).
+EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
+# Chinese, Japanese and Korean words may hold capital Latin letters: T恤, Tシャツ.
+WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
+
+
+def unify(lemma: str, lang: str) -> str:
+    """Return the word in composed Unicode (NFC) with single spaces; drop one with characters that mean nothing.
+
+    Control characters that are letters of Windows' Latin code page are read as those (French "cœur" with U+009C). A
+    word with characters for private use, unassigned ones or other control characters is dropped.
+
+    >>> unify("great_white  shark", "en"), unify("c\\x9cur", "fr"), unify("\\ueef2鱼", "zh")
+    ('great white shark', 'cœur', '')
+    """
+    if any("\x80" <= letter <= "\x9f" for letter in lemma):
+        codes = lemma.encode("latin-1", "ignore")
+        lemma = codes.decode("cp1252", "ignore") if len(codes) == len(lemma) else lemma
+    word = unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()))
+    return "" if any(unicodedata.category(letter) in ("Cc", "Cn", "Co", "Cs") for letter in word) else word
+
+
+def drop_format_characters(lemma: str, lang: str) -> str:
+    """Return the word without invisible characters: direction marks, soft hyphens, zero-width spaces.
+
+    Joiners stay where the script spells with them, but not at the start, nor at the end unless after a virama.
+
+    >>> drop_format_characters("مغز\\u200e", "ar"), drop_format_characters("ქოს\\u00adმენი", "ka")
+    ('مغز', 'ქოსმენი')
+    """
+    if not any(unicodedata.category(letter) == "Cf" for letter in lemma):
+        return lemma
+    if lang == "my":  # in older Burmese text this pair stands for the sign that ends a syllable
+        lemma = lemma.replace("\u1039\u200c", "\u103a")
+    kept = []
+    for place, letter in enumerate(lemma):
+        if unicodedata.category(letter) == "Cf":
+            before = lemma[place - 1] if place else ""
+            last = place == len(lemma) - 1
+            spelt = letter in JOINERS and languages.scripts_of(before) <= JOINED and before.strip()
+            if not spelt or (last and unicodedata.combining(before) != 9):  # 9: virama
+                continue
+        kept.append(letter)
+    return "".join(kept)
+
+
+def mend_look_alikes(lemma: str, lang: str) -> str:
+    """Return a word that mixes Latin and Cyrillic letters in its language's script, if shapes are all that differs.
+
+    Likewise Arabic letters that Persian, Urdu and some others write with a letter of their own.
+
+    >>> mend_look_alikes("гæды", "os") == "гӕды", mend_look_alikes("T恤", "zh")
+    (True, 'T恤')
+    """
+    if lang in PERSIAN_LETTERS:
+        return lemma.translate(PERSIAN)
+    found = languages.scripts_of(lemma)
+    if found == {"Latn", "Cyrl"}:
+        native = languages.native_scripts(lang)
+        cyrillic = LATIN_CYRILLIC
+        if lang not in DOTTED:
+            small, capital = ("\u04cf", "\u04c0") if lang in PALOCHKA else ("i", "I")
+            cyrillic = LATIN_CYRILLIC | {"i": small, "I": capital}
+        for own, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
+            word = "".join(letters.get(letter, letter) for letter in lemma)
+            if own in native and languages.scripts_of(word) == {own}:
+                return word
+    return lemma
+
+
+def strip_markup(lemma: str, lang: str) -> str:
+    """Return the word without wiki and HTML markup, and of several that one entry lists the first in the right script.
+
+    Dutch "[[wandelende]] [[tak]]", French "serre|serres" and "tricycle ; trike". A word with other signs of markup or
+    of a notation (@, =, {, <) is dropped.
+
+    >>> strip_markup("[[mus|mussen]]", "nl"), strip_markup("tricycle ; trike", "fr"), strip_markup("R@Chin", "ase")
+    ('mussen', 'tricycle', '')
+    """
+    word = re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", lemma)
+    word = re.sub(r"'{2,}|</?[a-z]+ ?/?>", "", word)
+    parts = [part.strip() for part in re.split(r"[|;؛/]", word)]
+    if all(len(part) > 1 for part in parts):  # not A/R, which is one word
+        word = next((part for part in parts if languages.scripts_of(part) <= languages.native_scripts(lang)), parts[0])
+    return "" if re.search(r"[@=<>{}\[\]#\\^~*|&%$]", word) else word
+
+
+def drop_gap(lemma: str, lang: str) -> str:
+    """Drop the note of MultiWordNet that a language has no word for a synset.
+
+    >>> drop_gap("GAP!", "it"), drop_gap("gap", "it")
+    ('', 'gap')
+    """
+    return "" if re.fullmatch(r"(PSEUDO)?GAP!?", lemma) else lemma
+
+
+def strip_parentheses(lemma: str, lang: str) -> str:
+    """Return the word without what stands in parentheses; drop one whose parentheses do not close.
+
+    >>> strip_parentheses("lynx (mammifère)", "fr"), strip_parentheses("espresso(-koffie)", "nl")
+    ('lynx', 'espresso')
+    """
+    word = lemma
+    while (shorter := re.sub(r"[(（][^()（）]*[)）]", " ", word)) != word:
+        word = shorter
+    return lemma if word == lemma and not re.search("[()（）]", word) else _joined(word, "()（）")
+
+
+def _joined(word: str, unwanted: str) -> str:
+    return "" if set(word) & set(unwanted) else " ".join(word.split())
+
+
+def strip_stress(lemma: str, lang: str) -> str:
+    """Return a Cyrillic word without the accents by which dictionaries mark stress; Montenegrin spells with one.
+
+    >>> strip_stress("соба́ка", "ru") == "собака", strip_stress("йод", "ru")
+    (True, 'йод')
+    """
+    if lang == "cnr" or not ("\u0301" in lemma or "\u0300" in lemma):
+        return lemma
+    return re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]", "", lemma)
+
+
+def strip_vowel_marks(lemma: str, lang: str) -> str:
+    """Return the word without the marks for vowels that everyday Hebrew and Arabic leave out, and without tatweel.
+
+    What is left may differ from the full spelling without marks, which adds letters; models see that spelling more.
+
+    >>> strip_vowel_marks("סַרְגֵּל", "he") == "סרגל", strip_vowel_marks("מוֹז", "yi") == "מוֹז"
+    (True, True)
+    """
+    return lemma if lang in POINTED else ARABIC_MARKS.sub("", HEBREW_MARKS.sub("", lemma))
+
+
+def drop_digits(lemma: str, lang: str) -> str:
+    """Drop a word with a digit of any script: codes of sign languages, years in definitions.
+
+    >>> drop_digits("MP3", "de"), drop_digits("Hund", "de")
+    ('', 'Hund')
+    """
+    return "" if any(unicodedata.category(letter) == "Nd" for letter in lemma) else lemma
+
+
+def drop_sentence(lemma: str, lang: str) -> str:
+    """Drop what is a definition or a phrase and no word.
+
+    That is: eight words or more; several words that end in an exclamation or question mark, three or more that end in
+    a full stop; a comma between words; a full stop after a word of four letters or more with words behind it. An
+    abbreviation of up to three letters ends no sentence (Polish "pies św. Bernarda").
+
+    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk")
+    ('', '')
+    >>> drop_sentence("pies św. Bernarda", "pl")
+    'pies św. Bernarda'
+    """
+    words = lemma.split()
+    ends = len(words) > 1 and lemma[-1] in "!?。！？؟"
+    ends |= len(words) > 2 and re.search(r"\w{4,}\.$", lemma) is not None
+    inside = re.search(r"[^\W\d_]{4,}[.!?] |[,،、]\s*\w", lemma)
+    return "" if len(words) >= 8 or ends or inside else lemma
+
+
+def trim_edges(lemma: str, lang: str) -> str:
+    """Return the word without punctuation at its ends; drop what begins or ends with a hyphen, which is part of a word.
+
+    Hebrew "!צבי" (a mark that a change of direction put first); Danish "hånd-".
+
+    >>> trim_edges("!צבי", "he") == "צבי", trim_edges("hånd-", "da"), trim_edges("b.h.", "nl")
+    (True, '', 'b.h.')
+    """
+    word = lemma.lstrip(EDGES)
+    # The last full stop of an abbreviation belongs to it.
+    word = word.rstrip(EDGES) if not re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", word) else word
+    return "" if re.match("[-–־]|.*[-–־]$", word) else word
+
+
+def keep_script(lemma: str, lang: str) -> str:
+    """Drop a word that has no letter, or a letter of a script in which its language is not written.
+
+    Korean in Chinese characters, Kurmanji in Arabic letters, Vietnamese in Chinese ones, Greek with a Latin species
+    name. Chinese, Japanese and Korean words may hold Latin capitals. For Chinese the two sets of characters count as
+    scripts: "zh" drops words with traditional characters, "zh-Hant" those with simplified ones.
+
+    >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja"), keep_script("鹅", "zh"), keep_script("鵝", "zh")
+    ('', 'Tシャツ', '鹅', '')
+    """
+    native = languages.native_scripts(lang)
+    kept = "".join(letter for letter in lemma if not "A" <= letter <= "Z") if native & WITH_CAPITALS else lemma
+    found = languages.scripts_of(kept)
+    if not found or not found <= native:
+        return ""
+    if lang == "zh":
+        return "" if chinese(lemma) in ("Hant", "mixed") else lemma
+    if lang == "zh-Hant":
+        return "" if chinese(lemma) in ("Hans", "mixed") and not _in_big5(kept) else lemma
+    return lemma
+
+
+@cache
+def _converter(name: str):
+    import opencc
+
+    return opencc.OpenCC(name)
+
+
+def simplified(word: str) -> str:
+    """Return a Chinese word in simplified characters, as OpenCC converts it.
+
+    >>> simplified("鵝")
+    '鹅'
+    """
+    return _converter("t2s").convert(word)
+
+
+def chinese(word: str) -> str:
+    """Return "Hans" or "Hant" for a word with simplified or traditional characters, "" for one that is both at once.
+
+    A word with traditional characters is one that OpenCC changes to make it simplified; one with simplified characters
+    it changes to make it traditional, by the standards of Taiwan and of Hong Kong too. "mixed" is a word with both.
+
+    >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎"), chinese("舞台"), chinese("魟鱼")
+    ('Hans', 'Hant', 'Hans', '', '', 'mixed')
+    """
+    old = simplified(word) != word
+    new = all(_converter(standard).convert(word) != word for standard in ("s2t", "s2tw", "s2hk"))
+    return "mixed" if old and new else "Hant" if old else "Hans" if new else ""
+
+
+def _in_big5(word: str) -> bool:
+    """Return whether Taiwan's set of characters has all of a word: some look simplified but are old, such as 斗."""
+    try:
+        word.encode("big5")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses with the words that a source lists under one code given to each language they belong to.
+
+    Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian, but not the
+    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). That a Latin word may be usual
+    in only one of the two, no source says. Chinese (`zh`) words with traditional characters go to `zh-Hant`, those that
+    both ways of writing share go to both. Rows come in the order of language and class, those that were there first.
+    """
+    parts = [senses[~senses["lang"].isin(["sh", "zh"])]]
+    mixed = senses[senses["lang"] == "sh"]
+    parts.append(mixed[_where(mixed, lambda lemma: languages.scripts_of(lemma) == {"Cyrl"})].assign(lang="sr"))
+    latin = mixed[_where(mixed, lambda lemma: languages.scripts_of(lemma) == {"Latn"})]
+    pairs = list(zip(latin["wnid"], latin["lemma"], strict=True))
+    ekavian = {(wnid, re.sub("i?je", "e", lemma)) for wnid, lemma in pairs if "je" in lemma}
+    own = latin[np.array([pair not in ekavian for pair in pairs], dtype=bool)]
+    parts += [own.assign(lang=lang) for lang in ("hr", "bs")]
+    mixed = senses[senses["lang"] == "zh"]
+    parts.append(mixed[_where(mixed, lambda lemma: chinese(lemma) in ("Hans", ""))])
+    parts.append(mixed[_where(mixed, lambda lemma: chinese(lemma) in ("Hant", ""))].assign(lang="zh-Hant"))
+    both = pd.concat(parts, ignore_index=True).drop_duplicates(tables.SCHEMAS["senses"][1])
+    return both.sort_values(["lang", "wnid"], kind="stable", ignore_index=True)
+
+
+def _where(senses: pd.DataFrame, test: Callable[[str], bool]) -> np.ndarray:
+    return np.array([test(lemma) for lemma in senses["lemma"].tolist()], dtype=bool)
+
+
+# The languages whose words all, or partly, came from a source that lists them under a code for several.
+SPLIT = ("bs", "hr", "sr", "zh-Hant")
+Rule = Callable[[str, str], str]
+RULES: dict[str, Rule] = {
+    "unicode": unify,
+    "format characters": drop_format_characters,
+    "look-alikes": mend_look_alikes,
+    "markup": strip_markup,
+    "gap": drop_gap,
+    "parentheses": strip_parentheses,
+    "stress": strip_stress,
+    "vowel marks": strip_vowel_marks,
+    "digits": drop_digits,
+    "sentence": drop_sentence,
+    "edges": trim_edges,
+    "script": keep_script,
+}
+# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
+STEPS = [*list(RULES)[:-1], "variants", "script"]
+
+
+def check_rules(names: Iterable[str] | str) -> list[str]:
+    """Return the names of cleaning steps in the order in which they are applied; "all" means every step.
+
+    Raises InputError for an unknown one.
+    """
+    names = [names] if isinstance(names, str) else list(names)
+    if names == ["all"]:
+        return STEPS
+    for name in names:
+        if name not in STEPS:
+            raise InputError(f"There is no cleaning rule {name!r}: {near(name, STEPS)}")
+    return [step for step in STEPS if step in names]
+
+
+def _rewritten(senses: pd.DataFrame, step: str) -> list[str]:
+    rule = RULES[step]
+    return [rule(lemma, lang) for lemma, lang in zip(senses["lemma"].tolist(), senses["lang"].tolist(), strict=True)]
+
+
+def _left(senses: pd.DataFrame, words: list[str]) -> pd.DataFrame:
+    kept = senses.assign(lemma=words)
+    return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
+
+
+def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
+    """Return the senses after the cleaning steps named in `rules`, which are applied in the order of `STEPS`.
+
+    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises InputError for an unknown rule.
+    """
+    for step in check_rules(rules):
+        senses = split_variants(senses) if step == "variants" else _left(senses, _rewritten(senses, step))
+    return senses
+
+
+def stages(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> list[tuple[str, pd.DataFrame, list, list]]:
+    """Return each step with the senses left after it, and the language of each word that it changed, and dropped.
+
+    The first is "all words", the senses as they came. The senses of the last are what `clean` returns.
+    """
+    found = [("all words", senses, [], [])]
+    for step in check_rules(rules):
+        before = found[-1][1]
+        if step == "variants":
+            after, changed = split_variants(before), []
+            gone = before.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
+        else:
+            words = _rewritten(before, step)
+            after = _left(before, words)
+            different = [word not in ("", lemma) for word, lemma in zip(words, before["lemma"], strict=True)]
+            changed, gone = list(before["lang"][different]), [word == "" for word in words]
+        found.append((step, after, changed, list(before["lang"][gone])))
+    return found
+
+
+def tally(found: list[tuple[str, pd.DataFrame, list, list]]) -> pd.DataFrame:
+    """Return the counts of `stages` by language and step; the columns are those of `effects`."""
+    names = sorted({lang for _, table, _, _ in found for lang in table["lang"].unique()})
+    parts = []
+    for step, table, changed, dropped in found:
+        groups = table.groupby("lang")["wnid"]
+        counts = {
+            "n_changed": pd.Series(changed, dtype=object).value_counts(),
+            "n_dropped": pd.Series(dropped, dtype=object).value_counts(),
+            "n_senses": groups.size(),
+            "n_classes": groups.nunique(),
+        }
+        frame = pd.DataFrame(counts).reindex(names).fillna(0).astype(int)
+        parts.append(frame.rename_axis("lang").reset_index().assign(rule=step))
+    return pd.concat(parts, ignore_index=True)[["lang", "rule", *counts]]
+
+
+def effects(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
+    """Return what each cleaning step does to each language.
+
+    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
+    and `n_classes` (left after it). The first rule is "all words", the senses as they came; every language has a row
+    for each rule, with zeros where nothing is left. Words moved by "variants" count as dropped where they leave.
+    """
+    return tally(stages(senses, rules))

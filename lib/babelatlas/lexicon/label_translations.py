@@ -1,0 +1,67 @@
+"""Translations of ImageNet's class names that others have made, and the form in which words are compared."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas.base import download, languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.lexicon import cleaning, labels
+
+# Translations of the ImageNet-1k classes in LAION's CLIP benchmark (MIT licence): language -> file, what is known of
+# where they are from. Sources: Geigle et al. (2024), section 2; the pull requests of the benchmark that added them (25
+# to 27 and 68).
+TRANSLATIONS = {
+    "ar": ("clip-benchmark-ar", "by the makers of an Arabic CLIP; how, they do not say"),
+    "it": ("clip-benchmark-it", "machine translation, from CLIP-Italian (Bianchi et al. 2021)"),
+    "ja": ("clip-benchmark-jp", "from Japanese CLIP (rinna); how, they do not say"),
+    "zh": ("clip-benchmark-cn", "by people, from Chinese CLIP (Yang et al. 2022)"),
+}
+
+
+@cache
+def comparable_form(word: str, lang: str) -> str:
+    """Return a word in the form in which labels are compared with translations.
+
+    Without case, remarks in parentheses, stress and vowel marks; Chinese in simplified characters; Italian without the
+    indefinite article that the translations carry (and "a", which the translating machine left over from English);
+    Arabic without the definite article, which some of the translations carry and dictionaries do not.
+
+    >>> bare("un'aquila calva", "it"), bare("uno squalo tigre", "it"), bare("unicorno", "it")
+    ('aquila calva', 'squalo tigre', 'unicorno')
+    >>> bare("السمكة الذهبية", "ar") == "سمكة ذهبية", bare("鵝（家禽）", "zh")
+    (True, '鹅')
+    """
+    for rule in ("parentheses", "stress", "vowel marks"):
+        word = cleaning.RULES[rule](word, lang)
+    word = labels.same(word)
+    if lang == "it":
+        word = re.sub(r"^(un['’]|(un|uno|una|a) )", "", word)
+    elif lang == "ar":
+        word = re.sub(r"(^| )ال(?=\w\w)", r"\1", word)
+    elif lang == "zh":
+        word = cleaning.simplified(word)
+    return word
+
+
+def read_translations(lang: str, path: str | Path | None = None) -> pd.DataFrame:
+    """Return the translations of the ImageNet-1k classes that others have made: columns `wnid`, `translation`.
+
+    `lang` is one of `TRANSLATIONS`; `path` the file of class names, which `fetch` finds or downloads where it is left
+    out. Raises InputError for another language and for a file that does not hold 1,000 names.
+    """
+    lang = languages.canonical(lang)
+    if lang not in TRANSLATIONS:
+        raise InputError(f"There are no translations of the classes in {lang!r}: {near(lang, TRANSLATIONS)}")
+    path = download.file(TRANSLATIONS[lang][0]) if path is None else tables.locate(path)
+    wnids = labels.class_list("imagenet-1k")["wnid"]
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is no file of class names with a list 'imagenet1k': download it again.") from error
+    if not isinstance(names, list) or len(names) != len(wnids):
+        raise InputError(f"{path} should name {len(wnids):,} classes of ImageNet: download it again.")
+    return pd.DataFrame({"wnid": wnids, "translation": names})

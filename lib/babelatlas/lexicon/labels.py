@@ -1,0 +1,419 @@
+"""Senses to a label set: one word for each class and language, by the process of Babel-ImageNet.
+
+Source of the process: Geigle, Timofte and Glavaš (2024), section 3. For every class take the words of a language for
+its synset, clean them (`cleaning.py`), drop those that equal an English word of the same class, choose one of what
+remains; a class without a word has no label in that language. Two classes with the same word (which the paper does not
+treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
+any, and its reader leaves them out.)
+
+Pure functions, tables in, tables out, but for `shipped`, which reads, and the command. The ImageNet-1k label set ships
+with the study; `python -m babelatlas.lexicon.labels` makes it again from the shipped senses.
+"""
+
+import argparse
+import unicodedata
+from collections.abc import Iterable
+
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+from babelatlas.base.synsets import class_list
+from babelatlas.lexicon import cleaning
+
+SHIPPED = DATA / "labels.parquet"
+LICENCE = DATA / "labels_licence.md"
+CHOICES = ("agreed", "first")
+ENGLISH_WORDS = ("class", "any", "keep")
+CLASHES = ("leave out", "mark", "keep")
+ENGLISH = "en"
+# Wordnets under a software licence (WOLF, CeCILL-C) or without the text of one (Persian WordNet): not in the label set
+# that ships, so that the whole of it is under open licences for content.
+RESTRICTED = ("omw-fra", "omw-fas")
+
+
+def shipped() -> pd.DataFrame:
+    """Return the label set of ImageNet-1k that ships with the study, schema `labels`."""
+    return tables.read(SHIPPED, "labels")
+
+
+def same(lemma: str) -> str:
+    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
+
+    >>> same("Great_White  shark") == same("great white Shark")
+    True
+    """
+    return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
+
+
+def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
+    """Return the senses without the words of other languages that equal an English word; English itself stays.
+
+    A model may read such a word as English, which would flatter the language. `english`: "class" compares with the
+    English words of the same class (the paper's rule), "any" with those of every class in the table (the rule of the
+    paper's published code), "keep" drops nothing. Equal means `same`: case, underscores and spaces do not matter. Every
+    English source counts. Raises InputError for another value.
+    """
+    if english not in ENGLISH_WORDS:
+        raise InputError(f"There is no rule {english!r} for English words: give {', '.join(ENGLISH_WORDS)}.")
+    if english == "keep":
+        return senses.reset_index(drop=True)
+    keys = _keys(senses)
+    names = {key[1:] if english == "class" else key[2] for key in keys if key[0] == ENGLISH}
+    own = [key[0] == ENGLISH or (key[1:] if english == "class" else key[2]) not in names for key in keys]
+    return senses[own].reset_index(drop=True)
+
+
+def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
+    """Return the senses of each language and class with the best word for a label first.
+
+    "first" keeps the order of the table, which is the paper's rule; but the order of the Open Multilingual Wordnet says
+    little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
+    Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
+    (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English WordNet's
+    words come first, in WordNet's order, either way. Rows come in the order of `lang`, `wnid`. Raises InputError for
+    another choice.
+    """
+    if choice not in CHOICES:
+        raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
+    english = senses["lang"] == ENGLISH
+    rank = (english & ~senses["source"].str.startswith("wordnet")).astype(int)
+    if choice == "agreed":
+        words = senses.assign(word=[same(lemma) for lemma in senses["lemma"].tolist()])
+        listed = words.groupby(["lang", "wnid", "word"])["source"].transform("nunique")
+        wiktionary = senses["source"] == "wikt"
+        later = wiktionary.where(senses["lang"].isin(cleaning.SPLIT), ~wiktionary)
+        rank = rank.where(english, later.astype(int) - 2 * listed)
+    ranked = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
+    return ranked.drop(columns="rank")
+
+
+def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each language and class of ranked senses: the label, with what else the sources say.
+
+    Columns as in the schema `labels`: `alternatives` are the other words, in the order of the ranking; `confirmed_by`
+    the other sources that list the label. `ambiguous` is False: clashes are `settle_clashes`' matter.
+    """
+    keys = _keys(ranked)
+    words: dict[tuple[str, str], dict[str, str]] = {}
+    sources: dict[tuple[str, str, str], list[str]] = {}
+    for key, lemma, source in zip(keys, ranked["lemma"].tolist(), ranked["source"].tolist(), strict=True):
+        words.setdefault(key[:2], {}).setdefault(key[2], lemma)
+        sources.setdefault(key, []).append(source)
+    chosen = ranked.assign(key=keys).drop_duplicates(["lang", "wnid"], ignore_index=True)
+    chosen = chosen.rename(columns={"lemma": "label"})
+    chosen["alternatives"] = [
+        [words[key[:2]][word] for word in words[key[:2]] if word != key[2]] for key in chosen["key"]
+    ]
+    chosen["confirmed_by"] = [
+        [source for source in dict.fromkeys(sources[key]) if source != own]
+        for key, own in zip(chosen["key"], chosen["source"], strict=True)
+    ]
+    return chosen.drop(columns="key").assign(ambiguous=False)[list(tables.SCHEMAS["labels"][0])]
+
+
+def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "leave out") -> pd.DataFrame:
+    """Return the label set without one word that stands for two classes of a language.
+
+    Of the classes that share a label, one keeps it and each other takes its best alternative that no other class of the
+    language has among its words. A class without such an alternative keeps the label; where none needs to, the one for
+    which most sources list it does (then the first by wnid). Where more than one class still has the shared word, these
+    are ambiguous: `clashes` says whether they are left out ("leave out") or kept with `ambiguous` true ("mark"). "keep"
+    gives no alternatives and only marks. German "Maus": the computer's takes "Computermaus", the animal keeps "Maus".
+    English is a language like any other: "crane" names a bird and a machine, and WordNet has no other word for either.
+    `chosen` and `ranked` are what `choose_first` and `rank` return. Raises InputError for another value of `clashes`.
+    """
+    if clashes not in CLASHES:
+        raise InputError(f"There is no way {clashes!r} to treat clashes: give {', '.join(CLASHES)}.")
+    settled = chosen
+    if clashes != "keep":
+        clash = chosen[_shared(chosen)].assign(word=chosen["label"].map(same), listed=chosen["confirmed_by"].map(len))
+        own = _own_words(ranked, set(zip(clash["lang"], clash["wnid"], strict=True)))
+        clash["bound"] = [pair not in own for pair in zip(clash["lang"], clash["wnid"], strict=True)]
+        order = clash.sort_values(["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable")
+        keeps = order["bound"] | ~order.duplicated(["lang", "word"])
+        moved = {(row.lang, row.wnid): same(own[row.lang, row.wnid]) for row in order[~keeps].itertuples()}
+        pairs = list(zip(ranked["lang"], ranked["wnid"], strict=True))
+        moving = ranked[[pair in moved for pair in pairs]]
+        later = [moved[key[:2]] != key[2] for key in _keys(moving)]  # the new label goes to the front
+        moving = moving.assign(later=later).sort_values(["lang", "wnid", "later"], kind="stable", ignore_index=True)
+        staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
+        settled = pd.concat([chosen[staying], choose_first(moving.drop(columns="later"))], ignore_index=True)
+        settled = settled.sort_values(["lang", "wnid"], ignore_index=True)
+    settled = settled.assign(ambiguous=_shared(settled))
+    return settled[~settled["ambiguous"]].reset_index(drop=True) if clashes == "leave out" else settled
+
+
+def _own_words(ranked: pd.DataFrame, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return, for each of the (language, class) pairs that has one, its best word that no other class there has."""
+    table = ranked[ranked["lang"].isin({lang for lang, _ in pairs})]
+    table = table.assign(word=table["lemma"].map(same))
+    table = table[table.groupby(["lang", "word"])["wnid"].transform("nunique") == 1]
+    best = table.drop_duplicates(["lang", "wnid"])
+    found = zip(zip(best["lang"], best["wnid"], strict=True), best["lemma"], strict=True)
+    return {pair: lemma for pair, lemma in found if pair in pairs}
+
+
+def _shared(table: pd.DataFrame) -> pd.Series:
+    """Return which labels another class of the same language has too."""
+    return table.assign(word=table["label"].map(same)).duplicated(["lang", "word"], keep=False)
+
+
+def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
+    # Plain lists: to iterate over a column of Arrow text costs more than everything done here.
+    lemmas = [same(lemma) for lemma in senses["lemma"].tolist()]
+    return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), lemmas, strict=True))
+
+
+def label_set(
+    senses: pd.DataFrame,
+    wnids: list[str],
+    codes: Iterable[str] = (),
+    choice: str = "agreed",
+    english: str = "class",
+    clashes: str = "leave out",
+    rules: Iterable[str] = tuple(cleaning.STEPS),
+    without: Iterable[str] = RESTRICTED,
+) -> pd.DataFrame:
+    """Return the label set of the classes `wnids` in the languages `codes`, schema `labels`.
+
+    `senses` has the schema `senses`; `codes` may be aliases, and empty means every language of the senses. `rules`
+    names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`, `rank` and
+    `settle_clashes`; `without` names sources to leave out. Rows are in the order of language and of `wnids`.
+    Raises InputError for an unknown language, rule, choice or source, a language of which no class is left, and a class
+    without an English word among the senses (its wnid is wrong, or the senses are those of other classes).
+    """
+    wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
+    if not wnids or len(set(wnids)) < len(wnids):
+        double = pd.Series(wnids, dtype=object)
+        said = f"has {double[double.duplicated()].iloc[0]} more than once" if wnids else "is empty"
+        raise InputError(f"The list of classes {said}: give each wnid, such as n02084071, once.")
+    left = candidates(senses, wnids, english, rules, without)
+    silent = [code for code in wanted if code not in set(left["lang"])]
+    if silent:
+        split = " (its words are given to sr, hr and bs)" if silent[0] == "sh" else ""
+        raise InputError(
+            f"No class of the list has a label in {languages.name(silent[0])} ({silent[0]}) in any source{split}: "
+            f"leave that language out, or add senses of it; {left['lang'].nunique()} languages have labels."
+        )
+    if wanted:
+        left = left[left["lang"].isin(wanted)]
+    ranked = rank(left, choice)
+    chosen = settle_clashes(choose_first(ranked), ranked, clashes)
+    place = chosen["wnid"].map({wnid: number for number, wnid in enumerate(wnids)})
+    chosen = chosen.assign(place=place).sort_values(["lang", "place"], ignore_index=True).drop(columns="place")
+    return check_label_set(chosen, wnids)
+
+
+def candidates(
+    senses: pd.DataFrame,
+    wnids: list[str],
+    english: str = "class",
+    rules: Iterable[str] = tuple(cleaning.STEPS),
+    without: Iterable[str] = RESTRICTED,
+) -> pd.DataFrame:
+    """Return the words that may become labels of the classes: cleaned, and none that equals an English one.
+
+    The parameters are those of `label_set`, as are the errors that concern them.
+    """
+    without, known = [without] if isinstance(without, str) else list(without), sorted(senses["source"].unique())
+    absent = [source for source in without if source not in known and source not in RESTRICTED]
+    if absent:
+        raise InputError(f"The senses have no source {absent[0]!r} to leave out: {near(absent[0], known)}")
+    senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(without)]
+    if not (senses["lang"] == ENGLISH).any():
+        raise InputError(
+            "No source of English words is left for these classes, which the comparison with English needs: leave "
+            f"{' and '.join(without) or 'fewer sources'} in, or check the wnids."
+        )
+    nameless = sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH]))
+    if nameless:
+        raise InputError(
+            f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}; check the "
+            "wnid, or make the senses of your own list with babelatlas.lexicon.senses.read_wordnets."
+        )
+    return drop_english(cleaning.clean(senses, rules), english)
+
+
+def steps(
+    senses: pd.DataFrame,
+    wnids: list[str],
+    choice: str = "agreed",
+    english: str = "class",
+    clashes: str = "leave out",
+    rules: Iterable[str] = tuple(cleaning.STEPS),
+    without: Iterable[str] = RESTRICTED,
+) -> pd.DataFrame:
+    """Return what each step does to every language other than English, in the order of the steps.
+
+    Columns: `lang`, `rule`, `n_changed` (words rewritten, or labels that give way to an alternative), `n_dropped`
+    (words, or labels, that go), `n_senses` and `n_classes` (left after the step; of labels both are the same). Steps:
+    "all words", the cleaning rules, "English", "one chosen", "clashes". The other parameters are those of `label_set`.
+    """
+    kept = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
+    stages = cleaning.stages(kept, rules)
+    cleaned = stages[-1][1]
+    own = drop_english(cleaned, english)
+    ranked = rank(own, choice)
+    chosen = choose_first(ranked)
+    marked = settle_clashes(chosen, ranked, "keep" if clashes == "keep" else "mark")
+    settled = marked[~marked["ambiguous"]] if clashes == "leave out" else marked
+    moved = marked.merge(chosen, on=["lang", "wnid"], suffixes=("", "_before"))
+    moved = moved["lang"][moved["label"] != moved["label_before"]]
+    gone = cleaned["lang"].value_counts().sub(own["lang"].value_counts(), fill_value=0).astype(int)
+    stages += [
+        ("English", own, [], list(gone.index.repeat(gone))),
+        ("one chosen", chosen, [], []),
+        ("clashes", settled, list(moved), list(marked["lang"][marked["ambiguous"]]) if settled is not marked else []),
+    ]
+    found = cleaning.tally(stages)
+    return found[found["lang"] != ENGLISH].reset_index(drop=True)
+
+
+def counts(labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of classes of each language, most first: columns `lang`, `n_classes`, `group`.
+
+    `group` is the paper's (`languages.group_by_classes`); it means something for ImageNet's 1,000 classes only.
+    """
+    sizes = labels.groupby("lang", as_index=False).agg(n_classes=("wnid", "nunique"))
+    sizes["group"] = [languages.group_by_classes(n) if n <= 1000 else "" for n in sizes["n_classes"]]
+    return sizes.sort_values(["n_classes", "lang"], ascending=[False, True], ignore_index=True)
+
+
+def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.DataFrame:
+    """Return the label set as it is; raise InputError, naming language and class, where it cannot be used.
+
+    That is: an empty label (a hole), a language and class that occur twice, an unknown or not canonical language code,
+    and, where `wnids` is given, a class that is not among them. A language may lack classes.
+    """
+    missing = set(tables.SCHEMAS["labels"][0]) - set(labels.columns)
+    if missing:
+        raise InputError(
+            f"A label set should have the columns {', '.join(tables.SCHEMAS['labels'][0])}: missing {sorted(missing)}."
+        )
+    for code in labels["lang"].unique():
+        if languages.canonical(code) != code:
+            raise InputError(
+                f"The label set calls a language {code!r}: use the study's code {languages.canonical(code)!r}."
+            )
+    problems = {
+        "has no label (an empty one stands there); give it a word or delete the row": labels["label"].isna()
+        | (labels["label"].fillna("").str.strip() == ""),
+        "has more than one row; keep one": labels.duplicated(["lang", "wnid"]),
+    }
+    if wnids is not None:
+        problems["is not in the class list; delete the row or use the list it was made for"] = ~labels["wnid"].isin(
+            wnids
+        )
+    for problem, where in problems.items():
+        if where.any():
+            row = labels[where].iloc[0]
+            raise InputError(
+                f"In the label set, class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) {problem}."
+            )
+    return labels
+
+
+def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes: int = 1) -> pd.DataFrame:
+    """Return the rows of a label set in the languages `codes`, or, where it is empty, in all with enough classes.
+
+    `codes` as `languages.canonical` reads them; a language asked for by name is kept however few classes it has.
+    Raises InputError for an unknown language, one that the label set lacks, and where no language has enough classes.
+    """
+    sizes = labels["lang"].value_counts()
+    wanted = [languages.canonical(code) for code in codes or []]
+    absent = [code for code in wanted if code not in sizes]
+    if absent:
+        raise InputError(
+            f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or "
+            "make the label set with it."
+        )
+    kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
+    if not kept:
+        raise InputError(
+            f"No language of the label set has {minimum_classes} classes: the most is {sizes.max()}; lower "
+            "minimum_classes, or make a larger label set."
+        )
+    return labels[labels["lang"].isin(kept)].reset_index(drop=True)
+
+
+def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFrame, notices: str) -> str:
+    """Return the licence file of a label set `made` from `senses`: each source with its notice, as Markdown.
+
+    `manifest` is `senses.manifest()`; `notices` the texts that some licences ask to be kept, word for word.
+    """
+    said = pd.concat(
+        [made.assign(lemma=made["label"]), made.explode("alternatives").rename(columns={"alternatives": "lemma"})]
+    )
+    said = said[["lang", "wnid", "lemma"]].dropna()
+    listed = cleaning.clean(senses[~senses["source"].isin(RESTRICTED)])
+    listed = listed[pd.Series(_keys(listed)).isin(set(_keys(said)))]
+    n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
+    sources = manifest.drop_duplicates("source").set_index("source")
+    lines = [
+        f"| `{source}` | {row.title} | {row.authors} | {n_labels.get(source, 0):,} | {n_words[source]:,} "
+        f"| {row.licence} | {row.version}, {row.url} |"
+        for source, row in sources.rename(columns={"name": "title"}).iterrows()
+        if source in n_words
+    ]
+    out = [f"{row['name']} ({row['licence']})" for _, row in sources.loc[list(RESTRICTED)].iterrows()]
+    return LICENCE_TEXT.format(
+        n_labels=len(made),
+        n_languages=made["lang"].nunique(),
+        table="\n".join(lines),
+        out="; ".join(out),
+        notices=notices.rstrip(),
+    )
+
+
+LICENCE_TEXT = """# Licence of the label set
+
+`labels.parquet`: {n_labels:,} labels of the ImageNet-1k classes in {n_languages} languages, with alternatives. The
+words are those of the sources below, selected and cleaned (the rules are in `cleaning.py` and `labels.py`); every row
+names in `source` and `licence` where its label is from, and in `confirmed_by` who lists it too. The columns count the
+labels taken from a source, and all its words among labels and alternatives.
+
+| source | name | by | labels | words | licence | version and address |
+|---|---|---|---|---|---|---|
+{table}
+
+The texts of the licences: CC BY 3.0, https://creativecommons.org/licenses/by/3.0/; CC BY-SA 3.0,
+https://creativecommons.org/licenses/by-sa/3.0/; CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/;
+ODC-By 1.0, https://opendatacommons.org/licenses/by/1-0/; GFDL 1.1,
+https://www.gnu.org/licenses/old-licenses/fdl-1.1.html. Apache 2.0, MIT and the WordNet-style ones are at the end.
+
+What is taken from a source stays under its licence: name it when you pass rows on, and where the licence says "SA",
+pass them on under the same licence. `licence` is that of the label alone: the alternatives of one row may come from
+other sources, which `senses.parquet` names word by word, so whoever selects rows by licence has to drop `alternatives`
+or look each of them up. No one licence is claimed for the whole. Wiktionary: the contributors of Wiktionary,
+https://www.wiktionary.org, by way of the Extended Open Multilingual Wordnet (Bond and Foster 2013).
+
+Left out, for licences that are not ones for open content: {out}.
+
+Their words are in `senses.parquet`, rows apart; `label_set(..., without=[])` uses them.
+
+# Notices
+
+```
+{notices}
+```
+"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the shipped label set again from the shipped senses, and say what was written."""
+    from babelatlas.lexicon import senses, wordnets
+
+    argparse.ArgumentParser(prog="python -m babelatlas.lexicon.labels", description=main.__doc__).parse_args(arguments)
+    wnids = list(class_list("imagenet-1k")["wnid"])
+    made = label_set(senses.shipped(), wnids)
+    tables.write(made, SHIPPED, "labels", traced=False)
+    notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
+    LICENCE.write_text(licence_note(made, senses.shipped(), wordnets.manifest(), notices), encoding="utf-8")
+    sizes = made["lang"].value_counts()
+    print(f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {SHIPPED}")
+
+
+if __name__ == "__main__":
+    main()

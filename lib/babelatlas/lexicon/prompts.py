@@ -1,0 +1,485 @@
+"""Prompt templates, and the prompts that they make of a label.
+
+A template is a text with one placeholder `{}` that the label takes. A set of templates has a name, which is a column of
+every result, so that two accuracies are never compared without knowing their prompts. Some sets are English and serve
+every language; others are translations, with templates of its own for each language they have.
+
+`python -m babelatlas.lexicon.prompts FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships of it:
+statistics of its translated templates, and its released results with and without them.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+from babelatlas.lexicon import cleaning
+
+# For the embedded data set. English, as are all templates here: in other languages the label is put into them as it
+# stands, which is what Babel-ImageNet does where no translated template exists (Geigle et al. 2024, section B.2).
+PICTOGRAM_TEMPLATES = [
+    "{}",
+    "a {}",
+    "the {}",
+    "a picture of a {}",
+    "a drawing of a {}",
+    "a small {}",
+    "a large {}",
+    "a symbol of a {}",
+]
+ENGLISH_SETS = ("label", "pictograms", "openai-80")
+RELEASED = "nllb-80"
+NAMES = (*ENGLISH_SETS, RELEASED)
+ENGLISH = "en"
+# Punctuation that no script separates from the word before it. The French colon and the Hindi danda may be.
+POINTS = ".,。、،"
+# The defects that are counted template by template; `defects` says what each is.
+MARKS = (
+    "stray_spaces", "double_spaces", "edge_spaces", "point_spaces", "no_placeholder", "more_placeholders", "appended",
+    "english", "english_words", "wrong_script", "mixed_script", "bare", "repetitive",
+)  # fmt: skip
+STATISTICS = DATA / "prompts_released.csv"
+RESULTS = DATA / "published" / "babel-imagenet-results.csv"
+# Files of Babel-ImageNet's results -> the models' names in Geigle et al. (2024), or, for the two that are not in the
+# paper, names like those.
+RESULT_MODELS = {
+    "mclip-mbert-vitb32": "M-CLIP mBERT B-32",
+    "openclip-xlmrb-vitb32": "OpenCLIP XLMR-B B-32",
+    "siglip-vitb16": "mSigLIP",
+    "nllb-base": "NLLB-CLIP-base",
+    "nllb-siglip-base": "NLLB-SigLIP-base",
+    "mclip-xlmrl-vitb32": "M-CLIP XLMR-L B-32",
+    "mclip-xlmrl-vitb16plus": "M-CLIP XLMR-L B-16+",
+    "altclip-xlmrl-vitl14": "AltCLIP XLMR-L L-14",
+    "mclip-xlmrl-vitl14": "M-CLIP XLMR-L L-14",
+    "openclip-xlmrl-vith14": "OpenCLIP XLMR-L H-14",
+    "nllb-siglip-large": "NLLB-SigLIP-large",
+    "nllb-large": "NLLB-CLIP-large",
+}
+
+
+def templates(name: str) -> list[str]:
+    """Return the English set of templates called `name`.
+
+    `label`: the label alone. `pictograms`: the eight of the embedded data set. `openai-80`: the 80 English templates
+    of CLIP for ImageNet (Radford et al. 2021), read from the one file of open_clip that holds them.
+    Raises InputError for another name, and where open_clip is not installed.
+    """
+    if name == "label":
+        return ["{}"]
+    if name == "pictograms":
+        return list(PICTOGRAM_TEMPLATES)
+    if name == "openai-80":
+        return [template("{}") for template in _open_clip().OPENAI_IMAGENET_TEMPLATES]
+    raise InputError(f"There are no prompts called {name!r}: expected one of {', '.join(ENGLISH_SETS)}.")
+
+
+def _open_clip():
+    """Return open_clip's module of templates without importing open_clip, which would import torch: 17 seconds."""
+    package = importlib.util.find_spec("open_clip")
+    file = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py" if package else Path()
+    if not file.is_file():
+        raise InputError(
+            "The prompts openai-80 are those in open_clip 3, which is not here: pip install open_clip_torch."
+        )
+    found = importlib.util.spec_from_file_location("babelatlas_open_clip_templates", file)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def check_templates(texts: list[str]) -> list[str]:
+    """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError.
+
+    >>> check_templates(["a {}", "ein Bild"])
+    Traceback (most recent call last):
+        ...
+    babelatlas.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: mend the template.
+    """
+    if not texts:
+        raise InputError("The list of templates is empty: give at least one, such as '{}' for the label alone.")
+    for text in texts:
+        if text.count("{}") != 1:
+            raise InputError(
+                f"The template {text!r} holds the placeholder {{}} {text.count('{}')} times, expected once: "
+                "mend the template."
+            )
+    return texts
+
+
+def released(path: str | os.PathLike | None = None) -> pd.DataFrame:
+    """Return the translated templates released with Babel-ImageNet as they are, schema `templates`, set "nllb-80".
+
+    `path`: their JSON file (language code -> 80 texts); left out, `fetch.file("babel-imagenet-prompts")`. They are
+    CLIP's 80 templates, translated by nllb-200-distilled-1.3B (Geigle et al. 2024, section B.2). `strategy` is
+    "appended" where the placeholder had been lost and was put behind the sentence, else "kept": the released file has
+    a space behind every placeholder that came through, so one at the very end did not. English is among the languages,
+    translated from itself; nothing was evaluated with that. Raises InputError where the file is not of this kind.
+    """
+    if path is None:
+        from babelatlas.base import download
+
+        path = download.file("babel-imagenet-prompts")
+    path = tables.locate(path)
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        pairs = [(languages.canonical(code), texts) for code, texts in stored.items()]
+        if not pairs or not all(texts and all(isinstance(text, str) for text in texts) for _, texts in pairs):
+            raise TypeError("a language has no list of texts")
+    except InputError as error:
+        raise InputError(f"The released prompts {path} cannot be read: {error}") from error
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"The released prompts {path} cannot be read ({error}): expected Babel-ImageNet's JSON file, codes of "
+            "languages with lists of templates; fetch it again."
+        ) from error
+    rows = [(lang, number, text) for lang, texts in pairs for number, text in enumerate(texts)]
+    table = pd.DataFrame(rows, columns=["lang", "number", "template"]).sort_values(["lang", "number"], kind="stable")
+    strategy = table["template"].str.endswith("{}").map({True: "appended", False: "kept"})
+    source = "Babel-ImageNet, facebook/nllb-200-distilled-1.3B"
+    table = table.assign(prompts=RELEASED, strategy=strategy, source=source).reset_index(drop=True)
+    return tables.check(table, "templates")
+
+
+def translated(name: str) -> pd.DataFrame:
+    """Return a set of templates with a list for each language, schema `templates`.
+
+    `name`: "nllb-80", the released set without its English, or the path of a table with this schema, such as
+    `babelatlas.lexicon.translate_prompts` writes. Raises InputError where there is no such set, where a template has not exactly
+    one placeholder, and where a language of the table has two sets.
+    """
+    if name == RELEASED:
+        table = released()
+        table = table[table["lang"] != ENGLISH].reset_index(drop=True)
+    elif is_file(name):
+        table = tables.read(name, "templates")
+    else:
+        raise InputError(f"There are no prompts called {name!r}: {near(name, NAMES)}")
+    for lang, rows in table.groupby("lang", sort=False):
+        if languages.canonical(lang) != lang:
+            raise InputError(
+                f"The prompts {name} call a language {lang!r}: use the code {languages.canonical(lang)!r}."
+            )
+        if len(set(rows["prompts"])) > 1:
+            raise InputError(
+                f"The prompts {name} have several sets in {languages.name(lang)}, {rows['prompts'].iloc[0]!r} among "
+                "them: keep one set for each language."
+            )
+        check_templates(rows["template"].tolist())
+    return table
+
+
+def is_file(name: str) -> bool:
+    """Return whether a set of prompts is given as the path of a table and not by its name.
+
+    >>> is_file("nllb-80"), is_file("results/demo/prompts.parquet")
+    (False, True)
+    """
+    return Path(name).suffix in (".parquet", ".csv")
+
+
+def for_languages(
+    codes: Iterable[str],
+    order: Iterable[str] = (RELEASED, "openai-80", "label"),
+    english: str = "openai-80",
+    tidy: bool = False,
+) -> pd.DataFrame:
+    """Return the templates that each language uses, schema `templates`; `prompts` says from which set they are.
+
+    `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
+    every language. English takes, in place of a translated set without English, the set `english`: a translation and
+    its original are compared. `tidy` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`. Raises
+    InputError for an unknown language or set, and for a language that no set of the order has.
+    """
+    codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
+    for name in order:
+        if name not in NAMES and not is_file(name):
+            raise InputError(f"There are no prompts called {name!r}: {near(name, NAMES)}")
+    found: dict[str, pd.DataFrame] = {}
+    for name in order:
+        left = [code for code in codes if code not in found]
+        if not left:
+            break
+        if name in ENGLISH_SETS:
+            found |= {code: _english(name, code) for code in left}
+        else:
+            table = translated(name)
+            found |= {code: rows for code, rows in table.groupby("lang", sort=False) if code in left}
+            if ENGLISH in left and ENGLISH not in found:
+                found[ENGLISH] = _english(english, ENGLISH)
+    left = [code for code in codes if code not in found]
+    if left:
+        raise InputError(
+            f"No set of prompts in the order {', '.join(order) or '(empty)'} has {languages.name(left[0])} "
+            f"({left[0]}): put 'label' or 'openai-80' at its end."
+        )
+    table = pd.concat([found[code] for code in codes] or [tables.empty("templates")], ignore_index=True)
+    return tables.check(tidy_templates(table) if tidy else table, "templates")
+
+
+def _english(name: str, lang: str) -> pd.DataFrame:
+    texts = templates(name)
+    table = pd.DataFrame({"number": range(len(texts)), "template": texts})
+    return table.assign(prompts=name, lang=lang, strategy="original", source="English")[
+        [*tables.SCHEMAS["templates"][0]]
+    ]
+
+
+def tidy_text(text: str) -> str:
+    """Return a template without stray spaces: single ones, none at the ends, none before a full stop or comma.
+
+    >>> tidy_text(" ein Foto von  {} . ")
+    'ein Foto von {}.'
+    """
+    return re.sub(rf" +(?=[{POINTS}])", "", " ".join(text.split()))
+
+
+def tidy_templates(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a `templates` table with stray spaces mended (`tidy_text`).
+
+    The published results were made with the released templates as they are: mend them for a new evaluation only.
+    """
+    return table.assign(template=[tidy_text(text) for text in table["template"]])
+
+
+def fill(texts: list[str], label: str) -> list[str]:
+    """Return the prompts that the templates `texts` make of `label`.
+
+    >>> fill(["a {}", "{}!"], "cat")
+    ['a cat', 'cat!']
+    """
+    return [text.replace("{}", label) for text in texts]
+
+
+def unique_prompts(labels: list[str], texts: list[str]) -> tuple[list[str], np.ndarray]:
+    """Return the different prompts of all labels, and which of them belong to which label.
+
+    Returns `prompts`, a list of different texts in order of first use, and `index`, whole numbers of shape (labels,
+    templates): prompt `index[i, j]` is label i in template j. A prompt that occurs several times for a label is encoded
+    once and keeps its weight in the mean over the template axis.
+
+    >>> prompts, index = unique_prompts(["cat", "dog"], ["{}", "{}", "a {}"])
+    >>> prompts
+    ['cat', 'a cat', 'dog', 'a dog']
+    >>> index.tolist()
+    [[0, 0, 1], [2, 2, 3]]
+    """
+    check_templates(texts)
+    place: dict[str, int] = {}
+    index = [[place.setdefault(prompt, len(place)) for prompt in fill(texts, label)] for label in labels]
+    return list(place), np.array(index, dtype=np.int64).reshape(len(labels), len(texts))
+
+
+def weighted_prompts(labels: list[str], texts: list[str]) -> pd.DataFrame:
+    """Return each different prompt of each label once, with its weight: columns `place`, `label`, `prompt`, `weight`.
+
+    `place` is the label's place in `labels`, from 0. The weight is the share of the templates that make this prompt;
+    the weights of a label sum to 1, and the weighted mean of its prompts' vectors is their plain mean over all
+    templates: of 80 translated templates only some 65 differ. Raises what `check_templates` raises.
+
+    >>> weighted_prompts(["cat"], ["{}", "a {}", "{}", "{}!"])[["prompt", "weight"]].to_numpy().tolist()
+    [['cat', 0.5], ['a cat', 0.25], ['cat!', 0.25]]
+    """
+    prompts, index = unique_prompts(labels, texts)
+    rows = []
+    for place, numbers in enumerate(index):
+        different, first, times = np.unique(numbers, return_index=True, return_counts=True)
+        for which in np.argsort(first):
+            rows.append((place, labels[place], prompts[different[which]], times[which] / len(texts)))
+    return pd.DataFrame(rows, columns=["place", "label", "prompt", "weight"])
+
+
+def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataFrame:
+    """Return what is wrong with the templates of each language, counted: one row for each, in the order of the codes.
+
+    `table`: schema `templates`, with whatever texts were released; `originals`: the English templates that they
+    translate, CLIP's 80 unless given. Columns, all numbers of templates but `lang`:
+    `n_templates`; `n_unique` different ones; `n_unique_tidy` different when stray spaces are mended;
+    `stray_spaces` of any kind, of which `double_spaces`, `edge_spaces` (at the start or end) and `point_spaces` (before
+    a full stop or comma); `no_placeholder`; `more_placeholders` than one; `appended`: the placeholder was lost and
+    put behind the sentence; `english`: equal to an English template but for spaces, case and the last full stop;
+    `english_words`: every word is a word of the English templates (a borrowed word counts, so at most so many were
+    left in English); `wrong_script`: no letter of the language's script, or Chinese characters of the other kind;
+    `mixed_script`: letters of another script beside its own; `bare`: nothing but the label is left;
+    `repetitive`: one piece of text five times in a row.
+    """
+    originals = templates("openai-80") if originals is None else originals
+    known, words = {_plain(text) for text in originals}, {word for text in originals for word in _words(text)}
+    marks = pd.DataFrame(
+        [_marks(each.template, each.lang, each.strategy, known, words) for each in table.itertuples()],
+        index=table.index,
+        columns=MARKS,
+    )
+    counted = marks.groupby(table["lang"]).sum().astype(int)
+    different = table.assign(tidy=tidy_templates(table)["template"]).groupby("lang")
+    sizes = {
+        "n_templates": different.size(),
+        "n_unique": different["template"].nunique(),
+        "n_unique_tidy": different["tidy"].nunique(),
+    }
+    return pd.DataFrame(sizes).join(counted).rename_axis("lang").reset_index()
+
+
+def _marks(text: str, lang: str, strategy: str, known: set[str], words: set[str]) -> list[bool]:
+    """Return which of the defects named in `MARKS` one template has."""
+    rest, own = text.replace("{}", " "), _words(text)
+    written, native = languages.scripts_of(rest), languages.native_scripts(lang)
+    other_chinese = lang in ("zh", "zh-Hant") and cleaning.chinese(rest) == {"zh": "Hant", "zh-Hant": "Hans"}[lang]
+    return [
+        tidy_text(text) != text,
+        bool(re.search(r"\s\s", text)),
+        text != text.strip(),
+        bool(re.search(rf"\s[{POINTS}]", text)),
+        "{}" not in text,
+        text.count("{}") > 1,
+        strategy == "appended",
+        bool(own) and _plain(text) in known,
+        bool(own) and set(own) <= words,
+        bool(written) and (not written & native or other_chinese),
+        bool(written & native and written - native),
+        not any(unicodedata.category(letter)[0] == "L" for letter in rest),
+        bool(re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)),
+    ]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", text.replace("{}", " ").casefold())
+
+
+def _plain(text: str) -> str:
+    return tidy_text(text).casefold().rstrip(".")
+
+
+def released_defects() -> pd.DataFrame:
+    """Return `defects` of the templates released with Babel-ImageNet, as shipped: statistics, none of the texts."""
+    return pd.read_csv(STATISTICS)
+
+
+def read_results(folder: str | os.PathLike) -> pd.DataFrame:
+    """Return Babel-ImageNet's released accuracies with the bare label and with translated prompts, schema `published`.
+
+    `folder` holds one JSON file for each model ("results/babel-imagenet" of its repository). Kept are the 101 languages
+    of the paper: label only in all, translated prompts in the 90 that have them. The released code uses CLIP's own
+    English templates and class names for English, which is what the variant says. `value` is rounded to 6 decimals, n
+    are images (50 for each class). Raises InputError where a file is missing or is not of this kind.
+    """
+    from babelatlas.base import published
+
+    paper = published.groups().set_index("lang")["classes"]
+    parts = []
+    for name, model in RESULT_MODELS.items():
+        path = tables.locate(folder) / f"{name}.json"
+        try:
+            table = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["results"])
+            table = table[["lang", "prompt", "num_classes", "accuracy"]]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"The results {path} cannot be read ({error!r}): give the folder results/babel-imagenet of a copy of "
+                "Babel-ImageNet's repository."
+            ) from error
+        parts.append(table.assign(model=model, table=f"results/babel-imagenet/{name}.json"))
+    table = pd.concat(parts, ignore_index=True)
+    table["lang"] = table["lang"].str.lower().replace({"als": "gsw"})  # ALS is Alemannic there, Albanian here
+    table = table[table["lang"].isin(paper.index)]
+    if (table["num_classes"] != table["lang"].map(paper)).any():
+        raise InputError(
+            f"The results in {folder} are not on the paper's numbers of classes: take the release of 2024."
+        )
+    variants = {"label": "label only", "nllb_dist13b_prompts": "translated prompts"}
+    english = (table["lang"] == ENGLISH) & (table["prompt"] != "label")
+    table = table.assign(
+        task="zeroshot",
+        dataset="babel-imagenet",
+        group="",
+        variant=table["prompt"].map(variants).where(~english, "English prompts"),
+        metric="accuracy@1",
+        value=table["accuracy"].round(6),
+        ci_low=np.nan,
+        ci_high=np.nan,
+        n=50 * table["num_classes"],
+        source="babel-imagenet-results",
+        note=english.map(
+            {True: "filed as translated; the released code takes CLIP's templates for English", False: ""}
+        ),
+    )
+    table = table.sort_values(["model", "variant", "lang"], ignore_index=True)
+    return tables.check(table[[*tables.SCHEMAS["published"][0]]], "published")
+
+
+def gains(results: pd.DataFrame, first: str = "translated prompts", second: str = "label only") -> pd.DataFrame:
+    """Return what prompts add to accuracy: one row for each model and language that has both variants.
+
+    `results`: schema `published`. Columns: model, lang, label_only (accuracy of `second`), value (accuracy of `first`
+    minus that; fractions), n. Raises InputError where no model and language has both.
+    """
+    results = results[results["variant"].isin([first, second])]
+    if {first, second} - set(results["variant"]):
+        raise InputError(f"The results lack the variant {first!r} or {second!r}: give a table that has both.")
+    key = ["model", "lang", "variant"]
+    if results.duplicated(key).any():
+        row = results[results.duplicated(key)].iloc[0]
+        raise InputError(
+            f"The results have {row['variant']} of {row['model']} in {row['lang'] or 'a group of languages'} twice: "
+            "give one accuracy for each model, language and variant."
+        )
+    wide = results.pivot(index=["model", "lang"], columns="variant", values=["value", "n"])
+    wide = wide.dropna()
+    columns = {
+        "label_only": wide["value"][second],
+        "value": wide["value"][first] - wide["value"][second],
+        "n": wide["n"][first].astype(int),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+def repository(module: str, description: str, arguments: list[str] | None = None) -> Path:
+    """Return the copy of Babel-ImageNet's repository that the command line of `module` names.
+
+    `arguments`: those of the command line unless given; `description` is what --help says. Raises InputError where
+    neither an argument nor BABELATLAS_MIRROR names a folder.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m babelatlas.{module}", description=description)
+    mirror = os.environ.get("BABELATLAS_MIRROR")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        default=Path(mirror) / "babel-imagenet" if mirror else None,
+        help="a copy of the repository gregor-ge/Babel-ImageNet; left out, babel-imagenet in BABELATLAS_MIRROR",
+    )
+    folder = parser.parse_args(arguments).folder
+    if folder is None:
+        raise InputError("Give a copy of Babel-ImageNet's repository, or set BABELATLAS_MIRROR.")
+    return Path(folder).absolute()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make what ships of Babel-ImageNet's prompts and results again from a copy of its repository; return 0 or 1."""
+    try:
+        folder = repository("prompts", main.__doc__, arguments)
+        counted = defects(released(folder / "data" / "nllb_dist13b_prompts.json"))
+        results = read_results(folder / "results" / "babel-imagenet")
+        counted.to_csv(STATISTICS, index=False, lineterminator="\n")
+        results.to_csv(RESULTS, index=False, lineterminator="\n")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(
+        f"{counted['n_templates'].sum():,} templates in {len(counted)} languages, on average "
+        f"{counted['n_unique'].mean():.1f} different ones: {STATISTICS}\n{len(results):,} accuracies: {RESULTS}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

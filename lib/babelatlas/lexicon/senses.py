@@ -1,0 +1,176 @@
+"""The senses of the study: which words, in which languages, name a WordNet synset, and from which source.
+
+Every source is one small reader that returns the schema `senses` (lang, wnid, lemma, source, licence):
+
+* `read_wordnets` (from wordnets.py): WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK;
+* `wikidata.read_api` and `wikidata.read_dump`: labels and aliases of Wikidata's entities;
+* `babelnet.read`: BabelNet, with the user's own key;
+* `read_babel_imagenet`: the label set that Babel-ImageNet released.
+
+Add them up with pandas.concat. The senses of the ImageNet-1k classes, of the pictogram concepts and of the ambiguous
+words' pictograms that the wordnets have ship with the study; `python -m babelatlas.lexicon.senses` makes them again from
+NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas.base import download, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+from babelatlas.lexicon import wikidata
+from babelatlas.lexicon.wordnets import at_hand, manifest, read_wordnets
+
+SHIPPED = DATA / "senses.parquet"
+BABELNET_LICENCE = "BabelNet Non-Commercial License"
+# Babel-ImageNet's two files: 298 languages with at least 10 classes, and the 93 that its paper evaluates.
+BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
+
+
+def shipped() -> pd.DataFrame:
+    """Return the senses that ship with the study, schema `senses`: ImageNet-1k classes and all pictograms."""
+    return tables.read(SHIPPED, "senses")
+
+
+def for_classes(
+    wnids: Iterable[str],
+    nltk_data: str | os.PathLike | None = None,
+    download: bool = True,
+    report: Callable[[str], object] = print,
+) -> pd.DataFrame:
+    """Return the wordnets' senses of these classes, schema `senses`: the shipped ones where they have every class.
+
+    For another class the wordnets are read (`read_wordnets`, with what it takes and raises).
+    """
+    wnids = list(dict.fromkeys(wnids))
+    ours = shipped()
+    if set(wnids) <= set(ours["wnid"]):
+        return ours[ours["wnid"].isin(wnids)].reset_index(drop=True)
+    return read_wordnets(wnids, nltk_data, download=download, report=report)
+
+
+def read_babel_imagenet(
+    path: str | os.PathLike | None = None,
+    languages_file: str = "298",
+    report: Callable[[str], object] = print,
+) -> pd.DataFrame:
+    """Return the labels that Babel-ImageNet released, schema `senses`: one word for each language and class.
+
+    `path`: its file `babel_imagenet.json` or `babel_imagenet-298.json`; left out, `download.file` gets the one that
+    `languages_file` ("298" or "93") names. Source "babel-imagenet". The labels are BabelNet's, for non-commercial use
+    only: do not republish them. The words are untouched; `report` takes one line on the codes that are left out because
+    they name no language of the study, or one that another code has named (as Taraškievica Belarusian does).
+    The file: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list of classes. ALS in
+    it is Alemannic (gsw). Raises InputError where the file is absent or not such a file.
+    Source: Geigle, Timofte and Glavaš (2024), Table 5.
+    """
+    if path is None:
+        if languages_file not in BABEL_IMAGENET:
+            raise InputError(
+                f"Babel-ImageNet has no file for {languages_file!r} languages: {near(languages_file, BABEL_IMAGENET)}"
+            )
+        path = download.file(BABEL_IMAGENET[languages_file])
+    path = tables.locate(path)
+    if not path.is_file():
+        raise InputError(f"There is no file {path} of Babel-ImageNet: give the path of its babel_imagenet.json.")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"The file {path} is not JSON ({error}): fetch Babel-ImageNet's file again.") from error
+    wnids = pd.read_csv(DATA / "imagenet-1k.csv")["wnid"].tolist()
+    rows, taken, left_out = [], {}, {}
+    for code, entry in sorted(_babel_entries(content, path, len(wnids)).items(), key=_own_code_first):
+        lang = wikidata.language(code)
+        if not lang or lang in taken:
+            left_out[code] = len(entry[0])
+            continue
+        taken[lang] = code
+        rows += [
+            (lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE)
+            for place, label in sorted(zip(*entry, strict=True))
+        ]
+    if left_out:
+        named = ", ".join(f"{code} ({n:,})" for code, n in sorted(left_out.items()))
+        report(f"Babel-ImageNet: left out, as no language of the study or named twice (words): {named}.")
+    found = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0]))
+    return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
+
+
+def _own_code_first(item: tuple[str, list]) -> tuple[bool, str]:
+    """Sort codes that are the study's own before those that are another spelling of a language."""
+    code = item[0]
+    return wikidata.language(code) != code.lower(), code
+
+
+def _babel_entries(content, path: Path, n_classes: int) -> dict[str, list]:
+    """Return the content of a file of Babel-ImageNet if it is {code: [[place, ...], [label, ...]]}."""
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"The file {path} is none of Babel-ImageNet: expected languages with their labels in braces.")
+    for code, entry in content.items():
+        pair = isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, list) for part in entry)
+        if not pair or len(entry[0]) != len(entry[1]):
+            raise InputError(f"The file {path} should have a list of numbers and one of labels, as long, for {code}.")
+        for place, label in zip(*entry, strict=True):
+            if type(place) is not int or not 0 <= place < n_classes or not isinstance(label, str):
+                raise InputError(
+                    f"The file {path} should pair a number below {n_classes} with a label, but has {place!r} with "
+                    f"{label!r} for {code}."
+                )
+        if len(set(entry[0])) < len(entry[0]):
+            raise InputError(f"The file {path} has a class more than once for {code}: fetch the file again.")
+    return content
+
+
+def class_lists() -> list[str]:
+    """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
+    lists = [DATA / "imagenet-1k.csv", DATA / "pictograms.csv", DATA / "pictogram_senses.csv"]
+    return list(dict.fromkeys(wnid for file in lists if file.is_file() for wnid in pd.read_csv(file)["wnid"]))
+
+
+def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
+    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives, with what is known of each source.
+
+    A language of Wiktionary has a row where it has senses; a wordnet always, so that the missing ones are named.
+    """
+    known = manifest()
+    facts = known.drop_duplicates("source").set_index("source")[["name", "authors", "version", "licence", "url"]]
+    rows = wordnets.assign(rows=[int(n) for n in _count(senses, wordnets)])
+    rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")].join(facts, on="source")
+    absent = known[(known["source"] != "wikt") & ~known["source"].isin(wordnets["source"])].assign(rows=0, sha256="")
+    both = pd.concat([rows, absent])[list(known)]
+    return both.sort_values(["source", "code"], ignore_index=True)
+
+
+def _count(senses: pd.DataFrame, wordnets: pd.DataFrame) -> list[int]:
+    sizes = senses.groupby(["source", "lang"]).size()
+    return [sizes.get((each.source, each.lang), 0) for each in wordnets.itertuples()]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the shipped senses and their manifest again from NLTK's data; return the exit status: 0, or 1."""
+    argparse.ArgumentParser(prog="python -m babelatlas.lexicon.senses", description=main.__doc__).parse_args(arguments)
+    wnids = class_lists()
+    try:
+        senses = read_wordnets(wnids)
+        record = describe(senses, at_hand())
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    tables.write(senses, SHIPPED, "senses")
+    record.to_csv(DATA / "senses_manifest.csv", index=False, lineterminator="\n")
+    absent = ", ".join(record.loc[record["rows"] == 0, "source"]) or "none"
+    print(
+        f"{len(senses):,} senses of {len(wnids):,} classes in {senses['lang'].nunique()} languages "
+        f"from {record['source'].nunique()} sources: {SHIPPED}\nWithout a row: {absent}."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,332 @@
+"""Prompt templates into other languages, by a translation model of the NLLB family (Costa-jussà et al. 2022).
+
+A translation model may lose the placeholder that the label takes. As in Babel-ImageNet (Geigle et al. 2024, section
+B.2) the label's place is marked in several ways, one after the other, until a mark comes through; where none does, the
+placeholder is put behind the sentence. What was done to a template stands in its column `strategy`.
+
+`python -m babelatlas.lexicon.translate_prompts --model facebook/nllb-200-distilled-1.3B --languages de sw --output prompts.parquet`
+writes a table that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called
+again. torch and transformers are imported with the first model.
+"""
+
+import argparse
+import functools
+import hashlib
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.lexicon import prompts
+
+# Name -> what stands for the label in the sentence that is translated, in the order in which they are tried: braces,
+# HTML tags, brackets, quotation marks, a letter, signs that are no words in any language.
+STRATEGIES = {
+    "braces": "{}",
+    "letter in braces": "{X}",
+    "tag": "<p>",
+    "braces in tags": "<b>{}</b>",
+    "letter in tags": "<b>X</b>",
+    "letter in brackets": "[X]",
+    "letter in quotation marks": '"X"',
+    "letter": "X",
+    "section sign": "§",
+    "number sign": "#",
+    "reference mark": "※",
+}
+APPENDED, ORIGINAL = "appended", "original"
+SOURCE = "en"
+
+
+def restore(translation: str, mark: str) -> str | None:
+    """Return a translation with the placeholder in the place of `mark`; None unless it came through exactly once.
+
+    A mark that ends in a letter does not count inside a longer Latin word.
+
+    >>> restore("ein Foto von [X].", "[X]"), restore("ein Foto von X und X.", "X"), restore("Xylophon", "X")
+    ('ein Foto von {}.', None, None)
+    """
+    before, after = ("(?<![A-Za-z])", "(?![A-Za-z])") if mark.isalpha() else ("", "")
+    parts = re.split(before + re.escape(mark) + after, translation)
+    if len(parts) != 2 or (mark != "{}" and "{}" in "".join(parts)):
+        return None
+    return prompts.tidy_text("{}".join(parts))
+
+
+def append(translation: str, mark: str) -> str:
+    """Return a translation that lost the mark of the label, or has it twice, with the placeholder behind it.
+
+    >>> append("Das Origami.", "{}"), append("{} und {}", "{}")
+    ('Das Origami. {}', 'und {}')
+    """
+    rest = translation.replace(mark, " ").replace("{", " ").replace("}", " ")
+    return prompts.tidy_text(f"{prompts.tidy_text(rest)} {{}}")
+
+
+def with_strategies(
+    texts: list[str], translate: Callable[[list[str]], list[str]], strategies: dict[str, str] | None = None
+) -> pd.DataFrame:
+    """Return the templates `texts` translated with their placeholder kept: columns `template` and `strategy`.
+
+    `translate` takes sentences and returns their translations; `strategies` maps names to marks, `STRATEGIES` unless
+    given. The first strategy that keeps its mark exactly once gives the template; only what failed is tried with the
+    next. Where all fail, the placeholder is put behind the translation of the first ("appended"). The label alone stays
+    as it is ("original"). Raises what `prompts.check_templates` raises.
+    """
+    prompts.check_templates(texts)
+    strategies = STRATEGIES if strategies is None else strategies
+    done = {text: (text, ORIGINAL) for text in texts if text.strip() == "{}"}
+    first: dict[str, str] = {}
+    for name, mark in strategies.items():
+        left = [text for text in dict.fromkeys(texts) if text not in done]
+        if not left:
+            break
+        for text, translation in zip(left, translate([text.replace("{}", mark) for text in left]), strict=True):
+            first.setdefault(text, append(translation, mark))
+            template = restore(translation, mark)
+            if template is not None:
+                done[text] = (template, name)
+    rows = [done.get(text) or (first[text], APPENDED) for text in texts]
+    return pd.DataFrame(rows, columns=["template", "strategy"])
+
+
+def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
+    """Return model, tokenizer and revision of an NLLB model: a folder, or a name on the Hugging Face hub.
+
+    What the cache holds is taken from there; else it is fetched. Weights are float32. The revision is the commit on the
+    hub, or the SHA-256 of the folder's files. Raises InputError where the model is neither here nor to be had, where it
+    is not of NLLB's kind (one vocabulary with the codes of its languages), and for a device that is not there.
+    """
+    import torch
+    import transformers
+
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise InputError(f"The device {device!r} is not there: use device 'cpu', or a machine with a GPU.")
+    folder = tables.locate(name)
+    where = os.fspath(folder) if folder.is_dir() else name
+    tokenizer = _pretrained(transformers.AutoTokenizer, where, revision)
+    if not has_code(tokenizer, _codes()[SOURCE]):
+        raise InputError(
+            f"The model {name!r} has no codes of languages such as 'eng_Latn' in its vocabulary, so it is none of "
+            "NLLB's: take facebook/nllb-200-distilled-600M or a larger one."
+        )
+    model = _pretrained(transformers.AutoModelForSeq2SeqLM, where, revision, dtype=torch.float32)
+    found = _fingerprint(folder) if folder.is_dir() else model.config._commit_hash or revision
+    return model.to(device).eval(), tokenizer, found
+
+
+def _pretrained(kind, name: str, revision: str, **settings):
+    """Return what transformers loads of a model: from the folder or the cache, else from the hub."""
+    settings |= {"revision": revision} if revision else {}
+    level = logging.getLogger("transformers").level
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    try:
+        try:
+            return kind.from_pretrained(name, local_files_only=True, **settings)
+        except OSError:
+            if Path(name).is_dir():
+                raise
+            return kind.from_pretrained(name, **settings)
+    except Exception as error:  # transformers, the hub, safetensors and json each raise their own
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        mend = (
+            "complete the folder" if Path(name).is_dir() else f"fetch it where there is a network: hf download {name}"
+        )
+        raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {mend}.") from error
+    finally:
+        logging.getLogger("transformers").setLevel(level)
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return the SHA-256 of the files of a folder, names and contents, read piece by piece: weights are large."""
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        with path.open("rb") as file:
+            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return f"sha256:{whole.hexdigest()}"
+
+
+def has_code(tokenizer, code: str) -> bool:
+    """Return whether the vocabulary of a tokenizer has the code of a language, "deu_Latn", as one piece."""
+    return bool(code) and tokenizer.convert_tokens_to_ids(code) not in (None, tokenizer.unk_token_id)
+
+
+def _codes() -> dict[str, str]:
+    """Return the NLLB code of each language, "" where it has none."""
+    table = languages.table()
+    return dict(zip(table["code"], table["nllb"], strict=True))
+
+
+def translate(
+    texts: list[str], lang: str, model, tokenizer, beams: int = 1, batch_size: int = 16, longest: int = 64
+) -> list[str]:
+    """Return English sentences in the language `lang`, translated by `model`; deterministic.
+
+    `beams`: 1 is greedy search. `longest`: pieces of a translation at most. Raises InputError where the model does not
+    know the language, and where the tokenizer or the model does not write the two languages in their places: English
+    before the sentence, the target as the first piece of the translation.
+    """
+    import torch
+
+    source, target = _codes()[SOURCE], _codes()[languages.canonical(lang)]
+    if not has_code(tokenizer, target):
+        raise InputError(_lacking(lang))
+    tokenizer.src_lang = source
+    start, first = (tokenizer.convert_tokens_to_ids(code) for code in (source, target))
+    found = []
+    for place in range(0, len(texts), batch_size):
+        batch = tokenizer(texts[place : place + batch_size], return_tensors="pt", padding=True)
+        if not (batch["input_ids"] == start).any(dim=1).all():
+            raise InputError(
+                f"The tokenizer does not write the language {source!r} beside a sentence: use transformers 5."
+            )
+        settings = {"num_beams": beams, "do_sample": False, "max_new_tokens": longest, "forced_bos_token_id": first}
+        with torch.inference_mode():
+            pieces = model.generate(**batch.to(model.device), **settings)
+        if not (pieces[:, 1] == first).all():  # the piece before it starts the decoder
+            raise InputError(
+                f"The model does not begin its translations with the language {target!r}: it is not of NLLB."
+            )
+        found += tokenizer.batch_decode(pieces, skip_special_tokens=True)
+    return found
+
+
+def _lacking(lang: str) -> str:
+    return (
+        f"The model cannot write {languages.name(lang)} ({languages.canonical(lang)}): leave the language out, or give "
+        "--skip-missing, which leaves it to the fall-back prompts."
+    )
+
+
+def translate_templates(
+    texts: list[str],
+    codes: Iterable[str],
+    output: str | os.PathLike,
+    model: str = "facebook/nllb-200-distilled-1.3B",
+    revision: str = "",
+    name: str = "",
+    beams: int = 1,
+    batch_size: int = 16,
+    device: str = "cpu",
+    skip_missing: bool = False,
+    report: Callable[[str], None] = print,
+) -> pd.DataFrame:
+    """Translate English templates into languages, keep them in the table `output`, and return it: schema `templates`.
+
+    The table is written anew after every language, whole or not at all; a later call with the same model and templates
+    asks the model for the languages that are not in it yet. `name` is what the column `prompts` holds, unless given the
+    model's name and the number of templates. A language that the model does not know is an InputError, or, with
+    `skip_missing`, left out, so that the order of `prompts.for_languages` decides; English keeps its templates.
+    `report` gets a line for each language. Raises InputError for texts without a placeholder, an unknown language, an
+    `output` that holds other translations, and what `load` and `translate` raise; what is written by then stays.
+    """
+    prompts.check_templates(texts)
+    codes = list(dict.fromkeys(map(languages.canonical, codes)))
+    if not codes:
+        raise InputError("There is no language to translate into: give at least one, such as de.")
+    if min(beams, batch_size) < 1:
+        raise InputError(f"Beams and the batch size are at least 1, got {beams} and {batch_size}.")
+    without = [code for code in codes if not _codes()[code] and code != SOURCE]
+    if without and not skip_missing:
+        raise InputError(_lacking(without[0]))
+    for code in without:
+        report(f"{code}  {languages.name(code)}: no language of NLLB, left to the fall-back")
+    codes = [code for code in codes if code not in without]
+    name = name or f"{Path(model).name}-{len(texts)}"
+    settings = {"model": model, "templates": texts, "beams": beams, "strategies": STRATEGIES, "name": name}
+    table = _kept(output, settings)
+    missing = [code for code in codes if code not in set(table["lang"])]
+    if not missing:
+        report(f"All {len(codes)} languages are in {output}.")
+        return table
+    network, tokenizer, found = load(model, revision, device)
+    settings |= {"revision": found}
+    table = _kept(output, settings)
+    unknown = [code for code in missing if code != SOURCE and not has_code(tokenizer, _codes()[code])]
+    if unknown and not skip_missing:
+        raise InputError(_lacking(unknown[0]))
+    for code in unknown:
+        report(f"{code}  {languages.name(code)}: unknown to the model, left to the fall-back")
+    for code in [code for code in missing if code not in unknown]:
+        ask = functools.partial(
+            translate, lang=code, model=network, tokenizer=tokenizer, beams=beams, batch_size=batch_size
+        )
+        rows = (
+            pd.DataFrame({"template": texts, "strategy": ORIGINAL}) if code == SOURCE else with_strategies(texts, ask)
+        )
+        rows = rows.assign(prompts=name, lang=code, number=range(len(texts)), source=f"{model}@{found}")
+        table = pd.concat([table, rows[list(table)]], ignore_index=True)
+        tables.write(table, output, "templates", settings)
+        used = ", ".join(f"{count} {strategy}" for strategy, count in rows["strategy"].value_counts().items())
+        report(
+            f"{code}  {languages.name(code)}: {len(texts)} templates, {rows['template'].nunique()} different ({used})"
+        )
+    return table
+
+
+def _kept(output: str | os.PathLike, settings: dict) -> pd.DataFrame:
+    """Return the table of an earlier call, empty where there is none; InputError where it was made otherwise."""
+    path = tables.locate(output)
+    if path.suffix != ".parquet":
+        raise InputError(f"The translations go to a Parquet file, got {output}: let its name end in .parquet.")
+    if not path.exists():
+        return tables.empty("templates")
+    table = tables.read(path, "templates")
+    before = tables.made_from(path).get("parameters", {})
+    other = [key for key, value in settings.items() if before.get(key) != value]
+    if other:
+        raise InputError(
+            f"The file {output} holds translations that differ in {' and '.join(other)}: give another --output, or "
+            "delete it."
+        )
+    return table
+
+
+def read_templates(name: str) -> list[str]:
+    """Return the English templates to translate: a set of `prompts.templates`, or a text file with one in each line."""
+    path = tables.locate(name)
+    if name in prompts.ENGLISH_SETS:
+        return prompts.templates(name)
+    if not path.is_file():
+        raise InputError(f"There are no templates {name!r}: {near(name, prompts.ENGLISH_SETS)}")
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"The templates {path} are not UTF-8 ({error}): save them again as such.") from error
+    return prompts.check_templates([line.strip() for line in lines if line.strip()])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Translate prompt templates into languages with an NLLB model; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m babelatlas.lexicon.translate_prompts",
+        description="Translate prompt templates with an NLLB model. Called again, it goes on where it was.",
+    )
+    parser.add_argument("--model", default="facebook/nllb-200-distilled-1.3B", help="a name on the hub, or a folder")
+    parser.add_argument("--revision", default="", help="a commit of the model on the hub; left out, the newest")
+    parser.add_argument("--languages", nargs="+", required=True, metavar="CODE", help="such as de sw zh-Hant")
+    parser.add_argument("--output", required=True, help="the Parquet file to write and to go on with")
+    parser.add_argument("--templates", default="openai-80", help="a set of English prompts, or a file, one in a line")
+    parser.add_argument("--name", default="", help="what the results will call these prompts")
+    parser.add_argument("--beams", type=int, default=1, help="1, the default, is greedy search")
+    parser.add_argument("--batch-size", type=int, default=16, help="sentences that the model takes at once")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--skip-missing", action="store_true", help="leave out languages that the model does not know")
+    given = vars(parser.parse_args(arguments))
+    texts, codes = given.pop("templates"), given.pop("languages")
+    try:
+        translate_templates(read_templates(texts), codes, **given)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Weights to vectors and log-probabilities."""

@@ -1,0 +1,351 @@
+"""Checkpoints: the folders of a model's files, found or fetched at a pinned revision, and checked.
+
+A folder that the user gives comes first, then the local cache of the Hugging Face hub, then the hub itself.
+`python -m babelatlas.models.hub NAME [NAME...]` fetches ahead, for a machine that will have no network. Importing this
+module loads neither torch nor huggingface_hub.
+"""
+
+import argparse
+import errno
+import hashlib
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import Path
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.models import registry as models
+from babelatlas.models.registry import Model, Source
+
+# The files of an embedded model, by open_clip's names.
+EMBEDDED = ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json")
+# The full hash of a commit.
+COMMIT = re.compile("[0-9a-f]{40}")
+# How the names of weights end.
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
+
+
+def check_consent(entry: Model, remote_code: str) -> Model:
+    """Return the entry of a model as it may be loaded: for one whose code lives in its repository, at a known commit.
+
+    `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one; of a
+    pinned one the commit may be named, too.
+    Raises InputError where it names something else or nothing, and where it is given for a model without such code.
+    """
+    if not entry.remote_code:
+        if remote_code:
+            raise InputError(
+                f"The model {entry.name!r} runs no code of a repository, and remote_code is {remote_code!r}: leave it "
+                "empty for this model."
+            )
+        return entry
+    repository, pinned = entry.source.repository, entry.source.revision
+    named, _, commit = remote_code.partition("@")
+    if named == repository and (commit in ("", pinned) if pinned else COMMIT.fullmatch(commit)):
+        return replace(entry, source=replace(entry.source, revision=pinned or commit))
+    code = [source for role, source in entry.companions.items() if role.endswith("code")]
+    places = " and ".join(f"{source.repository} ({_revision(source)})" for source in (entry.source, *code))
+    given = f"remote_code is {remote_code!r}" if remote_code else "nobody allowed that"
+    wanted = f"{repository!r}" if pinned else f"'{repository}@' and the full commit that you read"
+    raise InputError(
+        f"The model {entry.name!r} runs code from the repository {places} on this machine, and {given}: read the code "
+        f"there, then set remote_code to {wanted}."
+    )
+
+
+def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:
+    """Return the folder of each of a model's sources by role, "" the main one; fetched where need be and allowed.
+
+    `folder` (relative to the project's root) holds the files of the main source, and each companion's in the sub-folder
+    named by its role; a companion without one, and every source where `folder` is "", is looked for in the hub's cache
+    at the pinned revision, and fetched unless HF_HUB_OFFLINE is set.
+    Raises InputError where a source is not there and cannot be fetched, and for an embedded model without a folder.
+    """
+    if entry.embedded and not str(folder):
+        raise InputError(f"The model {entry.name!r} is kept in a folder that the run makes: give that folder.")
+    given = tables.locate(folder) if str(folder) else None
+    if entry.embedded:
+        return {"": given}
+    if given and not given.is_dir():
+        raise InputError(
+            f"The folder {given} of the model {entry.name!r} does not exist: put the files of the repository "
+            f"{entry.source.repository} there, or give no folder to take them from the hub."
+        )
+    found = {"": given or _find(entry, "", entry.source)}
+    for role, source in entry.companions.items():
+        own = given / role if given else None
+        found[role] = own if own and own.is_dir() else _find(entry, role, source)
+    return found
+
+
+def key(entry: Model, folders: dict[str, Path]) -> str:
+    """Return what identifies the weights: repository and commit of a folder that is as the hub's download left it, else
+    one hash of all its files; hidden ones, and in the main folder the sub-folders of the roles, do not count.
+
+    The sources follow one another, the main one first, the others by the names of their roles.
+    """
+    sources = {"": entry.source, **entry.companions}
+    roles = set(folders) - {""}
+    return " ".join(_identity(sources.get(role), folders[role], set() if role else roles) for role in sorted(folders))
+
+
+def check_weights(module, name: str, source: str | os.PathLike) -> None:
+    """Raise InputError where a weight of a loaded module is not a finite number, naming the weight."""
+    import torch
+
+    for weight, value in module.state_dict().items():
+        if value.is_floating_point() and not torch.isfinite(value).all():
+            raise InputError(
+                f"The weights of {name!r} in {source or 'its checkpoint'} hold numbers that are not finite "
+                f"(in {weight}): the checkpoint is damaged; fetch or train it again."
+            )
+
+
+def mend(entry: Model) -> str:
+    """Return how to come by the files of a model, as the end of a sentence.
+
+    >>> mend(models.entry("picto-en"))
+    'run `make book`, which trains it, or notebook 12_train.'
+    """
+    if entry.embedded:
+        notebook = "12_train" if isinstance(entry, Model) else "13_gated"
+        return f"run `make book`, which trains it, or notebook {notebook}."
+    return f"fetch it with `python -m babelatlas.models.hub {entry.name}`."
+
+
+def find_file(entry: Model, folder: Path, *names: str) -> Path:
+    """Return the first of `names` that is a file of `folder`; raises InputError, naming the file, where none is."""
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    others = f" (nor {', '.join(names[1:])})" if names[1:] else ""
+    raise InputError(
+        f"The model {entry.name!r} cannot be loaded, {folder / names[0]} does not exist{others}: {mend(entry)}"
+    )
+
+
+def read_json(entry: Model, file: Path) -> dict:
+    """Return the object of a JSON file of a model; raises InputError, naming the file, where it holds none."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(content, dict):
+            return content
+        reason = f"it holds {type(content).__name__}"
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    raise InputError(f"The model {entry.name!r} cannot be loaded, {file} is no JSON object ({reason}): {mend(entry)}")
+
+
+def read_weights(entry: Model, file: Path) -> dict:
+    """Return the tensors by name of a safetensors file, or of a file of torch's (read without running anything in it).
+
+    Raises InputError, naming the file, where it is truncated or something else than tensors.
+    """
+    import torch
+
+    try:
+        if file.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            weights = load_file(file)
+        else:
+            weights = torch.load(file, map_location="cpu", weights_only=True)
+        if isinstance(weights, dict) and all(isinstance(value, torch.Tensor) for value in weights.values()):
+            return weights
+        reason = "it holds something else than tensors by name"
+    except Exception as error:  # safetensors, pickle, zip and torch each raise their own
+        reason = first_line(error)
+    raise InputError(f"The model {entry.name!r} cannot be loaded, {file} cannot be read ({reason}): {mend(entry)}")
+
+
+def first_line(error: Exception) -> str:
+    """Return the beginning of what an exception says, or its kind where it says nothing.
+
+    >>> first_line(OSError("no such file\\nat all"))
+    'no such file'
+    >>> first_line(RuntimeError("does not fit:\\n  missing keys: a"))
+    'does not fit: missing keys: a'
+    """
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:300].rstrip(".: ")
+
+
+def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
+    """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files.
+
+    All files count, whatever they are called: what a loader reads is more than what is fetched for it.
+    """
+    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    files = {
+        name: path
+        for name, path in sorted(names.items())
+        if name.split("/")[0] not in apart and not any(part.startswith(".") for part in name.split("/"))
+    }
+    cache = folder.parent.parent
+    if source and folder.parent.name == "snapshots" and cache.name == _cached(source.repository):
+        # The hub keeps the contents in "blobs" and links to them: a file of another kind came from elsewhere.
+        blobs = (cache / "blobs").resolve()
+        if files and all(path.is_symlink() and path.resolve().parent == blobs for path in files.values()):
+            return f"{source.repository}@{folder.name}"
+    listing = hashlib.sha256()
+    for name, path in files.items():
+        listing.update(f"{name} {tables.fingerprint(path)}\n".encode())
+    return listing.hexdigest()
+
+
+def _lacking(source: Source, folder: Path) -> str:
+    """Return the first file or pattern of weights, or configuration, that a folder from the hub lacks; "" for none.
+
+    Tokenizers are not looked for: each repository has some of the files that may hold one.
+    """
+    there = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    for pattern in [one for one in source.files if one.endswith(WEIGHTS) or one == "config.json"]:
+        if not any(fnmatch(name, pattern) for name in there):
+            return pattern
+    if not source.files and not any(name.endswith(WEIGHTS) for name in there):
+        return "file of weights"
+    for index in [name for name in there if name.endswith(".index.json")]:
+        try:
+            parts = set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return index
+        for part in sorted((Path(index).parent / str(part)).as_posix() for part in parts):
+            # An index may come along with "*.json" where another format's weights are the ones asked for.
+            asked = not source.files or any(fnmatch(part, pattern) for pattern in source.files)
+            if asked and part not in there:
+                return part
+    return ""
+
+
+def _cached(repository: str) -> str:
+    """Return the name of a repository's folder in the hub's cache."""
+    return "models--" + repository.replace("/", "--")
+
+
+def _revision(source: Source) -> str:
+    return f"revision {source.revision}" if source.revision else "its newest revision"
+
+
+def _find(entry: Model, role: str, source: Source) -> Path:
+    """Return the folder of a source in the hub's cache; fetch it if it is not there and the network may be used."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = Path(
+            snapshot_download(
+                source.repository,
+                revision=source.revision or None,
+                allow_patterns=list(source.files) or None,
+                local_files_only=True,
+            )
+        )
+    except LocalEntryNotFoundError:
+        return _fetch(entry, role, source)
+    return _fetch(entry, role, source) if _lacking(source, folder) else folder
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the hub's warnings to themselves for a while: what goes wrong is said in a sentence of our own."""
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def _fetch(entry: Model, role: str, source: Source) -> Path:
+    """Return the folder of a source in the hub's cache, complete; the sentence of every way to fail is here."""
+    from huggingface_hub import constants, errors, snapshot_download
+
+    lacking = ""
+    what = f"the {role} part of " if role else ""
+    of = f"The files of {what}the model {entry.name!r} (repository {source.repository}, {_revision(source)})"
+    try:
+        with _silent():
+            folder = Path(
+                snapshot_download(
+                    source.repository, revision=source.revision or None, allow_patterns=list(source.files) or None
+                )
+            )
+        lacking = _lacking(source, folder)
+        if lacking:
+            raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
+        return folder
+    except errors.RevisionNotFoundError as error:
+        raise InputError(f"{of} cannot be fetched, the hub has no such revision: correct it in models.py.") from error
+    except errors.GatedRepoError as error:
+        raise InputError(
+            f"{of} are given only to those who accept their terms: accept them on the repository's page, then log in "
+            "with `hf auth login`."
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise InputError(
+            f"{of} cannot be fetched, the hub has no such repository or keeps it private: correct it in models.py, or "
+            "log in with `hf auth login`."
+        ) from error
+    except errors.LocalEntryNotFoundError as error:
+        cache = Path(constants.HF_HUB_CACHE)
+        others = sorted(path.name for path in (cache / _cached(source.repository) / "snapshots").glob("*"))
+        partly = source.revision in others if source.revision else bool(others)
+        state = f"only partly in the cache {cache}" if partly else f"not in the cache {cache}"
+        if others and not partly:
+            state += f", which has revision {', '.join(others)}"
+        reason = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the hub cannot be reached"
+        if lacking:
+            state += f" (there is no {lacking})"
+            reason += "" if constants.HF_HUB_OFFLINE else " or has no more"
+        place = f"in the sub-folder {role!r} of a folder" if role else "in a folder"
+        raise InputError(
+            f"{of} are {state}, and {reason}: {mend(entry)[:-1]} on a machine with network, or put them {place} and "
+            "give it as the model's folder."
+        ) from error
+    except Exception as error:  # of the network, its libraries and the disk
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+            raise InputError(
+                f"{of} cannot be kept, the disk of {constants.HF_HUB_CACHE} is full: make room, or let HF_HUB_CACHE "
+                "name a folder on another disk."
+            ) from error
+        raise InputError(
+            f"{of} cannot be fetched ({first_line(error)}): check the network and try again, what came is kept."
+        ) from error
+
+
+def _entry(name: str):
+    """Return the entry of a model or of a translator."""
+    from babelatlas.models import translators  # which needs this package's models
+
+    return translators.get_translator(name) if name in translators.names() else models.get_model(name)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fetch the files of models from the hub, all or what is missing; return the exit status: 0, or 1."""
+    parser = argparse.ArgumentParser(prog="python -m babelatlas.models.hub", description=main.__doc__)
+    parser.add_argument("name", nargs="+", help="name of a model, as in models.py, or of a translator")
+    try:
+        for entry in [_entry(name) for name in parser.parse_args(arguments).name]:
+            if entry.embedded:
+                raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {mend(entry)}")
+            for role, source in {"": entry.source, **entry.companions}.items():
+                folder = _fetch(entry, role, source)
+                size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+                part = f" ({role})" if role else ""
+                print(f"{entry.name}{part}: {source.repository} at {folder.name}, {size / 1e6:,.1f} MB in {folder}")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

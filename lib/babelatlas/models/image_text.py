@@ -1,0 +1,281 @@
+"""Translations scored by any image-text-to-text model that transformers has a class for: PaliGemma, Qwen-VL, LLaVA ...
+
+The model is asked to translate a source as it is meant beside an image, and the translation's tokens are laid behind
+the question as if the model had answered them: one pass gives the probability of each, given all before it. Model,
+tokenizer, preparation of images and chat template are those of the checkpoint. Loads torch and transformers only when
+called. The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
+"""
+
+import inspect
+import os
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from babelatlas.base import languages
+from babelatlas.base.errors import InputError, near
+from babelatlas.datasets import registry as datasets
+from babelatlas.models import hub
+from babelatlas.models.encoders import find_device, find_precision, short_of_memory
+from babelatlas.models.loaders.huggingface import check_loaded, find_weights, reading, silent
+from babelatlas.models.translators import Translator, check_trials
+
+BATCH = 8
+# Types of the tokens of an answer where they are others than that of the question's last token: PaliGemma's question is
+# read as a whole, its answer from left to right.
+ANSWER = {"paligemma": {"token_type_ids": 1}}
+# Seconds before a run first says how far it is, and between two such lines.
+QUIET, BETWEEN = 15, 30
+
+
+class ImageTextScorer:
+    """A `Scorer` of an image-text-to-text model on a device."""
+
+    uses_images = True
+
+    def __init__(self, entry: Translator, model, processor, key: str, device: str, precision: str, batch_size: int):
+        self.name, self.key, self.device, self.precision = entry.name, key, device, precision
+        self.entry, self.model, self.processor, self.batch_size = entry, model, processor, batch_size or BATCH
+        self.tokenizer = processor.tokenizer
+        self.end = _end(entry, self.tokenizer)
+        self.types = ANSWER.get(model.config.model_type, {})
+        self.keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+        text = model.config.get_text_config()
+        self.longest = getattr(text, "max_position_embeddings", None) or 0
+        self.prompt = lru_cache(maxsize=4 * self.batch_size)(self._prompt)
+
+    def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each translation's tokens, the end token included; see `Scorer`."""
+        with silent():
+            found = self.tokenizer(list(translations), add_special_tokens=False, padding=False, truncation=False)
+        return [[*ids, self.end] for ids in found["input_ids"]]
+
+    def score(
+        self,
+        images: Sequence[str],
+        sources: Sequence[str],
+        translations: Sequence[str],
+        langs: Sequence[str],
+        temperatures: Sequence[float] = (1.0,),
+    ) -> list[np.ndarray]:
+        """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
+
+        Raises InputError for a trial without an image, one that is longer than the model's context or too large for the
+        device alone, and for probabilities that are not numbers.
+        """
+        check_trials(images, sources, translations, langs, temperatures)
+        without = next((row for row, image in enumerate(images) if not image), None)
+        if without is not None:
+            raise InputError(
+                f"The model {self.name!r} needs an image for each source, and {sources[without]!r} has none: give one."
+            )
+        tokens = self.tokenize(translations, langs)
+        # Trials of one image and source side by side, so that both are prepared once; the longest first, so that memory
+        # runs out at the beginning where it does.
+        order = sorted(range(len(images)), key=lambda row: (-len(sources[row]), sources[row], images[row], langs[row]))
+        scores: list = [None] * len(images)
+        started = told = time.monotonic()
+        place = 0
+        while place < len(order):
+            rows = self._batch(order[place : place + self.batch_size], images, sources, langs)
+            prompts = [self.prompt(images[row], sources[row], langs[row]) for row in rows]
+            try:
+                found = self._pass(prompts, [tokens[row] for row in rows], temperatures)
+            except MemoryError as error:
+                self._half(len(rows), sources[rows[0]], error)
+                continue
+            for row, one in zip(rows, found, strict=True):
+                if not np.isfinite(one).all():
+                    raise InputError(
+                        f"The model {self.name!r} gives probabilities that are not numbers in {self.precision} (source "
+                        f"{sources[row]!r}, translation {translations[row]!r}): take the precision 'float32'."
+                    )
+                scores[row] = one
+            place += len(rows)
+            now = time.monotonic()
+            if now - started > QUIET and now - told > BETWEEN:
+                told = now
+                print(f"  {self.name}: {place:,} of {len(order):,} translations scored", flush=True)
+        return scores
+
+    def _prompt(self, image: str, source: str, lang: str) -> dict:
+        """Return what the model is given for an image and a source, as tensors of a batch of one."""
+        entry, picture = self.entry, datasets.open_image(image)
+        question = entry.question.format(source=source, language=languages.name(lang), lang=lang)
+        try:
+            with silent():
+                if entry.chat:
+                    parts = [{"type": "image", "image": picture}, {"type": "text", "text": question}]
+                    inputs = self.processor.apply_chat_template(
+                        [{"role": "user", "content": parts}],
+                        add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
+                    )  # fmt: skip
+                else:
+                    mark = getattr(self.processor, "image_token", "<image>")
+                    text = entry.plain.format(image=mark, question=question)
+                    inputs = self.processor(images=picture, text=text, return_tensors="pt")
+        except Exception as error:  # of the processor, its template and the tokenizer
+            raise InputError(
+                f"The model {self.name!r} cannot be asked about the source {source!r} beside {image} "
+                f"({type(error).__name__}: {hub.first_line(error)}): see the question of its entry in "
+                "translators.py and the chat template of its files."
+            ) from error
+        return {name: value for name, value in inputs.items() if name != "labels"}
+
+    def _batch(self, rows: list[int], images, sources, langs) -> list[int]:
+        """Return the first of `rows` whose images have the shape of the first one's: others cannot be stacked."""
+        shapes = [self._shapes(self.prompt(images[row], sources[row], langs[row])) for row in rows]
+        same = next((place for place, shape in enumerate(shapes) if shape != shapes[0]), len(rows))
+        return rows[:same]
+
+    def _shapes(self, inputs: dict) -> dict:
+        return {name: value.shape[1:] for name, value in inputs.items() if not _along(value, inputs)}
+
+    def _pass(self, prompts: list[dict], answers: list[list[int]], temperatures: Sequence[float]) -> list[np.ndarray]:
+        """Return the log-probabilities of the answers to prompts, all in one batch, padded on the right."""
+        import torch
+
+        starts = [inputs["input_ids"].shape[1] for inputs in prompts]
+        length = max(start + len(answer) for start, answer in zip(starts, answers, strict=True))
+        if self.longest and length > self.longest:
+            raise InputError(
+                f"A question with its translation has {length} tokens, and the model {self.name!r} has places for "
+                f"{self.longest}: leave the item out."
+            )
+        inputs = {}
+        for name in prompts[0]:
+            if not _along(prompts[0][name], prompts[0]):
+                inputs[name] = torch.cat([one[name] for one in prompts])
+                continue
+            inputs[name] = torch.cat(
+                [self._extended(name, one[name], answer, length) for one, answer in zip(prompts, answers, strict=True)]
+            )
+        keep = length - min(starts) + 1
+        dtype = getattr(torch, self.precision)
+        with short_of_memory(), torch.inference_mode():
+            there = {
+                name: value.to(self.device, dtype if value.is_floating_point() else value.dtype)
+                for name, value in inputs.items()
+            }
+            only = {"logits_to_keep": keep} if self.keeps else {}
+            logits = self.model(**there, use_cache=False, **only).logits[:, -keep:]
+            scores = []
+            for row, (start, answer) in enumerate(zip(starts, answers, strict=True)):
+                first = start - 1 - (length - keep)  # the place whose logits are of the answer's first token
+                own = logits[row, first : first + len(answer)].float()
+                ids = torch.tensor(answer, device=own.device)[:, None]
+                found = [torch.log_softmax(own / temperature, -1).gather(1, ids)[:, 0] for temperature in temperatures]
+                scores.append(torch.stack(found).double().cpu().numpy())
+        return scores
+
+    def _extended(self, name: str, value, answer: list[int], length: int):
+        """Return a prompt's tensor (1, tokens, ...) with the answer's part behind it, filled up to `length`."""
+        import torch
+
+        last = value[:, -1:]
+        if name == "input_ids":
+            added = torch.tensor([answer], dtype=value.dtype)
+        else:
+            kind = torch.full_like(last, self.types[name]) if name in self.types else last
+            added = kind.repeat_interleave(len(answer), 1)
+        rest = length - value.shape[1] - len(answer)
+        fill = torch.zeros_like(last) if name == "attention_mask" else added[:, -1:]
+        return torch.cat([value, added, fill.repeat_interleave(rest, 1)], 1)
+
+    def _half(self, size: int, source: str, error: MemoryError) -> None:
+        """Make batches half as large as one of `size` that was too large; raises InputError where it was one trial."""
+        if size == 1:
+            raise InputError(
+                f"The memory of {self.device} is too small for one translation by {self.name!r} (source {source!r}): "
+                "take a smaller precision or a larger device."
+            ) from error
+        self.batch_size = size // 2
+        print(f"  {self.name}: memory is short, {self.batch_size} translations in a batch from here on", flush=True)
+
+
+def load(
+    entry: Translator,
+    folder: str | os.PathLike = "",
+    device: str = "auto",
+    precision: str = "auto",
+    remote_code: str = "",
+    batch_size: int = 0,
+) -> ImageTextScorer:
+    """Return the scorer of an image-text-to-text model; arguments and errors as of `translators.load`.
+
+    Weights are read from safetensors alone. Raises InputError also where weights would be made up, left out or of
+    another shape, and where the question of the entry cannot be put.
+    """
+    entry = hub.check_consent(entry, remote_code)
+    _check_question(entry)
+    device = find_device(device)
+    precision = find_precision(precision, device)
+    place = hub.folders(entry, folder)[""]
+    configuration = hub.find_file(entry, place, "config.json")
+    weights = _weights(entry, place)
+    with reading(entry, weights, configuration):
+        import torch
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+
+        settings = {"local_files_only": True, "trust_remote_code": entry.remote_code}
+        processor = AutoProcessor.from_pretrained(place, **settings)
+        model, info = AutoModelForImageTextToText.from_pretrained(
+            place, dtype=getattr(torch, precision), output_loading_info=True, use_safetensors=True,
+            ignore_mismatched_sizes=True, **settings,
+        )  # fmt: skip
+    check_loaded(entry, weights, info)
+    hub.check_weights(model, entry.name, place)
+    if not hasattr(processor, "tokenizer"):
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, {place} does not say how images and texts are prepared "
+            f"together (there is no processor for both): {hub.mend(entry)}"
+        )
+    if entry.chat and not (getattr(processor, "chat_template", None) or processor.tokenizer.chat_template):
+        raise InputError(
+            f"The model {entry.name!r} is asked through a chat template, and {place} has none: {hub.mend(entry)}"
+        )
+    key = hub.key(entry, {"": place})
+    return ImageTextScorer(entry, model.to(device).eval(), processor, key, device, precision, batch_size)
+
+
+def _weights(entry: Translator, folder: Path) -> Path:
+    """Return the safetensors file or index of a folder, all parts there; raises InputError where there is none."""
+    hub.find_file(entry, folder, "model.safetensors", "model.safetensors.index.json")
+    return find_weights(entry, folder)
+
+
+def _check_question(entry: Translator) -> None:
+    """Raise InputError where an entry's question or prompt has holes that nothing is put into."""
+    for where, text, holes, wanted in (
+        ("question", entry.question, ("source", "language", "lang"), "source"),
+        ("plain", entry.plain or "{question}", ("image", "question"), "question"),
+    ):
+        try:
+            text.format(**dict.fromkeys(holes, ""))
+        except (KeyError, IndexError, ValueError) as error:
+            hole = str(error.args[0]) if isinstance(error, KeyError) else ""
+            hint = near(hole, holes) if hole else f"expected one of {', '.join(holes)}."
+            raise InputError(
+                f"The translator {entry.name!r} has a {where} that cannot be filled in ({text!r}): {hint}"
+            ) from error
+        if "{" + wanted + "}" not in text:
+            raise InputError(f"The translator {entry.name!r} has a {where} without {{{wanted}}}, got {text!r}: add it.")
+
+
+def _end(entry: Translator, tokenizer) -> int:
+    """Return the id of the token that ends an answer: the one that the entry names, else the tokenizer's."""
+    end = tokenizer.convert_tokens_to_ids(entry.end) if entry.end else tokenizer.eos_token_id
+    if end is None or (entry.end and end == tokenizer.unk_token_id):
+        raise InputError(
+            f"The tokenizer of {entry.name!r} has no token {entry.end or 'that ends a text'!r}: name the token that "
+            "ends an answer as `end` of its entry in translators.py."
+        )
+    return end
+
+
+def _along(value, inputs: dict) -> bool:
+    """Return whether a tensor of a prompt has one value for each of its tokens."""
+    return value.ndim > 1 and value.shape[:2] == inputs["input_ids"].shape

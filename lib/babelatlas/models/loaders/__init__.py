@@ -1,0 +1,1 @@
+"""One loader for each kind of checkpoint."""

@@ -1,0 +1,344 @@
+"""Models in open_clip's format, built and read by open_clip itself from local folders alone.
+
+What open_clip would fetch by name while it builds a model, the configuration and the tokenizer of a text tower of
+Hugging Face's, is taken from the companion "text" or the main folder. Loads torch and open_clip where they are needed.
+"""
+
+import json
+import logging
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError
+from babelatlas.models import hub
+from babelatlas.models import registry as models
+from babelatlas.models.encoders import Towers
+from babelatlas.models.registry import Model
+from babelatlas.models.tokens import Tokenizer
+
+CONFIGURATION = "open_clip_config.json"
+# The order in which open_clip looks for weights in a folder.
+WEIGHTS = (
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.safetensors",
+    "open_clip_pytorch_model.bin",
+    "open_clip_pytorch_model.pth",
+    "model.safetensors",
+    "pytorch_model.bin",
+)
+TOKENIZERS = ("tokenizer.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.txt")
+# Settings of open_clip's tokenizers that shorten texts in ways of their own; no model of the study has one.
+UNREAD = ("reduction_mask", "strip_sep_token")
+
+
+def load(entry: Model, folders: dict[str, Path]) -> Towers:
+    """Return the towers of a model in open_clip's format.
+
+    Raises InputError where a file is missing or damaged, or the model needs what this loader does not know.
+    """
+    model, tokenizer = _read(entry, folders)
+    text = _text(entry, model, tokenizer)
+    # A text tower whose mask is swapped for each batch belongs to one thread at a time.
+    parallel = _hugging_face(model) or not _trims(model, tokenizer)
+    return Towers(model, model.encode_image, text, transform(model), _tokenizer(entry, model, tokenizer), parallel)
+
+
+def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
+    """Return model and open_clip's tokenizer of an embedded model's folder, checked as `encoders.load` does; CPU."""
+    folder = tables.locate(folder)
+    entry = replace(models.get_model("picto-en"), name=name or folder.name)
+    model, tokenizer = _read(entry, {"": folder})
+    hub.check_weights(model, entry.name, folder)
+    return model, tokenizer
+
+
+def load_image(entry: Model, folder: Path) -> tuple:
+    """Return the image tower of a model in open_clip's format and its transform, for distilled models."""
+    model, _ = _read(replace(entry, architecture=""), {"": folder})
+    return model.visual, transform(model)
+
+
+def transform(model) -> Callable[[Image.Image], np.ndarray]:
+    """Return open_clip's own transform of pictures at inference, its result as an array (3, height, width)."""
+    from open_clip.transform import PreprocessCfg, image_transform_v2
+
+    prepare = image_transform_v2(PreprocessCfg(**model.visual.preprocess_cfg), is_train=False)
+    return lambda image: prepare(image).numpy()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep warnings and logs of libraries that load or build a model to themselves; errors still come through."""
+    level = logging.getLogger().level
+    logging.getLogger().setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.getLogger().setLevel(level)
+
+
+def pieces(entry: Model, tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
+    """Return what turns texts into ids by a tokenizer of transformers, nothing cut or padded, from any thread.
+
+    A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other; the
+    library beneath it only reads. Raises InputError where there is none beneath it.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or not hasattr(backend, "encode_batch_fast"):
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, its tokenizer ({type(tokenizer).__name__}) is not one of the "
+            f"library `tokenizers`, version 0.20 or later: {hub.mend(entry)}"
+        )
+    backend.no_truncation()
+    backend.no_padding()
+    return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=special)]
+
+
+def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
+    """Return how many special tokens end each text, from what is written around nothing and around two words.
+
+    >>> tail(lambda texts: [[0, *map(len, text.split()), 2] for text in texts])
+    1
+    """
+    nothing, one, other = encode(["", "a", "b"])
+    end = 0
+    while end < len(nothing) and nothing[-1 - end] == one[-1 - end] == other[-1 - end]:
+        end += 1
+    return min(end, len(nothing))
+
+
+def check_vocabulary(entry: Model, file: Path, inner, size: int, pad: int | None = None) -> None:
+    """Raise InputError where a tokenizer of transformers does not fit a text tower that has `size` pieces.
+
+    Towers may have more pieces than tokenizers, as round numbers are quicker. Fewer are another model's, and so is a
+    vocab.txt of other length: it is cut off or another's, and gives ids all the same. Pieces that were added to a
+    vocabulary do not count, as some are written by nothing. `pad`: the id that the tower takes for padding; None where
+    it takes no notice of it.
+    """
+    count = len(inner) if file.name == "vocab.txt" else inner.vocab_size
+    if count > size or (file.name == "vocab.txt" and count != size):
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} has {count} pieces and its text tower "
+            f"{size}: the file is damaged or of another model, {hub.mend(entry)}"
+        )
+    if pad is not None and inner.pad_token_id != pad:
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} pads with id {inner.pad_token_id} and "
+            f"its text tower with {pad}: the file is damaged or of another model, {hub.mend(entry)}"
+        )
+
+
+def _read(entry: Model, folders: dict[str, Path]) -> tuple:
+    """Return the model with its weights, in evaluation mode on the CPU, and open_clip's tokenizer for it."""
+    folder = folders[""]
+    for name in hub.EMBEDDED if entry.embedded else ():
+        hub.find_file(entry, folder, name)
+    with quiet():
+        import open_clip
+
+        if entry.embedded:
+            import babelatlas.models.towers  # noqa: F401 registers the image tower
+    configuration = _published(entry)
+    file = f"open_clip's {entry.architecture}"
+    if not configuration:
+        file = hub.find_file(entry, folder, CONFIGURATION)
+        configuration = hub.read_json(entry, file)
+    try:
+        text = configuration["model_cfg"]["text_cfg"]
+        if not isinstance(text, dict) or not isinstance(configuration["model_cfg"]["vision_cfg"], dict):
+            raise TypeError("the towers are not described")
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"The file {file} is not a configuration of open_clip ({error!r}): delete it, then {hub.mend(entry)}"
+        ) from error
+    unread = [name for name in UNREAD if (text.get("tokenizer_kwargs") or {}).get(name)]
+    if unread or text.get("tokenizer_mode"):
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, {file} asks for a tokenizer with "
+            f"{(unread or ['tokenizer_mode'])[0]}, which is not known here: use open_clip itself for it."
+        )
+    weights = hub.find_file(entry, folder, *WEIGHTS)
+    tokenizer, tokenizer_file = _open_clip_tokenizer(entry, text, folders)
+    with quiet(), tempfile.TemporaryDirectory() as place:
+        if text.get("hf_model_name"):
+            tower = _tower_configuration(entry, text["hf_model_name"], folders)
+            text["hf_model_name"] = place
+            (Path(place) / "config.json").write_text(json.dumps(tower), encoding="utf-8")
+        (Path(place) / CONFIGURATION).write_text(json.dumps(configuration), encoding="utf-8")
+        try:
+            # `custom_text`: the text tower is a module of its own, also where OpenAI's models mix it with the rest.
+            model = open_clip.create_model(
+                f"local-dir:{place}", load_weights=False, pretrained_text=False, force_custom_text=True
+            )
+        except Exception as error:  # timm, transformers and open_clip each raise their own
+            raise InputError(
+                f"The model {entry.name!r} cannot be loaded, open_clip cannot build what {file} describes "
+                f"({hub.first_line(error)}): {hub.mend(entry)}"
+            ) from error
+        try:
+            open_clip.load_checkpoint(model, str(weights))
+        except Exception as error:  # safetensors, pickle and torch each raise their own
+            raise InputError(
+                f"The model {entry.name!r} cannot be loaded, {weights} is damaged or of another model "
+                f"({hub.first_line(error)}): delete it, then {hub.mend(entry)}"
+            ) from error
+    if tokenizer_file:
+        tower = model.text.config if _hugging_face(model) else None
+        size = tower.vocab_size if tower else model.text.token_embedding.num_embeddings
+        check_vocabulary(entry, tokenizer_file, tokenizer.tokenizer, size, tower.pad_token_id if tower else None)
+    return model.eval(), tokenizer
+
+
+def _published(entry: Model) -> dict | None:
+    """Return the configuration under which open_clip itself publishes the entry's repository; None where it does not.
+
+    It is what `open_clip.create_model` takes by architecture and tag; what the repository itself holds may be of an
+    older version, which open_clip 3 does not read, or nothing.
+    """
+    import open_clip
+
+    for tag in open_clip.list_pretrained_tags_by_model(entry.architecture):
+        known = open_clip.get_pretrained_cfg(entry.architecture, tag)
+        if entry.source and known.get("hf_hub", "").split("/")[:2] == entry.source.repository.split("/"):
+            return {"model_cfg": open_clip.get_model_config(entry.architecture), "preprocess_cfg": known}
+    return None
+
+
+def _open_clip_tokenizer(entry: Model, text: dict, folders: dict[str, Path]):
+    """Return open_clip's tokenizer for a text tower's configuration, one of Hugging Face's from a local folder, and the
+    file that it was read from; None for open_clip's own, which is part of the package.
+    """
+    from open_clip.tokenizer import DEFAULT_CONTEXT_LENGTH, HFTokenizer, SimpleTokenizer
+
+    settings = {
+        "context_length": text.get("context_length", DEFAULT_CONTEXT_LENGTH),
+        **(text.get("tokenizer_kwargs") or {}),
+    }
+    if not text.get("hf_tokenizer_name"):
+        return SimpleTokenizer(**settings), None
+    places = [folders[""], *([folders["text"]] if "text" in folders else [])]
+    place = next((place for place in places if any((place / name).is_file() for name in TOKENIZERS)), places[-1])
+    file = hub.find_file(entry, place, *TOKENIZERS)
+    try:
+        with quiet():
+            return HFTokenizer(str(place), **settings), file
+    except Exception as error:  # json, tokenizers and transformers each raise their own
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, the tokenizer {file} cannot be read "
+            f"({hub.first_line(error)}): delete it, then {hub.mend(entry)}"
+        ) from error
+
+
+def _tower_configuration(entry: Model, name: str, folders: dict[str, Path]) -> dict:
+    """Return the configuration of Hugging Face's model `name`, a text tower, from the companion or the main folder."""
+    from open_clip.hf_configs import arch_dict
+
+    for folder in [folders[role] for role in ("text", "") if role in folders]:
+        file = folder / "config.json"
+        found = hub.read_json(entry, file) if file.is_file() else {}
+        if found.get("model_type") in arch_dict:
+            # open_clip builds encoder and decoder, and drops the decoder: it need not be built.
+            return found | ({"decoder_layers": 0} if "decoder_layers" in found else {})
+    wanted = folders.get("text", folders[""] / "text") / "config.json"
+    raise InputError(
+        f"The model {entry.name!r} cannot be loaded, its text tower is {name} and {wanted} is not that model's "
+        f"configuration: put it there, or {hub.mend(entry)}"
+    )
+
+
+def _text(entry: Model, model, tokenizer) -> Callable:
+    """Return what gives text vectors of ids and mask; open_clip makes the mask itself, of the ids."""
+    if not _trims(model, tokenizer) or _hugging_face(model):
+        return lambda ids, mask: model.encode_text(ids)
+    from torch.func import functional_call
+
+    def text(ids, mask):
+        # The tower's mask is for its full length; it wants one of the length of the batch.
+        length = ids.shape[1]
+        return functional_call(model.text, {"attn_mask": model.text.attn_mask[:length, :length]}, (ids,))
+
+    return text
+
+
+def _hugging_face(model) -> bool:
+    from open_clip.hf_model import HFTextEncoder
+
+    return isinstance(model.text, HFTextEncoder)
+
+
+def _pad(tokenizer) -> int:
+    inner = getattr(tokenizer, "tokenizer", None)
+    return 0 if inner is None else inner.pad_token_id
+
+
+def _trims(model, tokenizer) -> bool:
+    """Return whether padding changes no text vector, so that a batch may be padded to its longest text only."""
+    pad, tower = _pad(tokenizer), model.text
+    if _hugging_face(model):
+        return tower.config.pad_token_id == pad
+    if tower.attn_mask is None or tower.cls_emb is not None:
+        return False
+    # Under a causal mask no token sees what follows it: what is read before the padding does not change.
+    return tower.pool_type in ("first", "eos") or (tower.pool_type == "argmax" and pad == 0)
+
+
+def _tokenizer(entry: Model, model, tokenizer) -> Tokenizer:
+    """Return open_clip's tokenizer as the study's: the same ids up to padding."""
+    length, trim, pad = tokenizer.context_length, _trims(model, tokenizer), _pad(tokenizer)
+    inner = getattr(tokenizer, "tokenizer", None)
+    if inner is None:
+        start, end = tokenizer.sot_token_id, tokenizer.eot_token_id
+        return Tokenizer(
+            lambda texts, lang: [[start, *tokenizer.encode(text), end] for text in texts], length, pad, trim
+        )
+    if inner.padding_side != "right":
+        raise InputError(
+            f"The model {entry.name!r} cannot be loaded, its tokenizer pads on the {inner.padding_side}, where all "
+            f"models known here pad on the right: {hub.mend(entry)}"
+        )
+    if entry.needs_language or hasattr(inner, "src_lang"):
+        encode, end = _with_language(entry, inner)
+        return Tokenizer(encode, length, pad, trim, end, needs_language=True, canonicalise=tokenizer.clean_fn)
+    encode = pieces(entry, inner)
+    return Tokenizer(
+        lambda texts, lang: encode(texts), length, pad, trim, tail(encode), canonicalise=tokenizer.clean_fn
+    )
+
+
+def _with_language(entry: Model, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
+    """Return what writes the language's id before each text, as NLLB's tokenizer does, and the length of the end.
+
+    The tokenizer's own setting of the language is shared by all threads, and open_clip 3.3's `set_language` changes
+    nothing under transformers 5: so the id is written here.
+    """
+    codes, encode, end = (
+        languages.table().set_index("code")["nllb"],
+        pieces(entry, inner, special=False),
+        inner.eos_token_id,
+    )
+
+    def with_language(texts: list[str], lang: str) -> list[list[int]]:
+        code = codes[languages.canonical(lang)] if lang else ""
+        mark = inner.convert_tokens_to_ids(code) if code else None
+        if mark is None or mark == inner.unk_token_id:
+            raise InputError(
+                f"The model {entry.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200: "
+                "leave this language out for it, or name another in its place (`stand_in` of notebook 20 and "
+                "embed_classes)."
+            )
+        if getattr(inner, "legacy_behaviour", False):  # a setting of the tokenizer's files: the language last
+            return [[*ids, end, mark] for ids in encode(texts)]
+        return [[mark, *ids, end] for ids in encode(texts)]
+
+    return with_language, 2 if getattr(inner, "legacy_behaviour", False) else 1

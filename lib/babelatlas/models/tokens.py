@@ -1,0 +1,113 @@
+"""Texts as token ids: made once, cut where the model's context ends, padded batch by batch. Imports no torch."""
+
+import reprlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from babelatlas.base.errors import InputError
+
+
+def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
+    """Return `texts` as a list if each is a str that can be written as UTF-8, else raise InputError.
+
+    `noun`: what one of them is called in the message.
+
+    >>> check_texts(["a", None])
+    Traceback (most recent call last):
+        ...
+    babelatlas.InputError: Text 2 of 2 is None: expected a str of valid Unicode.
+    """
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise InputError(f"Expected a list of {noun}s, got {reprlib.repr(texts)}: put it between brackets.")
+    texts = list(texts)
+    for row, text in enumerate(texts, start=1):
+        try:
+            valid = isinstance(text, str) and (text.isascii() or bool(text.encode()))
+        except UnicodeEncodeError:  # half of a pair of surrogates
+            valid = False
+        if not valid:
+            raise InputError(
+                f"{noun.capitalize()} {row} of {len(texts)} is {reprlib.repr(text)}: expected a str of valid Unicode."
+            )
+    return texts
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The token ids of many texts, end to end, without padding.
+
+    `pieces` (tokens of all texts,) of int32; `ends` (texts,), where each text ends in `pieces`; `cut` (texts,) of bool,
+    whether a text was longer than the context and lost its end. `pad`: the id that fills a batch up. `width`: the
+    length that every batch is padded to; 0 pads to its longest text, for the models where that changes nothing.
+    """
+
+    pieces: np.ndarray
+    ends: np.ndarray
+    cut: np.ndarray
+    pad: int
+    width: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of tokens of each text, special tokens included: (texts,)."""
+        return np.diff(self.ends, prepend=0)
+
+    def take(self, rows: np.ndarray) -> "Tokens":
+        """Return the tokens of some texts, in the order of `rows`."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.ends[rows] - ends, lengths)
+        return Tokens(self.pieces[places], ends, self.cut[rows], self.pad, self.width)
+
+    def padded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return one batch of all texts: ids (texts, length) of int64, and which of them are no padding, of bool.
+
+        >>> Tokens(np.array([5, 6, 7]), np.array([2, 3]), np.zeros(2, bool), pad=1).padded()[0].tolist()
+        [[5, 6], [7, 1]]
+        """
+        lengths = self.lengths
+        width = self.width or int(lengths.max(initial=0))
+        mask = np.arange(width) < lengths[:, None]
+        ids = np.full((len(self), width), self.pad, dtype=np.int64)
+        ids[mask] = self.pieces
+        return ids, mask
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How a model turns texts into tokens; calling it is safe from several threads at once.
+
+    `encode` gives the ids of texts in a language, special tokens included, nothing cut and nothing padded. A text of
+    more than `context_length` ids keeps the first of them and its last `tail` special tokens; 0 cuts none. `trim`:
+    whether a batch may be padded to its longest text only, which is right where masks make padding invisible.
+    `needs_language`: whether the ids depend on the language. `canonicalise`: what is done to a text before, as
+    lower-casing.
+    """
+
+    encode: Callable[[list[str], str], list[list[int]]]
+    context_length: int
+    pad: int
+    trim: bool
+    tail: int = 1
+    needs_language: bool = False
+    canonicalise: Callable[[str], str] | None = None
+
+    def __call__(self, texts: list[str], lang: str = "") -> Tokens:
+        """Return the tokens of `texts`, all in the language `lang`; raises InputError for none and as `check_texts`."""
+        texts = check_texts(texts)
+        if len(texts) == 0:
+            raise InputError("There is no text to encode: give at least one.")
+        texts = [self.canonicalise(text) for text in texts] if self.canonicalise else texts
+        limit, kept, cut = self.context_length, [], np.zeros(len(texts), dtype=bool)
+        for row, ids in enumerate(self.encode(texts, lang)):
+            cut[row] = 0 < limit < len(ids)
+            kept.append(ids[: limit - self.tail] + ids[len(ids) - self.tail :] if cut[row] else ids)
+        ends = np.cumsum([len(ids) for ids in kept])
+        pieces = np.fromiter((piece for ids in kept for piece in ids), dtype=np.int32, count=int(ends[-1]))
+        return Tokens(pieces, ends, cut, self.pad, 0 if self.trim else limit)

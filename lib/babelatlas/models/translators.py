@@ -1,0 +1,296 @@
+"""The translators: models that say how likely a translation is, given its source and an image; one entry each.
+
+Reading this list loads no weights and imports no torch. `load` returns a `Scorer`, whichever kind the translator is of;
+`evaluate` asks it for the costs of all translations of a disambiguation data set beside all their images. To add an
+image-text-to-text model of transformers, add an entry; where each fact of one was read is in
+`data/translators_sources.csv`. How a model is asked to translate beside an image is this study's own wording: nobody
+has published one.
+"""
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+from babelatlas.models.registry import Source
+
+# "gated": Gated Fusion, trained by notebook 13; "huggingface": an image-text-to-text model of transformers.
+KINDS = ("gated", "huggingface")
+QUESTION = "Translate the following sentence from English to {language}, as it is meant beside this image: {source}"
+CAUTION = """```{{admonition}} What these translators are and are not
+:class: warning
+{}: tiny translators, trained within this run in less than a minute each on single words and drawings that the study
+makes itself. They show that the measures work, and what the way in which the image reaches the translation does to
+them; they say **nothing about how well real translators read images**.
+```"""
+
+
+@dataclass(frozen=True)
+class Translator:
+    """What the study knows of one translator before loading it.
+
+    `kind`: one of `KINDS`. `source`: where its checkpoint is published; None for those that a run trains and keeps in a
+    folder. `gate` of Gated Fusion: "learned", a fixed share of the image as "0.25", or "text" (no image). `question`:
+    what a huggingface model is asked, with {source}, {language} (the target's English name) and {lang} (its code).
+    `chat`: whether the question goes through the chat template of the model's files; else `plain` is the whole prompt,
+    with {image} where the model wants its mark for one, and {question}. `end`: the token that ends an answer, "" for
+    the one that ends a text by the model's tokenizer. `parameters` in millions, 0 where that was not seen.
+    `citation`: a key of book/references.bib. `remote_code`: whether its code is in the repository, and runs only where
+    the user names it. `companions` are further sources by role, as for the models.
+    """
+
+    name: str
+    kind: str
+    source: Source | None
+    licence: str
+    citation: str = ""
+    gate: str = ""
+    question: str = ""
+    chat: bool = False
+    plain: str = ""
+    end: str = ""
+    parameters: float = 0
+    year: int = 0
+    remote_code: bool = False
+    companions: dict[str, Source] = field(default_factory=dict)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether a run itself trains the translator (notebook 13) and keeps it in a folder."""
+        return self.source is None
+
+
+class Scorer(Protocol):
+    """What every loaded translator can do. A *trial* is an image, a source, a translation and its language.
+
+    `uses_images` False (a text-only model): `evaluate` then asks without images, each trial once, so that what cannot
+    differ is equal to the last bit and counts as a tie. `key` identifies the weights.
+    """
+
+    name: str
+    key: str
+    precision: str
+    device: str
+    uses_images: bool
+
+    def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each translation's tokens, the end token included, what begins a translation not.
+
+        They do not depend on the image or on the source. A translation of which only the end token is left is given
+        as that; `evaluate` refuses it.
+        """
+
+    def score(
+        self,
+        images: Sequence[str],
+        sources: Sequence[str],
+        translations: Sequence[str],
+        langs: Sequence[str],
+        temperatures: Sequence[float] = (1.0,),
+    ) -> list[np.ndarray]:
+        """Return for each trial an array (temperatures, tokens): log-probabilities of the tokens of its translation.
+
+        All arguments but the last have one value a trial: path of the image ("" for none, where the model works without
+        one), source, translation, code of the target's language. Natural logarithm, float64; the tokens are those of
+        `tokenize`, in their order, each given the image, the source and the tokens before; at a temperature T the
+        logits are divided by T before the softmax. Batches are the scorer's own matter: one call may hold thousands of
+        trials.
+        """
+
+
+def _hub(name: str, repository: str, revision: str, licence: str, citation: str, year: int, **facts) -> Translator:
+    """Return the entry of an image-text-to-text model that is read from safetensors."""
+    files = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors")
+    question = facts.pop("question", QUESTION)
+    source = Source(repository, revision, files)
+    return Translator(name, "huggingface", source, licence, citation, question=question, year=year, **facts)
+
+
+TRANSLATORS = [
+    Translator("picto-gated", "gated", None, "MIT", "wu2021good", "learned"),
+    Translator("picto-gated-0.25", "gated", None, "MIT", "wu2021good", "0.25"),
+    Translator("picto-gated-0.5", "gated", None, "MIT", "wu2021good", "0.5"),
+    Translator("picto-gated-0.75", "gated", None, "MIT", "wu2021good", "0.75"),
+    Translator("picto-text", "gated", None, "MIT", "wu2021good", "text"),
+    # A prefix of the kind that PaliGemma was trained on, short and in lower case, rather than a sentence.
+    _hub(
+        "paligemma-3b-mix-448", "google/paligemma-3b-mix-448", "ead2d9a35598cb89119af004f5d023b311d1c4a1", "Gemma",
+        "beyer2024paligemma", 2024,
+        question="translate en to {lang}: {source}", plain="{image}{question}", parameters=2920,
+    ),
+    _hub(
+        "paligemma2-3b-mix-448", "google/paligemma2-3b-mix-448", "", "Gemma", "steiner2024paligemma2", 2024,
+        question="translate en to {lang}: {source}", plain="{image}{question}", parameters=3033,
+    ),
+    _hub(
+        "qwen2-vl-2b", "Qwen/Qwen2-VL-2B-Instruct", "895c3a49bc3fa70a340399125c650a463535e71c", "Apache-2.0",
+        "wang2024qwen2vl", 2024, chat=True,
+    ),
+    _hub(
+        "qwen2-vl-7b", "Qwen/Qwen2-VL-7B-Instruct", "a7a06a1cc11b4514ce9edcde0e3ca1d16e5ff2fc", "Apache-2.0",
+        "wang2024qwen2vl", 2024, chat=True,
+    ),
+    _hub(
+        "qwen2.5-vl-7b", "Qwen/Qwen2.5-VL-7B-Instruct", "cc594898137f460bfe9f0759e9844b3ce807cfb5", "Apache-2.0",
+        "bai2025qwen25vl", 2025, chat=True,
+    ),
+    _hub(
+        "llava-1.5-7b", "llava-hf/llava-1.5-7b-hf", "b234b804b114d9e37bb655e11cbbb5f5e971b7a9", "Llama 2",
+        "liu2023improved", 2023, chat=True,
+    ),
+]  # fmt: skip
+
+
+def names() -> list[str]:
+    """Return the names of all translators."""
+    return [translator.name for translator in TRANSLATORS]
+
+
+def get_translator(name: str) -> Translator:
+    """Return the translator called `name`.
+
+    >>> entry("picto-text").gate
+    'text'
+
+    Raises InputError, with the nearest name, where there is none.
+    """
+    found = {translator.name: translator for translator in TRANSLATORS}
+    if name not in found:
+        raise InputError(f"There is no translator {name!r}: {near(name, found)}")
+    return found[name]
+
+
+def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
+    """Return the entry called `name`, or that of a user's own translator, a folder under a name that is not listed.
+
+    Own ones are Gated Fusion as notebook 13 saves it, with the gate that its folder states; or, where the folder has a
+    model and a preparation of images in transformers' format, image-text-to-text models: they are asked `QUESTION`
+    through their chat template, or, where they have none, as PaliGemma is.
+
+    Raises InputError, with the nearest name, where neither is so, and where the settings of Gated Fusion are damaged.
+    """
+    folder = tables.locate(checkpoint) if os.fspath(checkpoint) else None
+    if name in names() or folder is None or not folder.is_dir():
+        return get_translator(name)
+    if not any((folder / file).is_file() for file in ("preprocessor_config.json", "processor_config.json")):
+        return Translator(name, "gated", None, "not stated", "wu2021good", _gate(folder))
+    chat = any((folder / file).is_file() for file in ("chat_template.jinja", "chat_template.json"))
+    plain = "" if chat else "{image}{question}"
+    return Translator(name, "huggingface", None, "not stated", question=QUESTION, chat=chat, plain=plain)
+
+
+def _gate(folder: Path) -> str:
+    """Return the gate of Gated Fusion in a folder; "learned" where it has no settings: `load` says what it lacks."""
+    path = folder / "gated.json"
+    if not path.is_file():
+        return "learned"
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["gate"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"The settings of Gated Fusion {path} cannot be read, or name no gate: train it again with notebook "
+            "13_gated, or give another folder."
+        ) from error
+
+
+def sources(name: str = "") -> list[dict[str, str]]:
+    """Return where the facts of the entries were seen: rows of translator, field, value, source."""
+    with open(DATA / "translators_sources.csv", encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if not name or row["translator"] == name]
+
+
+def load(
+    entry: Translator,
+    folder: str | os.PathLike = "",
+    device: str = "auto",
+    precision: str = "auto",
+    remote_code: str = "",
+    batch_size: int = 0,
+) -> Scorer:
+    """Return the scorer of a translator, its weights found, loaded and checked.
+
+    `folder` holds the checkpoint (of an embedded one always; of any other, "" takes the entry's revision from the local
+    cache of the hub, or fetches it). `device`, `precision` and `remote_code` as in `encoders.load`; `batch_size` in
+    trials, 0 for the kind's own.
+    Raises InputError where files are missing, damaged or of another model, and where the device is absent.
+    """
+    if entry.kind not in KINDS:
+        raise InputError(f"There is no kind of translator {entry.kind!r}: {near(entry.kind, KINDS)}")
+    if entry.kind == "gated":
+        from babelatlas.models import gated_fusion, hub
+
+        hub.check_consent(entry, remote_code)
+        if not os.fspath(folder):
+            raise InputError(
+                f"The translator {entry.name!r} is kept in a folder that notebook 13_gated makes: give that folder."
+            )
+        if precision not in ("auto", "float32"):
+            raise InputError(f"Gated Fusion computes in float32, got the precision {precision!r}: leave it at 'auto'.")
+        return gated_fusion.load(folder, device, entry.name, batch_size=batch_size)
+    from babelatlas.models import image_text
+
+    return image_text.load(entry, folder, device, precision, remote_code, batch_size)
+
+
+def replicates(entry: Translator, folder: str | os.PathLike = "") -> list[str]:
+    """Return the folders of a translator's trainings, which differ in their seed; one for all but Gated Fusion."""
+    if entry.kind != "gated" or not os.fspath(folder):
+        return [os.fspath(folder)]
+    from babelatlas.models import gated_fusion
+
+    return [os.fspath(path) for path in gated_fusion.replicates(folder)]
+
+
+def caution(names: Sequence[str]) -> str:
+    """Return what the embedded translators among `names` are and are not, as a MyST admonition; "" where none is.
+
+    >>> caution(["llava-1.5-7b"])
+    ''
+    """
+    tiny = [one.name for one in TRANSLATORS if one.embedded and one.name in names]
+    return CAUTION.format(", ".join(tiny)) if tiny else ""
+
+
+def check_trials(images, sources, translations, langs, temperatures) -> None:
+    """Raise InputError where the lists of trials differ in length, or a temperature is no positive number."""
+    sizes = {len(images), len(sources), len(translations), len(langs)}
+    if len(sizes) > 1:
+        raise InputError(
+            f"Each trial has an image, a source, a translation and a language, got lists of {len(images)}, "
+            f"{len(sources)}, {len(translations)} and {len(langs)}: give one of each for every trial."
+        )
+    check_temperatures(temperatures)
+
+
+def check_temperatures(temperatures: Sequence[float]) -> list[float]:
+    """Return temperatures as numbers, each once, in rising order; InputError where one is not positive and finite."""
+    bad = [
+        one
+        for one in temperatures
+        if isinstance(one, bool) or not isinstance(one, int | float) or not np.isfinite(one) or one <= 0
+    ]
+    if bad or not len(temperatures):
+        raise InputError(
+            f"Temperatures are finite numbers above 0, got {bad[0] if bad else 'none'!r}: 1.0 is the model as it is."
+        )
+    return sorted({float(one) for one in temperatures})
+
+
+def shared(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return how many tokens two lists have in common at their start.
+
+    >>> shared([5, 6, 7, 2], [5, 6, 2])
+    2
+    """
+    return next(
+        (place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),
+        min(len(first), len(second)),
+    )

@@ -1,0 +1,146 @@
+"""The numbers that the papers print, one row each, and how each is said to have been computed.
+
+The rows lie in `data/claims`, in CSV files with the columns below; facts read from the papers, each with its place.
+
+* `paper`: citation key. `place`: "Table 2", "Figure 3", "Section 4". `cell`: the row and column as printed, joined by
+  " | ". These three name a claim, once.
+* `block`: the claims of one place that one definition has to explain together (the cells of a table, its averages).
+* `printed`: the number as printed, without its unit: "12.67", "1'452", "-38.9", "+14.4". Its decimals decide how
+  exactly it must be met. `relation`: "=", or "<", ">", "≤", "≥" where the paper says "over 2 points".
+* `unit`: "%", "points", "count", "correlation" ... as words for the reader; `scorecard` compares numbers as printed,
+  so that a definition returns percent where the paper prints percent.
+* `definitions`: names of definitions (`scorecard.definitions`), separated by ";": first the one that the paper states,
+  nothing before the first ";" where it is silent, then others that a reader could try. Empty where nothing that is
+  known allows to compute the number; `note` then says what is missing.
+* `note`: what else a reader must know, such as a misprinted code.
+"""
+
+import os
+import re
+from collections.abc import Collection
+from importlib import resources
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+
+COLUMNS = ("paper", "place", "cell", "block", "relation", "printed", "unit", "definitions", "note")
+KEY = ["paper", "place", "cell"]
+RELATIONS = ("=", "<", ">", "≤", "≥")
+NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
+
+
+def value(printed: str) -> float:
+    """Return a printed number; raise InputError where it is none.
+
+    >>> value("12.67"), value("1'452"), value("−3.5"), value("+14.4"), value("260,646"), value(".96")
+    (12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96)
+    """
+    if not NUMBER.fullmatch(printed):
+        raise InputError(
+            f"The printed value {printed!r} is no number: write it as printed but without its unit, such as 12.67, "
+            "-3.5, 1,452."
+        )
+    return float(re.sub("['’,]", "", printed.replace("−", "-")))
+
+
+def half_unit(printed: str) -> float:
+    """Return half a unit of the last printed digit: what rounding can have taken away.
+
+    >>> half_unit("12.67"), half_unit("100"), half_unit("0.5")
+    (0.005, 0.5, 0.05)
+    """
+    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
+
+
+def read(paths: str | os.PathLike | list[str | os.PathLike] = "") -> pd.DataFrame:
+    """Return the claims of the given CSV files, of those that ship unless given, all as text, in the files' order.
+
+    Raises InputError, which names the file and the row, for a file that is absent or no such table, a claim given
+    twice, an empty key, a printed value that is no number, an unknown relation, a claim without definition and note, or
+    a block whose claims name different definitions.
+    """
+    if not paths:
+        folder = resources.files("babelatlas") / "data" / "claims"
+        paths = sorted(Path(str(file)) for file in folder.iterdir() if file.name.endswith(".csv"))
+    paths = [tables.locate(path) for path in (paths if isinstance(paths, list) else [paths])]
+    parts = [_file(path) for path in paths]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "line"])
+    double = table.duplicated(KEY)
+    if double.any():
+        row = table[double].iloc[0]
+        raise InputError(
+            f"The claim {_name(row)} is given twice ({row.line}): keep one row for each paper, place and cell."
+        )
+    several = table.groupby(["paper", "place", "block"])["definitions"].transform("nunique") > 1
+    if several.any():
+        row = table[several].iloc[0]
+        raise InputError(
+            f"The claims of {row.paper}, {row.place}, block {row.block!r} name different definitions ({row.line}): one "
+            "block is explained by one definition; make two blocks of it."
+        )
+    return table.drop(columns="line")
+
+
+def _file(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise InputError(f"There is no table of claims {path}: give a CSV file with the columns {', '.join(COLUMNS)}.")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(
+            f"The table of claims {path} cannot be read ({reason}): give a CSV file in UTF-8 with the columns "
+            f"{', '.join(COLUMNS)}."
+        ) from error
+    if list(table) != list(COLUMNS):
+        raise InputError(
+            f"The table of claims {path} should have the columns {', '.join(COLUMNS)}, got {', '.join(table)}."
+        )
+    table["line"] = [f"{path.name}, line {number + 2}" for number in range(len(table))]
+    for row in table.itertuples():
+        where = f"{row.line}, {_name(row)}"
+        if not (row.paper and row.place and row.cell and row.block):
+            raise InputError(f"A claim needs a paper, a place, a cell and a block, and lacks one: {where}.")
+        if row.relation not in RELATIONS:
+            raise InputError(f"The relation {row.relation!r} is not one of {' '.join(RELATIONS)}: {where}.")
+        try:
+            value(row.printed)
+        except InputError as error:
+            raise InputError(f"{str(error).rstrip('.')} ({where}).") from None
+        if not names(row.definitions) and not row.note:
+            raise InputError(f"A claim without a definition needs a note that says what is missing: {where}.")
+    return table
+
+
+def _name(row) -> str:
+    return f"{row.paper}, {row.place}, {row.cell}"
+
+
+def names(definitions: str) -> list[str]:
+    """Return the names of the definitions in a cell, the stated one first.
+
+    >>> names("mean; mean with English"), names("; Pearson; Spearman")
+    (['mean', 'mean with English'], ['Pearson', 'Spearman'])
+    """
+    return [name.strip() for name in definitions.split(";") if name.strip()]
+
+
+def stated(definitions: str) -> str:
+    """Return the name of the definition that the paper states, "" where it is silent.
+
+    >>> stated("mean; mean with English"), stated("; Pearson; Spearman")
+    ('mean', '')
+    """
+    return definitions.split(";")[0].strip()
+
+
+def check_definitions(table: pd.DataFrame, known: Collection[tuple[str, str]]) -> None:
+    """Raise InputError where a claim names a definition that its paper has not; `known`: pairs of paper and name."""
+    for row in table.itertuples():
+        for name in names(row.definitions):
+            if (row.paper, name) not in known:
+                hint = near(name, [other for paper, other in known if paper == row.paper])
+                raise InputError(f"The claim {_name(row)} names an unknown definition {name!r}: {hint}")

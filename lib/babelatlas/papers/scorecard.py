@@ -1,0 +1,303 @@
+"""What becomes of each printed number when it is computed again: equal, within rounding, different, not recomputable.
+
+A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
+of the papers (`modules`) hold them; they call the functions that score our own models. A block of claims is explained
+by one definition for all its cells: of those that the claims name, the one that meets most of them, the stated one
+where several meet as many. So a number is never matched by a definition of its own.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.papers import claims
+
+# The papers, by citation key, as a reader knows them.
+PAPERS = {
+    "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
+    "thapliyal2022": "Crossmodal-3600 (Thapliyal et al. 2022)",
+    "kashanimotlagh2024": "Role of Imagery (Kashani Motlagh et al. 2024)",
+    "cocosm2023": "COCO-SM (Unum 2023)",
+    "liu2021": "MaRVL (Liu et al. 2021)",
+}
+STATUSES = ("equal", "within rounding", "different", "not recomputable")
+# Definitions whose names begin so compute nothing: "nearest ..." is what whole cases can give that is nearest to the
+# printed number, "as printed ..." what the paper prints of the same elsewhere. They can refute a number, not confirm
+# it, and what passes is counted apart.
+ONLY_TESTS = ("nearest", "as printed")
+# How the definition that explains a block stands to the paper.
+BASES = ("stated", "silent", "other")
+# Released data that does not ship, by the name of its folder: what it is, and where a user gets it.
+SOURCES = {
+    "babel-imagenet": "Babel-ImageNet's release, github.com/gregor-ge/Babel-ImageNet",
+    "clip-benchmark": "CLIP_benchmark's class names, github.com/LAION-AI/CLIP_benchmark",
+    "coco-sm": "COCO-SM's release, github.com/unum-cloud/coco-sm",
+    "commute": "CoMMuTE's files, github.com/MatthieuFP/CoMMuTE",
+    "marvl": "MaRVL's annotations, github.com/marvl-challenge/marvl-code",
+    "multi30k": "Multi30k's files, github.com/multi30k/dataset",
+}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One way to compute printed numbers again.
+
+    `compute` takes the folders of the sources that it `needs` (name -> path) and returns a table with the columns cell
+    (as the claims write it), value (in the printed unit) and slack: by how much value can be off because what went into
+    it was rounded, 0 for full precision. `text` says in one sentence what is computed.
+    """
+
+    paper: str
+    name: str
+    text: str
+    compute: Callable[[dict[str, Path]], pd.DataFrame]
+    needs: tuple[str, ...] = ()
+
+
+def cells(names: Iterable[str], values: Iterable[float], slack: float | Sequence[float] = 0.0) -> pd.DataFrame:
+    """Return what a definition computes, as `Definition.compute` has to: one row for each of the `names` of cells.
+
+    >>> cells(["low | en"], [12.5]).to_numpy().tolist()
+    [['low | en', 12.5, 0.0]]
+    """
+    return pd.DataFrame({"cell": list(names), "value": np.asarray(values, float), "slack": slack})
+
+
+def modules() -> tuple[ModuleType, ...]:
+    """Return the modules that compute a paper's numbers again: each has DEFINITIONS, and `errata(sources)` if any."""
+    # Here, as they import this module; and by name, so that the workflow sees that a chapter depends on them.
+    from babelatlas.papers import (
+        cocosm2023,
+        geigle2024,
+        geigle2024_training,
+        kashanimotlagh2024,
+        liu2021,
+        thapliyal2022,
+    )
+
+    return geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021
+
+
+def definitions() -> dict[tuple[str, str], Definition]:
+    """Return all definitions by paper and name; raise InputError where two share a name."""
+    found: dict[tuple[str, str], Definition] = {}
+    for module in modules():
+        for definition in module.DEFINITIONS:
+            key = definition.paper, definition.name
+            if key in found:
+                raise InputError(f"Two definitions of {key[0]} are called {key[1]!r}: give each a name of its own.")
+            found[key] = definition
+    return found
+
+
+def sources(folder: str | os.PathLike = "") -> dict[str, Path]:
+    """Return the released data that the user has: name -> folder, of those in `SOURCES` that lie below `folder`.
+
+    "" takes the folder that BABELATLAS_MIRROR names, and none where it names none. Raises InputError for a folder that
+    does not exist.
+    """
+    folder = folder or os.environ.get("BABELATLAS_MIRROR", "")
+    if not folder:
+        return {}
+    place = tables.locate(folder)
+    if not place.is_dir():
+        raise InputError(
+            f"There is no folder {place} with released data: give one that has {', '.join(SOURCES)}, or none."
+        )
+    return {name: place / name for name in SOURCES if (place / name).is_dir()}
+
+
+def status(printed: str, relation: str, value: float, slack: float) -> str:
+    """Return how a recomputed number stands to a printed one.
+
+    "equal": it rounds to the printed digits (a half may go either way). "within rounding": it does when each rounded
+    number that went into it is moved by what its own rounding can have hidden. Else "different". A relation such as
+    ">" is met as computed ("equal"), within the slack, or not.
+
+    >>> status("12.67", "=", 12.6749, 0), status("12.68", "=", 12.666, 0.005), status("2", ">", 1.9, 0)
+    ('equal', 'different', 'different')
+    >>> status("12.68", "=", 12.672, 0.005)
+    'within rounding'
+    """
+    if not np.isfinite(value):
+        return "not recomputable"
+    number = claims.value(printed)
+    off = {
+        "=": abs(value - number) - claims.half_unit(printed),
+        ">": number - value,
+        "≥": number - value,
+        "<": value - number,
+        "≤": value - number,
+    }[relation]
+    strict = relation in ("<", ">")
+    if off < -1e-9 or (abs(off) <= 1e-9 and not strict):
+        return "equal"
+    return "within rounding" if off <= slack + 1e-9 and slack > 0 else "different"
+
+
+def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, known: dict | None = None) -> pd.DataFrame:
+    """Return the scorecard of a table of claims, a `scorecard` table in the order of the claims.
+
+    `available`: what `sources` returned; `known`: definitions, all unless given. `definition` is the one that explains
+    most cells of the block, of `tried`; `basis` says whether it is the one that the paper states ("stated"), or another
+    ("other"), or whether the paper states none ("silent"); `recomputed` and `slack` are its result, `others` further
+    definitions that meet this cell. Where no definition gives the cell the status is "not recomputable", and `missing`
+    says which source or what else is missing. Raises InputError for an unknown definition.
+    """
+    known = definitions() if known is None else known
+    available = available or {}
+    claims.check_definitions(table, known)
+    results: dict[tuple[str, str], pd.DataFrame | str] = {}
+    parts = []
+    for (paper, _, _), block in table.groupby(["paper", "place", "block"], sort=False):
+        named = block["definitions"].iloc[0]
+        tried = {name: _tried(block, known[paper, name], available, results) for name in claims.names(named)}
+        parts.append(_explained(block, tried, claims.stated(named)))
+    columns = list(tables.SCHEMAS["scorecard"][0])
+    return pd.concat(parts).sort_index()[columns] if parts else tables.empty("scorecard")
+
+
+def _tried(block, definition: Definition, available: dict[str, Path], results: dict) -> pd.DataFrame:
+    """Return value, slack, status and what is missing for each claim of a block under one definition."""
+    key = definition.paper, definition.name
+    if key not in results:
+        absent = [source for source in definition.needs if source not in available]
+        if absent:
+            results[key] = "needs " + " and ".join(SOURCES.get(source, source) for source in absent)
+        else:
+            found = definition.compute({source: available[source] for source in definition.needs})
+            if found["cell"].duplicated().any():
+                double = found.loc[found["cell"].duplicated(), "cell"].iloc[0]
+                raise InputError(
+                    f"The definition {definition.name!r} of {definition.paper} gives the cell {double!r} twice."
+                )
+            results[key] = found.set_index("cell")[["value", "slack"]].astype(float)
+    result = results[key]
+    if isinstance(result, str):
+        return pd.DataFrame(
+            {"value": np.nan, "slack": 0.0, "status": "not recomputable", "missing": result}, index=block.index
+        )
+    tried = result.reindex(block["cell"]).set_axis(block.index)
+    tried["slack"] = tried["slack"].fillna(0.0)
+    tried["status"] = [
+        status(row.printed, row.relation, value, slack)
+        for row, value, slack in zip(block.itertuples(), tried["value"], tried["slack"], strict=True)
+    ]
+    return tried.assign(missing="")
+
+
+def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str) -> pd.DataFrame:
+    """Return the rows of a block with the one definition that meets most of its claims."""
+    met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
+    given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
+    first = next((name for name in tried if given[name]), "")
+    best = max(tried, key=lambda name: (met[name], name == first), default="")
+    empty = pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": ""}, index=block.index)
+    rows = tried.get(best, empty)
+    result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
+    result["definition"] = [best if np.isfinite(value) else "" for value in rows["value"]]
+    result["basis"] = "silent" if not stated else "stated" if best == stated else "other"
+    result.loc[rows["value"].isna(), "basis"] = ""
+    result["tried"] = len(tried)
+    result["others"] = [
+        "; ".join(name for name, other in tried.items() if name != best and other.loc[row, "status"] in STATUSES[:2])
+        for row in block.index
+    ]
+    reasons = pd.DataFrame({name: other["missing"] for name, other in tried.items()}, index=block.index)
+    told = ["; ".join(dict.fromkeys(word for word in row if word)) for row in reasons.to_numpy(dtype=object)]
+    open_rows = result["status"] == STATUSES[3]
+    result["missing"] = [
+        (reason or note or "no definition gives this cell") if is_open else ""
+        for reason, note, is_open in zip(told, block["note"], open_rows, strict=True)
+    ]
+    return result
+
+
+def only_tested(card: pd.DataFrame) -> pd.Series:
+    """Return which claims of a scorecard were not computed but tested: they passed, or are "different"."""
+    return (card["status"] != STATUSES[3]) & card["definition"].str.startswith(ONLY_TESTS)
+
+
+def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
+    """Return how many claims have each status: by, claims, the four statuses, and what else is known of them.
+
+    `only tested`: those of the equal ones (or within rounding) that were not computed but have passed a test that could
+    have refuted them (`only_tested`), and `refuted` those of the different ones that have not; `other definition`:
+    those met by another definition than the one that the paper states; `chosen`: those met by the best of several
+    definitions where the paper states none; `computed`: claims that were computed; `followed`: the share of these that
+    are met, NaN where there is none.
+    """
+    by = list(by)
+    rows = []
+    for key, part in card.groupby(by, sort=False):
+        counts = {name: int((part["status"] == name).sum()) for name in STATUSES}
+        met, tested = part["status"].isin(STATUSES[:2]), only_tested(part)
+        computed = (part["status"] != STATUSES[3]) & ~tested
+        found = met & computed
+        more = {
+            "only tested": int((met & tested).sum()),
+            "refuted": int((tested & ~met).sum()),
+            "other definition": int((found & (part["basis"] == "other")).sum()),
+            "chosen": int((found & (part["basis"] == "silent") & (part["tried"] > 1)).sum()),
+            "computed": int(computed.sum()),
+            "followed": found.sum() / computed.sum() if computed.any() else np.nan,
+        }
+        rows.append({**dict(zip(by, key, strict=True)), "claims": len(part), **counts, **more})
+    more = ["only tested", "refuted", "other definition", "chosen", "computed", "followed"]
+    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, *more])
+
+
+def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
+    """Return the inconsistencies of all papers, each with the computation that shows it.
+
+    Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
+    corrected (what it would be), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
+    and why), kind ("follows" from printed or released numbers, or "inference"), sort: "inconsistency" for numbers and
+    sentences that cannot both be right, "remark" for what a reader should know: a sentence that the numbers support
+    only in part, an undeclared choice, an unusual count. A module's `errata` gets the same sources as its definitions.
+    """
+    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort"]
+    parts = []
+    for module in modules():
+        if hasattr(module, "errata"):
+            part = module.errata(available or {})
+            parts.append(part[columns])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compute the papers' numbers again and print the counts, or every claim; return the exit status: 0, or 1."""
+    parser = argparse.ArgumentParser(prog="python -m babelatlas.papers.scorecard", description=main.__doc__)
+    parser.add_argument("claims", nargs="*", help="CSV files of claims; those that ship unless given")
+    parser.add_argument("--sources", default="", help="folder with released data that does not ship")
+    parser.add_argument("--status", default="", help=f"only claims with this status: {', '.join(STATUSES)}")
+    parser.add_argument("--csv", action="store_true", help="print every claim as CSV")
+    asked = parser.parse_args(arguments)
+    try:
+        if asked.status and asked.status not in STATUSES:
+            raise InputError(f"There is no status {asked.status!r}: {near(asked.status, STATUSES)}")
+        card = recompute(claims.read(asked.claims), sources(asked.sources))
+        chosen = card[card["status"] == asked.status] if asked.status else card
+        if asked.csv or asked.status:
+            print(chosen.to_csv(index=False), end="", flush=True)
+        else:
+            print(summary(card, ["paper", "place"]).round({"followed": 3}).to_string(index=False), flush=True)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # who reads, as `head` does, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,532 @@
+"""The text of the pages about one language and about one model: tables in, MyST Markdown out.
+
+Words of all languages and scripts stand in these pages. Every sign of them that Markdown could take for its own is
+written as a character reference, and the word is set apart from the direction of the text around it (`<bdi>`).
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from babelatlas.analysis import leaderboard
+from babelatlas.base import languages, published, tables
+from babelatlas.base.errors import InputError
+from babelatlas.evaluation import coco_sm
+from babelatlas.lexicon import wordnets
+from babelatlas.models import registry as models
+
+EXAMPLES = 8
+# What models are compared by, in the order of the pages.
+METRICS = ("accuracy@1", "t2i recall@1", "i2t recall@1")
+# COCO-SM's published metrics that a page shows, and what it calls them.
+COCO_SM = {"recall@1 text-to-image": "COCO-SM, t2i", "recall@1 image-to-text": "COCO-SM, i2t"}
+# What of a table's provenance a page shows, in this order, by the names of the notebooks' parameters.
+RECORDED = (
+    "weights", "device", "preset", "prompts", "stand_in", "choice", "similarity", "precision", "preprocessing",
+    "canonicalise", "context", "cut", "missing", "left out",
+)  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """Return text so that Markdown, tables, HTML and mathematics leave it as it is: one line, signs as references.
+
+    >>> escape("a|b_c")
+    'a&#124;b&#95;c'
+    """
+    plain = " ".join(str(text).split())
+    return re.sub(r"[!-+<=>\[-`{-~]", lambda sign: f"&#{ord(sign[0])};", plain)
+
+
+def word(text: str, lang: str) -> str:
+    """Return a word of a language for a page: escaped, with its language, apart from the direction of its neighbours.
+
+    >>> word("שלג", "he")
+    '<bdi lang="he">שלג</bdi>'
+    """
+    return f'<bdi lang="{lang}">{escape(text)}</bdi>'
+
+
+def percent(value: float) -> str:
+    """Return a fraction as percent with one decimal, "" where there is none."""
+    return "" if pd.isna(value) else f"{100 * value:.1f} %"
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """Return a table as Markdown; its cells are Markdown already, its columns' names are the head."""
+    rows = [[str(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
+    bare = [cell for row in rows for cell in row if "|" in cell or "\n" in cell]
+    if bare:
+        raise InputError(f"A cell of a table cannot hold a bar or a line break, got {bare[0]!r}: escape it.")
+    lines = [list(map(str, table.columns)), ["---"] * len(table.columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def model_link(name: str, linked: Sequence[str] = ()) -> str:
+    """Return a model's name, a link to its page where it has one."""
+    return f"[{escape(name)}](70_model_{name}.ipynb)" if name in linked else escape(name)
+
+
+def file_name(lang: str) -> str:
+    """Return the name of a language's page.
+
+    >>> file_name("zh-Hant")
+    'language-zh-Hant.md'
+    """
+    return f"language-{languages.canonical(lang)}.md"
+
+
+def boards(found: pd.DataFrame) -> pd.DataFrame:
+    """Return of a `languages` table the rows that the pages show: `leaderboard.main`, of the metrics of METRICS.
+
+    Rows come by data set, in the order of the table, and within one by metric. Raises InputError where there are none.
+    """
+    rows = found[found["metric"].isin(METRICS)]
+    if rows.empty:
+        raise InputError(f"The table of scores has no row with one of {', '.join(METRICS)}: run chapter 35 again.")
+    rows = leaderboard.main(rows)
+    place = rows.groupby(["dataset", "variant"], sort=False).ngroup() * len(METRICS) + rows["metric"].map(METRICS.index)
+    return rows.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
+
+
+def best(found: pd.DataFrame) -> pd.DataFrame:
+    """Return of `boards` the highest row in each board and language, with `models` (how many were compared).
+
+    Of equal ones the first by name; boards in order of appearance, languages by name, `described` beside it.
+    """
+    by = ["title", "lang"]
+    sizes = found.groupby(by)["model"].nunique().rename("models").reset_index()
+    kept = found.sort_values(["value", "model"], ascending=[False, True], kind="stable").drop_duplicates(by)
+    kept = described(kept.merge(sizes, on=by))
+    order = {title: place for place, title in enumerate(found["title"].unique())}
+    return kept.assign(place=kept["title"].map(order)).sort_values(["place", "language"], ignore_index=True)
+
+
+def described(found: pd.DataFrame) -> pd.DataFrame:
+    """Return `leaderboard.described`, with words for what a language has not: "no family", "no region"."""
+    return leaderboard.described(found).replace({"family": {"none": "no family"}, "macroarea": {"none": "no region"}})
+
+
+def ranks(scores: pd.DataFrame, model: str, names: Sequence[str], sets: Sequence[str]) -> pd.DataFrame:
+    """Return mean and rank of a model among all languages, a row for each board, from what chapter 35 wrote.
+
+    `scores`: a `scores` table as `leaderboard.table` makes it; `names`: the models, `sets`: the data sets to keep.
+    Columns: title, value, ci_low, ci_high (of the mean), rank, rank_low, rank_high, models (how many were ranked), n
+    (languages). Raises InputError where the model has no rank.
+    """
+    kept = scores[(scores["group"] == "all") & scores["model"].isin(names) & scores["dataset"].isin(sets)]
+    kept = kept.assign(kind=kept["metric"].str.partition(" ")[0], metric=kept["metric"].str.partition(" ")[2])
+    key = ["dataset", "metric", "variant"]
+    mean, rank = (kept[(kept["kind"] == kind) & (kept["model"] == model)] for kind in ("mean", "rank"))
+    if mean.empty or len(mean) != len(rank):
+        raise InputError(f"The leaderboard has no rank of {model!r}: run chapter 35 with this model first.")
+    places = {"value": "rank", "ci_low": "rank_low", "ci_high": "rank_high"}
+    found = mean.drop(columns="kind").merge(rank[[*key, *places]].rename(columns=places), on=key)
+    sizes = kept[kept["kind"] == "rank"].groupby(["dataset", "metric"])["model"].nunique().rename("models")
+    found = found.merge(sizes.reset_index(), on=["dataset", "metric"]).astype(dict.fromkeys(places.values(), int))
+    found = found[found["metric"].isin(METRICS)]
+    return found.assign(title=[leaderboard.title(row.dataset, row.metric) for row in found.itertuples()])
+
+
+def galleries(paths: Sequence[str | os.PathLike]) -> dict[str, int]:
+    """Return of `retrieval` tables how many images there are to choose from: data set -> number."""
+    found = {}
+    for path in paths:
+        columns = ["dataset", "direction", "n_candidates"]
+        rows = pq.read_table(tables.locate(path), columns=columns, filters=[("direction", "=", "t2i")]).to_pandas()
+        for name, size in rows.groupby("dataset")["n_candidates"].max().items():
+            found[name] = max(int(size), found.get(name, 0))
+    return found
+
+
+def chance(row, images: dict[str, int] | None = None) -> float:
+    """Return how often guessing finds the right answer, for a row of `boards`; NaN where that is not known.
+
+    One of the classes; from text to image one of the images to choose from (`images`, as `galleries` gives them); from
+    image to text the mean over images of their captions divided by all captions: 1 divided by the number of images.
+    """
+    size = (images or {}).get(row.dataset, 0) if row.metric.startswith("t2i") else row.items
+    return 1 / size if size else np.nan
+
+
+def examples(labels: pd.DataFrame, lang: str, n: int = EXAMPLES) -> pd.DataFrame:
+    """Return labels of a language, evenly spread over the class list: English label ("" where none), label, source.
+
+    `labels`: a `labels` table with the language and, for the English labels, English; its order is the class list's.
+    """
+    own = labels[labels["lang"] == lang]
+    english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
+    rows = np.unique(np.linspace(0, len(own) - 1, min(n, len(own))).round().astype(int))
+    chosen = own.iloc[rows]
+    gloss = chosen["wnid"].map(english).fillna("")
+    columns = {"English": gloss, "label": chosen["label"], "source": chosen["source"], "licence": chosen["licence"]}
+    return pd.DataFrame(columns).reset_index(drop=True)
+
+
+def about(lang: str) -> str:
+    """Return what is known of a language as a Markdown list: codes, script, family, place, resource group."""
+    row = languages.table().set_index("code").loc[languages.canonical(lang)]
+    place = languages.world().set_index("glottocode")
+    lines = [f"- Code: {escape(row.name)}" + (f"; ISO 639-3: {row['iso639_3']}" if row["iso639_3"] else "")]
+    lines += [f"- Script of the labels: {escape(row['script_name'])}"]
+    lines += [f"- Family: {escape(row['family'] or 'none')} (Glottolog)"]
+    if row["glottocode"] in place.index and pd.notna(place.loc[row["glottocode"], "latitude"]):
+        at = place.loc[row["glottocode"]]
+        north, east = ("N" if at["latitude"] >= 0 else "S"), ("E" if at["longitude"] >= 0 else "W")
+        lines += [
+            f"- Place: {row['macroarea']}, {abs(at['latitude']):.1f}° {north}, {abs(at['longitude']):.1f}° {east} (the "
+            "point that Glottolog gives; a language is spoken in more places than one)"
+        ]
+    else:
+        lines += ["- Place: none in Glottolog's list of spoken languages"]
+    if row["group"]:
+        lines += [f"- Resource group in Babel-ImageNet: {row['group']} (by its number of labelled classes)"]
+    return "\n".join(lines)
+
+
+def score_table(rows: pd.DataFrame, linked: Sequence[str] = (), images: dict[str, int] | None = None) -> str:
+    """Return the models' scores in one language as a Markdown table: a row for each model, a column for each board.
+
+    `rows`: of `boards`, in that language. The first rows say what guessing gives, and n (images or queries). Models
+    come by their score in the first column. The last column, where any model has such a list, says whether the authors
+    name the language.
+    """
+    titles = list(rows["title"].unique())
+    told = rows.assign(cell=[_interval(row) for row in rows.itertuples()])
+    wide = told.pivot(index="model", columns="title", values="cell").reindex(columns=titles).fillna("")
+    first = rows[rows["title"] == titles[0]].set_index("model")["value"].reindex(wide.index)
+    wide = wide.iloc[np.lexsort([wide.index, -first.fillna(-1).to_numpy()])]
+    heads = rows.drop_duplicates("title").set_index("title").loc[titles]
+    guess = [percent(chance(row, images)) for row in heads.itertuples()]
+    sizes = rows.groupby("title")["n"].agg(["min", "max"]).loc[titles].itertuples(index=False, name=None)
+    counts = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in sizes]
+    table = pd.DataFrame([guess, counts, *wide.to_numpy().tolist()], columns=[escape(title) for title in titles])
+    table.insert(0, "model", ["*guessing*", "*n*", *(model_link(name, linked) for name in wide.index)])
+    lang = rows["lang"].iloc[0]
+    known = [models.seen(name, lang) if name in models.names() else None for name in wide.index]
+    if any(said is not None for said in known):
+        said = {True: "yes", False: "no", None: "no list"}
+        table["named by its authors"] = ["", "", *(said[answer] for answer in known)]
+    return markdown_table(table)
+
+
+def _interval(row) -> str:
+    """Return a score with its interval in percent, "57.0 (51.9 to 62.5)"; without one where there is none."""
+    ends = "" if pd.isna(row.ci_low) else f" ({100 * row.ci_low:.1f} to {100 * row.ci_high:.1f})"
+    return f"{100 * row.value:.1f}{ends}"
+
+
+def published_table(lang: str) -> str:
+    """Return the published results of models in one language as a Markdown table, in percent; "" where there are none.
+
+    Babel-ImageNet's accuracy of 12 models (Geigle et al. 2024, Tables 8 and 9), and COCO-SM's recall@1 of two, its mean
+    over the translators that have the language (reports of the repository). Models come by their accuracy.
+    """
+    accuracy, coco = _published()
+    accuracy = accuracy[accuracy["lang"] == lang].set_index("model")["value"]
+    coco = coco[coco["lang"] == lang]
+    recall = coco.groupby(["model", "metric"])["value"].mean().unstack().reindex(columns=list(COCO_SM))
+    wide = pd.concat([accuracy.rename("Babel-ImageNet"), recall.rename(columns=COCO_SM)], axis=1).dropna(
+        how="all", axis=1
+    )
+    if wide.empty:
+        return ""
+    wide = wide.sort_values(wide.columns[0], ascending=False, kind="stable")
+    cells = wide.map(lambda value: "" if pd.isna(value) else f"{100 * value:.1f}")
+    return markdown_table(cells.rename_axis("model").reset_index().assign(model=[escape(name) for name in wide.index]))
+
+
+def published_text(lang: str) -> str:
+    """Return what others have published of a language as Markdown: a sentence on each source, and `published_table`."""
+    told = published_table(lang)
+    if not told:
+        return f"Neither Babel-ImageNet's paper nor COCO-SM has results in {escape(languages.name(lang))}."
+    accuracy, coco = _published()
+    rows, lines = accuracy[accuracy["lang"] == lang], []
+    if len(rows):
+        classes, n = rows.iloc[0][["classes", "n"]]
+        lines.append(
+            f"Babel-ImageNet {{cite:p}}`geigle2024babel`: top-1 accuracy on ImageNet's photographs of the {classes:,} "
+            f"classes that Babel-ImageNet has a label for in this language ({n:,} images, guessing "
+            f"{percent(1 / classes)}), with {' or '.join(rows['variant'].unique())}."
+        )
+    sets = coco.loc[coco["lang"] == lang, "variant"].unique()
+    if len(sets):
+        names = ", ".join(coco_sm.TRANSLATORS[name] for name in sets)
+        made = "English captions" if lang == "en" else f"captions translated by machine (mean of {names})"
+        lines.append(f"COCO-SM {{cite:p}}`cocosm2023`: recall@1 on photographs with {made}.")
+    lines.append("In percent; neither source gives intervals.")
+    return "\n\n".join([" ".join(lines), told])
+
+
+@cache
+def _published() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return Babel-ImageNet's accuracies by language, and COCO-SM's rows of the metrics in COCO_SM, by language."""
+    coco = published.read("cocosm2023")
+    coco = coco[(coco["lang"] != "") & coco["metric"].isin(COCO_SM) & coco["variant"].isin(coco_sm.TRANSLATORS)]
+    return published.by_language(), coco
+
+
+def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
+    """Return the labels of one language as Markdown: for each label set how many, then one table of examples.
+
+    `labels`: label set -> its `labels` table. Under the table stand the sources' names and licences.
+    """
+    lines, parts = [], []
+    for name, table in labels.items():
+        n = int((table["lang"] == lang).sum())
+        if n:
+            lines.append(f"- {escape(name)}: {n:,} of {table['wnid'].nunique():,} classes have a label.")
+            parts.append(examples(table, lang).assign(set=name))
+    if not parts:
+        return ""
+    rows = pd.concat(parts, ignore_index=True)
+    shown = pd.DataFrame(
+        {
+            "label set": rows["set"].map(escape),
+            "English label": rows["English"].map(escape),
+            "label": [word(label, lang) for label in rows["label"]],
+            "source": [f"`{source}`" for source in rows["source"]],
+        }
+    )
+    known = wordnets.manifest().drop_duplicates("source").set_index("source")
+    told = []
+    for row in rows.drop_duplicates("source").itertuples():
+        name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
+        link = f"[{escape(name)}]({url})" if url.startswith("http") else escape(name)
+        told.append(f"`{row.source}`: {link}, {escape(row.licence)}")
+    return "\n\n".join(
+        [
+            "\n".join(lines),
+            "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
+            "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
+            "by their meaning; no speaker has checked each of them, and some are wrong.",
+            markdown_table(shown),
+            f"Sources: {'; '.join(told)}.",
+        ]
+    )
+
+
+def prompt_table(changes: pd.DataFrame, lang: str, linked: Sequence[str] = ()) -> str:
+    """Return how the prompts change the models' scores in one language, as a Markdown table; "" where nothing is known.
+
+    `changes`: a `protocols` table: its rows of the switch "prompts", and the base (switch "") to compare with. A cell
+    is the score in percent and, in all columns but the base's, the change in points.
+    """
+    rows = changes[(changes["lang"] == lang) & changes["switch"].isin(["", "prompts"])]
+    rows = rows[rows["metric"] == "accuracy@1"].sort_values("switch", kind="stable")  # the base first
+    rows = rows[rows["dataset"].isin(rows.loc[rows["switch"] == "prompts", "dataset"])]  # not those on wide canvases
+    if not (rows["switch"] == "prompts").any():
+        return ""
+    key = ["dataset", "labels", "model"]
+    base = rows[rows["switch"] == ""].drop_duplicates(key).set_index(key)["value"]
+    cells = []
+    for row in rows.drop_duplicates([*key, "prompts"]).itertuples():
+        before = base.get((row.dataset, row.labels, row.model), np.nan)
+        change = "" if row.switch == "" or pd.isna(before) else f" ({100 * (row.value - before):+.1f})"
+        cells.append((row.dataset, row.model, row.prompts, f"{100 * row.value:.1f}{change}"))
+    table = pd.DataFrame(cells, columns=["dataset", "model", "prompts", "told"])
+    order = list(dict.fromkeys(table["prompts"]))
+    wide = table.pivot(index=["dataset", "model"], columns="prompts", values="told").reindex(columns=order)
+    wide = wide.fillna("").rename(columns=escape).reset_index()
+    wide.insert(0, "model", [model_link(name, linked) for name in wide.pop("model")])
+    return markdown_table(wide.assign(dataset=wide["dataset"].map(escape)).rename(columns={"dataset": "data set"}))
+
+
+def language_page(
+    lang: str,
+    found: pd.DataFrame,
+    labels: dict[str, pd.DataFrame] | None = None,
+    changes: pd.DataFrame | None = None,
+    linked: Sequence[str] = (),
+    note: str = "",
+    images: dict[str, int] | None = None,
+) -> str:
+    """Return the page of one language as MyST Markdown.
+
+    `found`: rows of `boards`, of this language among others; `labels`: label set -> its `labels` table; `changes`: a
+    `protocols` table; `linked`: models that have a page; `note`: Markdown to stand above the run's scores, as
+    `models.caution` gives it; `images`: as `galleries` gives it. Raises InputError where the language has no score.
+    """
+    name, rows = languages.name(lang), found[found["lang"] == lang]
+    if rows.empty:
+        known = ", ".join(sorted(found["lang"].unique()))
+        raise InputError(f"There is no score in {name} ({lang}): evaluated were {known}.")
+    words = label_text(lang, labels or {})
+    used = [part for part in dict.fromkeys(rows["labels"]) if part and part not in (labels or {})]
+    absent = f"The tables of this run do not have the label set {', '.join(map(escape, used))}." if used else ""
+    told = prompt_table(changes, lang, linked) if changes is not None and len(changes) else ""
+    text = [
+        f"# {escape(name)}",
+        f"What can models do in {escape(name)}: those of this run, and those of published studies?",
+        about(lang),
+        "## The models of this run",
+        note,
+        "Percent, with 95 % intervals, which draw classes or images anew. The order of the rows is no test: the "
+        "chapter on the leaderboard has the tests. t2i: a caption asks for its image; i2t: an image asks for its "
+        "captions.",
+        score_table(rows, linked, images),
+        "\n".join(
+            f"- {escape(name)}: {escape(leaderboard.protocol(board))}"
+            for name, board in rows.groupby("dataset", sort=False)
+        ),
+        "## Published models",
+        published_text(lang),
+        "## Labels",
+        words,
+        absent,
+        "" if words or absent else f"No label set of the study has words in {escape(name)}; it has captions only.",
+        "## What changed with the prompt",
+        "Top-1 accuracy in percent for each set of prompts, and in brackets the change in points from the first. No "
+        f"interval is given here: which changes hold is tested in the chapter on the protocol.\n\n{told}"
+        if told
+        else "This run did not try other prompts in this language.",
+        "All languages: [the list](languages.md).",
+    ]
+    return "\n\n".join(part.strip() for part in text if part.strip()) + "\n"
+
+
+def index_page(found: pd.DataFrame) -> str:
+    """Return the page that lists the languages by family and by name, each with its best score on every board.
+
+    `found`: rows of `boards`.
+    """
+    rows = best(found)
+    families = rows.groupby("family")["lang"].nunique().sort_values(ascending=False, kind="stable")
+    count = families.drop(["no family", *languages.NOT_FAMILIES], errors="ignore")
+    text = [
+        "# The languages",
+        f"In which languages were models evaluated? In {rows['lang'].nunique()}, of {len(count)} "
+        f"{'family' if len(count) == 1 else 'families'}; each has a page. The scores are those of the best model in "
+        "each language, in percent; the best of several is partly luck.",
+    ]
+    for family in families.index:
+        part = rows[rows["family"] == family]
+        table = part.assign(told=[percent(value) for value in part["value"]])
+        table = table.pivot(index=["language", "lang"], columns="title", values="told")
+        table = table.reindex(columns=[name for name in rows["title"].unique() if name in table]).fillna("")
+        table = table.rename(columns=escape).reset_index()
+        table["language"] = [
+            f"[{escape(row.language)}]({file_name(row.lang)})" for row in table[["language", "lang"]].itertuples()
+        ]
+        title = family[0].upper() + family[1:]
+        text += [f"## {escape(title)}", markdown_table(table.rename(columns={"lang": "code"}))]
+    return "\n\n".join(text) + "\n"
+
+
+def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
+    """Write pages, file name -> text, into a folder; pages of languages that an earlier run left there are removed.
+
+    Each file appears whole or not at all. Returns the paths.
+    """
+    folder = tables.locate(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("language-*.md"):
+        if old.name not in pages:
+            old.unlink()
+    paths = []
+    for name, text in pages.items():
+        with tables.beside(folder / name) as part:
+            part.write_text(text, encoding="utf-8")
+        paths.append(folder / name)
+    return paths
+
+
+def facts(name: str) -> pd.DataFrame:
+    """Return what the list of models says of one, as rows of fact and value; little for a model of the user's own."""
+    if name not in models.names():
+        return pd.DataFrame({"fact": ["model", "source"], "value": [name, "a file of the user's own"]})
+    row = models.table().set_index("name").loc[name]
+    entry = models.get_model(name)
+    said = {
+        "family": row["series"],
+        "source": row["repository"] or "made by the run",
+        "revision": "" if entry.embedded else row["revision"] or "the newest, see the run record",
+        "licence": row["licence"],
+        "year": row["year"] or "",
+        "millions of parameters": f"{row['parameters']:g}",
+        "dimension": row["dimension"] or "",
+        "image size (pixels)": row["image_size"],
+        "objective": row["objective"],
+        "training data": row["data"],
+        "languages spoken of": f"{row['n_languages']} (counted by {row['counted_by']})" if row["n_languages"] else "",
+        "languages listed": f"{row['n_listed']}: {models.BASES[row['basis']]}" if row["n_listed"] else "",
+        # A model that a run trains has the context of that run, which stands in the record.
+        "context (tokens)": "" if entry.embedded else row["context_length"],
+        "pooling of the text": row["pooling"],
+        "in the tables of Geigle et al. (2024)": row["paper_row"],
+    }
+    kept = [(fact, str(value)) for fact, value in said.items() if str(value)]
+    return pd.DataFrame([("model", name), *kept], columns=["fact", "value"])
+
+
+def record(paths: Sequence[str]) -> pd.DataFrame:
+    """Return the run record of result tables, one column for each file: commit, weights, precision, versions, hashes.
+
+    Of the parameters those of RECORDED are shown, as far as the table has them; a hash by its first 12 digits.
+    """
+    columns = {}
+    for path in paths:
+        made = tables.made_from(path)
+        parameters = made.get("parameters", {})
+        told = {"commit": str(made.get("commit", "not recorded"))[:12]}
+        told |= {name: _short(parameters[name]) for name in RECORDED if name in parameters}
+        told |= {f"version of {name}": value for name, value in made.get("versions", {}).items()}
+        told |= {
+            f"input {Path(name).parent.name}/{Path(name).name}": _short(key)
+            for name, key in made.get("inputs", {}).items()
+        }
+        columns[Path(path).stem] = told | {"this table": _short(tables.fingerprint(path))}
+    order = list(dict.fromkeys(name for told in columns.values() for name in told))
+    wide = pd.DataFrame(columns).reindex(order).fillna("")
+    return wide.rename_axis("recorded").reset_index()
+
+
+def _short(value) -> str:
+    """Return a value of the record as text: hashes by their first 12 digits, lists with commas, lists of lists as a
+    count, since their names stand in the chapter that made them.
+    """
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        counts = Counter(str(part[0]) for part in value)
+        return ", ".join(f"{name}: {number:,}" for name, number in counts.items())
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b", r"\1", text)
+
+
+def citations(name: str, entries: Sequence) -> str:
+    """Return how to cite a model, data sets and this study, as a Markdown list.
+
+    `entries`: the data sets' (`datasets.Dataset`). What has no key in the bibliography is told in words.
+    """
+    known = name in models.names()
+    key = models.get_model(name).citation if known else ""
+    made = known and models.get_model(name).embedded
+    model = (
+        f"{{cite:t}}`{key}`" if key else "made by this study" if made else "as its authors ask: the study knows none"
+    )
+    lines = [f"- The model {escape(name)}: {model}."]
+    for entry in entries:
+        source = f"{{cite:t}}`{entry.citation}`" if entry.citation else "made by this study"
+        lines.append(f"- The data set {escape(entry.name)}: {source}; licence: {escape(entry.licence)}.")
+    return "\n".join([*lines, f"- This study: {study()}."])
+
+
+def study() -> str:
+    """Return how to cite this study, from CITATION.cff at the project's root; its name alone where that is absent."""
+    import yaml
+
+    path = tables.locate("CITATION.cff")
+    if not path.is_file():
+        return "Babel Atlas"
+    told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    authors = ", ".join(
+        author.get("name") or f"{author.get('given-names', '')} {author.get('family-names', '')}".strip()
+        for author in told["authors"]
+    )
+    return f"{authors}: {told['title']} Version {told['version']}"

@@ -1,0 +1,1 @@
+"""A table in, intervals, tests and fits out."""

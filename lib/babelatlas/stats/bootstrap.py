@@ -1,0 +1,285 @@
+"""Intervals, correlations, paired tests and fits: a table in, a table out, and a seed for everything random.
+
+All intervals are of a bootstrap that draws whole clusters with replacement (a language with all its models, a class
+with all its images), because rows of one cluster are not independent (Efron & Tibshirani 1993, Chapter 13). A resample
+is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is one matrix product.
+Clusters are taken in sorted order: the order of the rows does not matter.
+
+Few clusters make plain percentile intervals too short. `interval`, the one place where ends are taken, reads them off
+at a level that allows for the number of clusters (`expanded`; `sum_of_means` does so for several samples). Simulated
+worlds in which a 95 % interval held the truth, in per cent, with plain percentiles and expanded, for 7, 11, 16 and 35
+clusters (`simulation` and chapter 87 have more):
+
+    mean of normal values                         88 90 94 93    94 94 96 95
+    mean of skewed values (beta)                  86 90 92 94    93 93 95 95
+    regression slope                              90 91 92 92    98 96 95 93
+    slope over log n, draws of subsets            87 92 92 95    94 95 94 96
+    Pearson's correlation, 1 or 3 rows each       90 90 92 92    96 95 95 94
+    Spearman's and Kendall's, 1 or 3 rows each    93 95 95 95    98 98 97 96
+    ranks of five close models                    90 94 96 98    95 96 97 98
+    mean over languages and 40 classes            93 92 95 94    97 96 97 96
+
+Correlations of ranks are left at plain percentiles (`expandable`), and so is what no bootstrap over clusters made.
+Intervals of means of very skewed values, such as shares of 3 %, stay too short on one side: no level mends that.
+
+Where every item is right, or none, all resamples are the same and a bootstrap knows no uncertainty; there `exact` gives
+the interval.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas.base.errors import InputError
+from babelatlas.stats import checks
+
+EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
+
+
+def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarray:
+    """Return how often each cluster is drawn: shape (n_resamples, n_clusters), rows sum to n_clusters.
+
+    >>> weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
+    [3.0, 3.0]
+    """
+    if n_resamples < 1:
+        raise InputError(f"A bootstrap needs at least one resample, got n_resamples={n_resamples}.")
+    draws = np.random.default_rng([seed, n_clusters]).integers(n_clusters, size=(n_resamples, n_clusters))
+    draws += n_clusters * np.arange(n_resamples)[:, None]
+    counts = np.bincount(draws.ravel(), minlength=n_resamples * n_clusters)
+    return counts.reshape(n_resamples, n_clusters).astype(float)
+
+
+def expanded_level(level: float, n: int) -> float:
+    """Return the level at which a percentile interval of `n` clusters keeps the promise of `level`, more or less.
+
+    A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
+    level returned it matches Student's interval where the data are symmetric (the expanded percentile interval:
+    Hesterberg 2014, What teachers should know about the bootstrap, arXiv:1411.5279; ExpandProbs in R's package
+    resample). With two clusters it is 1: no level makes an interval longer than the range of the resamples. Raises
+    InputError for fewer than two clusters.
+
+    >>> [round(expanded(0.95, n), 3) for n in (7, 11, 100)]
+    [0.992, 0.981, 0.954]
+    """
+    if n < 2 or not 0 < level < 1:
+        raise InputError(f"An expanded level needs two clusters and a level between 0 and 1, got {n} and {level}.")
+    quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
+    return float(2 * scipy_stats.norm.cdf(quantile) - 1)
+
+
+def expanded_p(p: float, n: int) -> float:
+    """Return a bootstrap's p value made as careful as an expanded interval of `n` clusters.
+
+    `p`: twice the share of resamples on the other side of 0. The result is below alpha just where the interval of level
+    1 - alpha, expanded, leaves 0 out: it is the inverse of `expanded`. Raises InputError for fewer than two clusters.
+
+    >>> round(expanded_p(1 - expanded(0.95, 7), 7), 6)
+    0.05
+    """
+    if n < 2 or not 0 <= p <= 1:
+        raise InputError(f"A p value of a bootstrap needs two clusters and lies between 0 and 1, got {n} and {p}.")
+    quantile = scipy_stats.norm.isf(p / 2) * np.sqrt((n - 1) / n)
+    return float(2 * scipy_stats.t.sf(quantile, n - 1))
+
+
+def percentile_interval(
+    resampled: np.ndarray, level: float = 0.95, n_clusters: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
+
+    `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer). The ends are then the
+    percentiles of the level `expanded(level, n_clusters)`, which makes up for few clusters. Without it they are those
+    of `level` itself: for what no bootstrap over clusters made (permutations, draws of a model), and for statistics
+    whose percentile interval is not too short (see the top of this module).
+    """
+    if not 0 < level < 1:
+        raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
+    if n_clusters is not None:
+        level = expanded_level(level, n_clusters)
+    low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
+
+    It stands in for a bootstrap where the share is 0 or 1. Items that hang together, as the images of a class may,
+    count as one: give the number of clusters. Raises InputError where the share is none of `n` items.
+
+    >>> [round(end, 3) for end in exact(0, 10)], [round(end, 3) for end in exact(1, 10)]
+    ([0.0, 0.308], [0.692, 1.0])
+    """
+    right = round(share * n)
+    if n < 1 or not 0 <= right <= n or abs(right - share * n) > 1e-6:
+        raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
+    found = scipy_stats.binomtest(right, n).proportion_ci(level, method="exact")
+    return float(found.low), float(found.high)
+
+
+def _sums(values: np.ndarray, index: np.ndarray, n_clusters: int) -> np.ndarray:
+    return np.bincount(index, weights=values, minlength=n_clusters)
+
+
+def mean_interval(
+    values: pd.Series | np.ndarray,
+    clusters: pd.Series | np.ndarray | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the mean of `values` with its bootstrap interval: one row with value, ci_low, ci_high, n, n_clusters.
+
+    `clusters` says which values belong together, every value by itself unless given. Raises InputError for no values,
+    values that are not finite, or a single cluster.
+    """
+    values = np.asarray(values, float).ravel()
+    clusters = np.arange(len(values)) if clusters is None else np.asarray(clusters)
+    if len(values) != len(clusters):
+        raise InputError(
+            f"A bootstrap needs one cluster per value, got {len(values)} values and {len(clusters)} clusters."
+        )
+    checks.check_numbers(pd.DataFrame({"values": values}), ["values"], "A bootstrap")
+    index, n_clusters = checks.cluster_index(clusters, "A bootstrap")
+    drawn = resample_weights(n_clusters, n_resamples, seed)
+    totals, counts = _sums(values, index, n_clusters), _sums(np.ones(len(values)), index, n_clusters)
+    low, high = percentile_interval((drawn @ totals) / (drawn @ counts), level, n_clusters)
+    row = {"value": values.mean(), "ci_low": low, "ci_high": high, "n": len(values), "n_clusters": n_clusters}
+    return pd.DataFrame([row])
+
+
+def group_means(
+    scores: pd.DataFrame,
+    by: Sequence[str] = ("model", "group"),
+    value: str = "value",
+    cluster: str = "lang",
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the mean over languages within each combination of `by`: by, value, ci_low, ci_high, n (rows).
+
+    The interval is over languages, as if those of the group were a sample of languages. A group of one language
+    (English, say) has a mean and no interval (NaN). Groups come in order of appearance.
+
+    >>> scores = pd.DataFrame({"model": "a", "group": "low", "lang": ["si", "lo"], "value": [0.2, 0.4]})
+    >>> round(float(group_means(scores).value[0]), 3)
+    0.3
+    """
+    by = list(by)
+    checks.check_numbers(scores, [value], "A mean over languages", [*by, cluster])
+    rows = []
+    for key, part in scores.groupby(by, sort=False):
+        if (part[cluster] != part[cluster].iloc[0]).any():
+            row = mean_interval(part[value], part[cluster], n_resamples, level, seed).iloc[0]
+            rows.append([*key, row.value, row.ci_low, row.ci_high, len(part)])
+        else:
+            rows.append([*key, part[value].mean(), np.nan, np.nan, len(part)])
+    return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "n"])
+
+
+def accuracy_interval(
+    counts: pd.DataFrame,
+    by: Sequence[str] = EVALUATION,
+    item: str = "wnid",
+    correct: str = "n_correct",
+    total: str = "n_images",
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return accuracy from counts per class, with an interval over classes: by, value, ci_low, ci_high, n (images).
+
+    `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. Accuracy is the share of
+    images; the interval draws classes, because images of one class are right or wrong together. The same draws serve
+    all models in a language, so that their intervals can be compared. Where all images are right, or none, no resample
+    differs: there it is the exact binomial interval, with the classes as its items (`exact`). One class alone has no
+    interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or
+    a class given twice.
+    """
+    by = list(by)
+    checks.check_numbers(counts, [correct, total], "An accuracy", [*by, item])
+    if counts.duplicated([*by, item]).any():
+        raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
+    if (counts[total] <= 0).any() or (counts[correct] > counts[total]).any():
+        raise InputError(f"An accuracy needs images in every class, and {correct} at most {total}; check the counts.")
+    counts = counts.sort_values(item, kind="stable")
+    groups = list(counts.groupby(by, sort=False).indices.items())
+    if len(by) == 1:  # pandas then gives the key bare
+        groups = [((key,), rows) for key, rows in groups]
+    right, seen = counts[correct].to_numpy(float), counts[total].to_numpy(float)
+    result: list = [None] * len(groups)
+    sizes: dict[int, list[int]] = {}
+    for number, (_, rows) in enumerate(groups):
+        sizes.setdefault(len(rows), []).append(number)
+    for size, numbers in sizes.items():  # all groups with the same number of classes share one matrix of draws
+        rows = np.stack([groups[number][1] for number in numbers])
+        low = high = np.full(len(numbers), np.nan)
+        if size > 1:
+            drawn = resample_weights(size, n_resamples, seed)
+            low, high = percentile_interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level, size)
+        value, n = right[rows].sum(axis=1) / seen[rows].sum(axis=1), seen[rows].sum(axis=1).astype(int)
+        for place in np.flatnonzero((np.minimum(value, 1 - value) < 1e-9) & (size > 1)):
+            low[place], high[place] = clopper_pearson(value[place], size, level)
+        for place, number in enumerate(numbers):
+            result[number] = [*groups[number][0], value[place], low[place], high[place], n[place]]
+    table = pd.DataFrame(result, columns=[*by, "value", "ci_low", "ci_high", "n"])
+    return table.sort_values(by, ignore_index=True)
+
+
+def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's interval (1927) of shares `value` of `n` independent cases, lower and upper ends.
+
+    >>> [float(end[0].round(3)) for end in wilson([0.5], [10])]
+    [0.237, 0.763]
+    """
+    value, n = np.asarray(value, float), np.asarray(n, float)
+    if (n <= 0).any() or not 0 < level < 1:
+        raise InputError("Wilson's interval needs at least one case, and a level between 0 and 1.")
+    z2 = scipy_stats.norm.ppf((1 + level) / 2) ** 2
+    middle = (value + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+    return middle - half, middle + half
+
+
+def sum_of_means(
+    samples: Sequence[np.ndarray],
+    factors: Sequence[float],
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float, float]:
+    """Return a sum of means of independent samples, each times its factor, with a bootstrap interval: value, low, high.
+
+    Each sample is drawn anew by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
+    distance from the mean is stretched by the inverse; and the level is raised as far as Student's quantile, with the
+    degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. With one sample it is `interval`
+    with `n_clusters`, for normal data. A sample of one value varies in no resample: where it matters the interval is
+    too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six means of 5 or 10) it holds the truth in 94
+    to 96 of 100 worlds. Raises InputError for an empty sample or a missing value.
+
+    >>> tuple(round(float(each), 6) for each in sum_of_means([[0.4, 0.4], [0.1]], [1, -1]))
+    (0.3, 0.3, 0.3)
+    """
+    samples = [np.asarray(sample, float) for sample in samples]
+    if not samples or not all(len(sample) and np.isfinite(sample).all() for sample in samples):
+        raise InputError("A sum of means needs samples of numbers, none of them empty, without missing ones.")
+    value = float(sum(factor * sample.mean() for sample, factor in zip(samples, factors, strict=True)))
+    drawn, spreads, free = np.full(n_resamples, value), [], []
+    for place, (sample, factor) in enumerate(zip(samples, factors, strict=True)):
+        n = len(sample)
+        if n > 1:
+            # Another stream for each sample, or two of one size would be drawn alike.
+            means = resample_weights(n, n_resamples, seed + 1_000_003 * place) @ sample / n
+            drawn += factor * np.sqrt(n / (n - 1)) * (means - sample.mean())
+            spreads.append(factor**2 * sample.var(ddof=1) / n)
+            free.append(n - 1)
+    if not any(spreads):
+        return value, value, value
+    spreads = np.array(spreads) / max(spreads)
+    degrees = spreads.sum() ** 2 / (spreads**2 / free).sum()
+    tail = scipy_stats.norm.sf(scipy_stats.t.ppf((1 + level) / 2, degrees))
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return value, float(low), float(high)

@@ -1,0 +1,75 @@
+"""Straight lines with bootstrap bands, and fits over the logarithm of a number of classes."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas.base.errors import InputError
+from babelatlas.stats import bootstrap, checks
+
+
+def _line(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return intercept and slope of the least-squares line in each resample, NaN where x is constant."""
+    n = drawn.sum(axis=1)
+    mean_x, mean_y = drawn @ x / n, drawn @ y / n
+    xx, xy = drawn @ (x * x) / n - mean_x**2, drawn @ (x * y) / n - mean_x * mean_y
+    slope = np.divide(xy, xx, out=np.full(len(xx), np.nan), where=xx > 1e-12)
+    return mean_y - slope * mean_x, slope
+
+
+def regression_band(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    cluster: str = "lang",
+    points: int = 50,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the least-squares line of y on x over the range of x, with its bootstrap band: x, y, ci_low, ci_high.
+
+    `points` places, evenly spread. Raises InputError for an empty table, missing values, constant x, a single cluster.
+    """
+    what = f"A regression of {y} on {x}"
+    checks.check_numbers(table, [x, y], what, [cluster])
+    checks.check_varying(table, [x], what)
+    index, n_clusters = checks.cluster_index(table[cluster], what)
+    first, second = table[x].to_numpy(float), table[y].to_numpy(float)
+    at = np.linspace(first.min(), first.max(), points)
+    fit = scipy_stats.linregress(first, second)
+    intercept, slope = _line(first, second, bootstrap.resample_weights(n_clusters, n_resamples, seed)[:, index])
+    low, high = bootstrap.percentile_interval(intercept[:, None] + slope[:, None] * at, level, n_clusters)
+    return pd.DataFrame({"x": at, "y": fit.intercept + fit.slope * at, "ci_low": low, "ci_high": high})
+
+
+def log_linear_fit(
+    n_classes: pd.Series | np.ndarray,
+    accuracy: pd.Series | np.ndarray,
+    cluster: pd.Series | np.ndarray | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Fit accuracy = intercept + slope * ln(n_classes) by least squares; return one row.
+
+    Columns: intercept, slope (both as fractions), per_doubling, ci_low, ci_high (points of accuracy gained with each
+    doubling of the number of classes, negative where it falls, and its interval), r2, max_residual (points), n,
+    n_clusters. `cluster` says which rows belong together (the draws of one subset, say), each by itself unless given.
+    Raises InputError for no rows, missing values, class counts below 1, or fewer than two different class counts.
+    """
+    table = pd.DataFrame({"n_classes": np.asarray(n_classes), "accuracy": np.asarray(accuracy)})
+    checks.check_numbers(table, ["n_classes", "accuracy"], "A fit over the number of classes")
+    if (table.n_classes < 1).any() or table.n_classes.nunique() < 2:
+        raise InputError("A fit over the number of classes needs at least two different numbers, all 1 or more.")
+    clusters = np.arange(len(table)) if cluster is None else np.asarray(cluster)
+    index, n_clusters = checks.cluster_index(clusters, "A fit over the number of classes")
+    x, y = np.log(table.n_classes.to_numpy(float)), table.accuracy.to_numpy(float)
+    fit = scipy_stats.linregress(x, y)
+    _, slopes = _line(x, y, bootstrap.resample_weights(n_clusters, n_resamples, seed)[:, index])
+    points = 100 * np.log(2)
+    low, high = bootstrap.percentile_interval(points * slopes, level, n_clusters)
+    residual = 100 * float(np.abs(y - fit.intercept - fit.slope * x).max())
+    row = {"intercept": fit.intercept, "slope": fit.slope, "per_doubling": points * fit.slope, "ci_low": low}
+    row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(table), "n_clusters": n_clusters}
+    return pd.DataFrame([row])

@@ -1,0 +1,181 @@
+"""What a rounded share says of the cases behind it: which shares whole cases can give, and of how many cases.
+
+A share of n cases is one of n + 1 numbers. A printed share that none of them rounds to cannot be right (the test of
+granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369). One that some rounds to need not
+be right: the test can refute, not confirm, and with more cases than the printed digits tell apart it says nothing. How
+far rounding can move a correlation: `rounding.rounding_slack`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas.base.errors import InputError
+from babelatlas.stats import correlation
+
+
+def rounding_slack(
+    x: Sequence[float], y: Sequence[float], half_x: float, half_y: float, method: str = "pearson"
+) -> float:
+    """Return by how much, at most, a correlation of rounded numbers is off from that of the numbers before rounding.
+
+    `x`, `y`: rounded; `half_x`, `half_y`: by how much one of them can be off (half a unit of the last digit; twice that
+    for a difference of two rounded numbers). Each of the three correlations is the cosine of two vectors: of centred
+    values, of centred mid-ranks, of the signs of all differences (Kendall's tau-b). Rounding moves every entry by a
+    bounded amount, which bounds the product and the lengths, and the angle by the triangle inequality; the result is
+    the narrower of both. It holds for all numbers that round so, and is seldom reached: ties count most, since each can
+    have been an order. Raises InputError for an unknown method.
+
+    >>> round(rounding_slack([1, 2, 3], [1, 3, 2], 0.005, 0.005), 3)
+    0.011
+    """
+    if method not in correlation.METHODS:
+        raise InputError(f"There is no correlation {method!r}: expected one of {', '.join(correlation.METHODS)}.")
+    first, second = (_movable(np.asarray(one, float), half, method) for one, half in ((x, half_x), (y, half_y)))
+    (u, moves_u, low_u, high_u), (v, moves_v, low_v, high_v) = first, second
+    value = u @ v / (np.linalg.norm(u) * np.linalg.norm(v))
+    change = np.abs(v) @ moves_u + np.abs(u) @ moves_v + np.linalg.norm(moves_u) * np.linalg.norm(moves_v)
+    ends = [u @ v - change, u @ v + change]
+    low, high = (
+        end / max(low_u * low_v if (end > 0) == (sign > 0) else high_u * high_v, 1e-300)
+        for end, sign in zip(ends, (-1, 1), strict=True)
+    )
+    angle, turned = np.arccos(np.clip(value, -1, 1)), 0.0
+    for vector, moves in ((u, moves_u), (v, moves_v)):
+        turned += np.arcsin(min(1.0, np.linalg.norm(moves) / np.linalg.norm(vector)))
+    low = max(low, np.cos(min(np.pi, angle + turned)))
+    high = min(high, np.cos(max(0.0, angle - turned)))
+    return float(max(value - low, high - value, 0.0))
+
+
+def _movable(values: np.ndarray, half: float, method: str) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return the vector of a correlation, how far each entry can move, and between what its length lies."""
+    if method == "pearson":
+        vector, moves = values - values.mean(), np.full(len(values), half)
+        length, moved = np.linalg.norm(vector), np.linalg.norm(moves)
+        return vector, moves, max(0.0, length - moved), length + moved
+    gaps = np.abs(values[:, None] - values)
+    tied = gaps < 1e-9
+    open_ = (gaps < 2 * half - 1e-9) & ~tied  # two numbers whose order before rounding is not known
+    n = len(values)
+    if method == "spearman":
+        ranks = scipy_stats.rankdata(np.unique(values.round(9), return_inverse=True)[1])
+        vector, moves = ranks - ranks.mean(), (tied.sum(axis=1) - 1) / 2 * (half > 0) + open_.sum(axis=1)
+        longest = np.sqrt((n**3 - n) / 12)
+    else:
+        upper = np.triu_indices(n, 1)
+        vector = np.where(tied, 0.0, np.sign(values[:, None] - values))[upper]
+        moves = (tied * (half > 0) + 2.0 * open_)[upper]
+        longest = np.sqrt(len(vector))
+    length = np.linalg.norm(vector)
+    shortest = max(0.0, length - np.linalg.norm(moves)) if open_.any() else length  # ties that break make it longer
+    return vector, moves, shortest, longest
+
+
+def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int, unit: float = 1.0) -> np.ndarray:
+    """Return the share of a whole number of `n` cases that is nearest to `value`; any shape, in the unit of `value`.
+
+    `unit` is what all cases are: 1 for fractions, 100 for percent.
+
+    Compare it with the printed share: where it does not round to it, `n` whole cases cannot have given it. Raises
+    InputError for no cases.
+
+    >>> nearest_share([0.62, 0.65], 8).tolist(), nearest_share(16.7, 295, 100).round(2).item()
+    ([0.625, 0.625], 16.61)
+    """
+    value, n = np.asarray(value, float), np.asarray(n)
+    if (n < 1).any():
+        raise InputError(f"A share is of at least one case, got n={n.min()}: give the number of cases.")
+    return np.round(value / unit * n) / n * unit
+
+
+def refutable(n: Sequence[int] | int, decimals: int) -> np.ndarray:
+    """Return the share of all printed values that `n` whole cases cannot give; `decimals` are those of the fraction.
+
+    0 where the test says nothing, as there are as many cases as printed values, or more.
+
+    >>> refutable([50, 80, 200], 2).round(2).tolist()
+    [0.5, 0.2, 0.0]
+    """
+    return np.clip(1 - np.asarray(n, float) / 10.0**decimals, 0, 1)
+
+
+def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance: float = 1e-3) -> int:
+    """Return the smallest number of cases of which all `shares` are whole numbers: a number that was not released.
+
+    `shares`: fractions in full precision, of the same cases (several models on one set). `tolerance`: how far a number
+    of cases may be from whole; single-precision shares need about 1e-7 times the cases. A search over many numbers
+    finds one by chance unless the shares are several and `tolerance` is small: with k shares the expected number of
+    false finds is about (at_most - at_least) * (2 * tolerance) ** k, and shares 0 and 1 do not count. Raises InputError
+    where no number fits, and for no shares or missing ones.
+
+    >>> denominator([1 / 7, 3 / 7], 2, 100)
+    7
+    """
+    shares = np.asarray(shares, float)
+    if not shares.size or not np.isfinite(shares).all():
+        raise InputError(f"A number of cases is searched for shares that are numbers, got {shares.tolist()}.")
+    for n in range(at_least, at_most + 1):
+        cases = shares * n
+        if np.abs(cases - cases.round()).max() <= tolerance:
+            return n
+    raise InputError(
+        f"No number of cases from {at_least} to {at_most} makes all {len(shares)} shares whole: they are of several "
+        "sets of cases, or rounded; give unrounded shares of one set."
+    )
+
+
+def denominators(
+    printed: Sequence[float], candidates: Sequence[int], decimals: int = 1, unit: float = 100.0, twice: bool = False
+) -> pd.DataFrame:
+    """Return for each candidate n how many of the printed shares are possible with n cases: columns n, met.
+
+    `twice`: a share may have been rounded to one decimal more first. Halves may go either way.
+
+    >>> denominators([14.3, 13.5, 13.1, 20.6, 19.4, 17.1, 20.6], range(250, 255)).to_numpy().tolist()
+    [[250, 0], [251, 4], [252, 7], [253, 3], [254, 0]]
+    """
+    n = np.asarray(list(candidates))
+    met = _allowed(np.asarray(printed, float)[None, :], n[:, None], decimals, unit, twice)
+    return pd.DataFrame({"n": n, "met": met.sum(axis=1)})
+
+
+def _allowed(values: np.ndarray, n: np.ndarray, decimals: int, unit: float, twice: bool) -> np.ndarray:
+    nearest = nearest_share(values, n, unit)
+    if twice:
+        nearest = nearest.round(decimals + 1)
+    return np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
+
+
+def chance_of_fit(
+    printed: Sequence[float],
+    candidates: Sequence[int],
+    decimals: int = 1,
+    unit: float = 100.0,
+    twice: bool = False,
+    moved: float = 2.0,
+    n_draws: int = 4000,
+    seed: int = 0,
+) -> float:
+    """Return how probable it is that numbers that are no shares of one n fit a candidate as well as `printed` do.
+
+    Each of `n_draws` times every printed number is moved by a uniformly drawn whole number of its last digits, up to
+    `moved` (in the unit of `printed`); it counts where the best of the candidates allows as many of the moved numbers
+    as the best allows of the printed ones. So a denominator found by a search among many can be judged; `candidates`
+    and `twice` as in `denominators`.
+
+    >>> chance_of_fit([50.0], range(250, 255))
+    1.0
+    """
+    scale = 10.0**decimals
+    grid = np.arange(round(unit * scale) + 1) / scale
+    allowed = _allowed(grid[None, :], np.asarray(list(candidates))[:, None], decimals, unit, twice)
+    digits = np.rint(np.asarray(printed, float) * scale).astype(int)
+    best = allowed[:, digits].sum(axis=1).max()
+    steps = round(moved * scale)
+    shifts = np.random.default_rng(seed).integers(-steps, steps + 1, size=(n_draws, len(digits)))
+    drawn = np.clip(digits + shifts, 0, len(grid) - 1)
+    met = np.stack([row[drawn].sum(axis=1) for row in allowed])
+    return float((met.max(axis=0) >= best).mean())

@@ -1,0 +1,234 @@
+"""Permutation tests, Holm's correction, intervals of ranks and letters of what differs significantly."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas.base.errors import InputError
+from babelatlas.stats import bootstrap, checks
+
+
+def holm(p: Sequence[float]) -> np.ndarray:
+    """Return p values corrected for their number by Holm's step-down method (1979), in the order given.
+
+    NaN stands where nothing was tested: it stays NaN and is not counted. Raises InputError for a p outside 0 to 1.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p, float)
+    if ((p < 0) | (p > 1)).any():
+        raise InputError(f"Holm's correction is of p values from 0 to 1, got {p[(p < 0) | (p > 1)][0]}.")
+    order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]  # NaN comes last
+    corrected = np.full_like(p, np.nan)
+    corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return corrected
+
+
+def paired_permutation_test(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> float:
+    """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
+
+    All patterns of signs are tried where there are at most `n_permutations` of them, random ones otherwise. Raises
+    InputError for no differences, missing or infinite ones.
+    """
+    differences = np.asarray(differences, float)
+    n = len(differences)
+    if not n or not np.isfinite(differences).all():
+        raise InputError(
+            f"A sign-flip test needs differences that are numbers, got {int(np.isfinite(differences).sum())} of {n}."
+        )
+    return float(sign_flips(differences[:, None], n_permutations, seed)[0])
+
+
+def sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
+    """Return the p value of `sign_flip` for each column of (rows, columns), with the same signs for all."""
+    n = len(differences)
+    exact = n < 31 and 2**n <= n_permutations
+    if exact:
+        signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+    else:
+        signs = 1.0 - 2 * np.random.default_rng([seed, n]).integers(2, size=(n_permutations, n), dtype=np.int8)
+    as_far = (np.abs(signs @ differences) / n >= np.abs(differences.mean(axis=0)) * (1 - 1e-9)).sum(axis=0)
+    # A random test counts the observed pattern itself, so that p is never 0.
+    return as_far / 2**n if exact else (as_far + 1) / (n_permutations + 1)
+
+
+def paired_difference(
+    table: pd.DataFrame,
+    of: str = "model",
+    unit: str = "lang",
+    value: str = "value",
+    by: Sequence[str] = (),
+    pairs: Sequence[tuple[str, str]] | None = None,
+    n_resamples: int = 2000,
+    n_permutations: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare the values of column `of` (models) in pairs, over the units (languages, classes) that both have.
+
+    Returns one row for each combination of `by` and pair: by, first, second, value (mean of first minus second, a
+    fraction), ci_low, ci_high (bootstrap over units), p (sign-flip permutation test, two-sided), p_holm (Holm's
+    correction over all rows returned), n (units). `pairs` lists (first, second), all pairs unless given. Raises
+    InputError for an empty table, missing values, a unit that occurs twice, an unknown name, or fewer than two units.
+    """
+    by = list(by)
+    checks.check_numbers(table, [value], "A paired difference", [*by, of, unit])
+    if table.duplicated([*by, of, unit]).any():
+        raise InputError(f"A paired difference needs one row for each {', '.join([*by, of, unit])}; some occur twice.")
+    names = sorted(table[of].unique())
+    pairs = list(combinations(names, 2)) if pairs is None else list(pairs)
+    unknown = {name for pair in pairs for name in pair} - set(names)
+    if unknown:
+        raise InputError(f"There is no {of} {sorted(unknown)[0]!r} in the table: expected one of {', '.join(names)}.")
+    rows = []
+    for key, part in table.groupby(by, sort=False) if by else [((), table)]:
+        wide = part.pivot_table(index=unit, columns=of, values=value).sort_index()
+        for first, second in pairs:
+            if first not in wide or second not in wide:
+                raise InputError(
+                    f"The pair {first!r}, {second!r} cannot be compared in {key}: one of them is not there."
+                )
+            gap = (wide[first] - wide[second]).dropna()
+            mean = bootstrap.mean_interval(gap, gap.index, n_resamples, level, seed).iloc[0]
+            p = paired_permutation_test(gap, n_permutations, seed)
+            rows.append([*key, first, second, mean.value, mean.ci_low, mean.ci_high, p, np.nan, len(gap)])
+    columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
+    result = pd.DataFrame(rows, columns=columns)
+    return result.assign(p_holm=holm(result.p))
+
+
+def languages_above(
+    scores: pd.DataFrame,
+    thresholds: Sequence[float],
+    by: str = "model",
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
+
+    `scores` has one row for each `by` and language: value (fraction) and n (images). The languages are all there are,
+    not a sample; the interval says how far the count depends on the images, each accuracy being drawn anew from the
+    binomial distribution of its n images. Raises InputError for an empty table, missing values or no images.
+
+    >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
+    >>> languages_above(scores, [0.5]).value.tolist()
+    [1]
+    """
+    checks.check_numbers(scores, ["value", "n"], "A count of languages", [by])
+    if (scores["n"] <= 0).any():
+        raise InputError("A count of languages needs the number of images of each accuracy, but some are 0.")
+    rows = []
+    for name, part in scores.groupby(by, sort=False):
+        rng = np.random.default_rng([seed, len(part)])
+        images, value = part["n"].to_numpy(), part["value"].to_numpy()
+        drawn = rng.binomial(images, value.clip(0, 1), size=(n_resamples, len(part))) / images
+        for threshold in thresholds:
+            low, high = bootstrap.percentile_interval((drawn >= threshold).sum(axis=1), level)
+            rows.append([name, threshold, int((value >= threshold).sum()), float(low), float(high)])
+    return pd.DataFrame(rows, columns=[by, "threshold", "value", "ci_low", "ci_high"])
+
+
+def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
+    """Return the intervals of a table as text in percent, "" where there is none.
+
+    >>> ranges(pd.DataFrame({"ci_low": [0.1234, np.nan], "ci_high": [0.2, np.nan]})).tolist()
+    ['12.3 to 20.0', '']
+    """
+    ends = zip(scores["ci_low"], scores["ci_high"], strict=True)
+    texts = ["" if np.isnan(low) else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}" for low, high in ends]
+    return pd.Series(texts, index=scores.index)
+
+
+def rank_intervals(
+    names: Sequence[str],
+    values: np.ndarray,
+    resampled: np.ndarray,
+    level: float = 0.95,
+    n_clusters: int | None = None,
+) -> pd.DataFrame:
+    """Return the rank of each name by its value, the highest first, with the interval that the resamples give the rank.
+
+    `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
+    draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of resamples in
+    which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
+    the best rank of theirs; the interval of a rank takes for its lower end the best and for its upper end the worst of
+    the ranks that equal values leave open, and ranks that occurred: it is a little too wide rather than too narrow. One
+    name alone has rank 1. A name without a value in a resample (NaN) stands last there. `n_clusters` as in `interval`:
+    both intervals, of values and of ranks, have the same level.
+
+    >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
+    >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
+    [['b', 1, 1, 2], ['a', 2, 1, 2]]
+    """
+    values, resampled = np.asarray(values, float), np.asarray(resampled, float)
+    if len(names) != len(values) or resampled.shape[1:] != values.shape or not len(resampled):
+        raise InputError(
+            f"Ranks need a value and a column of resamples for each name, got {len(names)} names, {len(values)} values "
+            f"and resamples of shape {resampled.shape}."
+        )
+    checks.check_numbers(pd.DataFrame({"values": values}), ["values"], "A rank")
+    drawn = np.nan_to_num(-resampled, nan=np.inf)
+    best = scipy_stats.rankdata(drawn, method="min", axis=1)
+    worst = scipy_stats.rankdata(drawn, method="max", axis=1)
+    low, high = bootstrap.percentile_interval(resampled, level, n_clusters)
+    level = level if n_clusters is None else bootstrap.expanded_level(level, n_clusters)
+    table = pd.DataFrame(
+        {
+            "name": list(names),
+            "value": values,
+            "ci_low": low,
+            "ci_high": high,
+            "rank": scipy_stats.rankdata(-values, method="min").astype(int),
+            "rank_low": np.quantile(best, (1 - level) / 2, axis=0, method="lower").astype(int),
+            "rank_high": np.quantile(worst, (1 + level) / 2, axis=0, method="higher").astype(int),
+            "first": ((best == 1) / (best == 1).sum(axis=1, keepdims=True)).mean(axis=0),
+        }
+    )
+    return table.sort_values(["rank", "name"], ignore_index=True)
+
+
+def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) -> list[str]:
+    """Return letters for each name, so that two names share a letter just where they are not in `different`.
+
+    `names` in the order of their values, the best first: it gets "a". `different`: pairs that a test tells apart, in
+    any order. By insertion and absorption (Piepho 2004, J. Comput. Graph. Stat. 13, 456-466): begin with one set of all
+    names; for each pair that differs split every set that holds both, and drop sets that lie within another.
+
+    >>> compact_letters(["x", "y", "z"], [("x", "z")])
+    ['a', 'ab', 'b']
+    """
+    place = {name: number for number, name in enumerate(names)}
+    unknown = {name for pair in different for name in pair} - set(place)
+    if unknown or len(place) < len(names):
+        raise InputError(
+            f"Letters need each name once, and pairs of these names: got {len(names)} names, {len(place)} of them "
+            f"different, and unknown ones in the pairs: {sorted(unknown)}."
+        )
+    sets = [frozenset(range(len(names)))] if len(names) else []
+    for pair in sorted(tuple(sorted((place[one], place[other]))) for one, other in different):
+        split = [part - {gone} for part in sets if part.issuperset(pair) for gone in pair]
+        sets = [part for part in sets if not part.issuperset(pair)]
+        for part in split:
+            if not any(part <= other for other in sets):
+                sets = [other for other in sets if not other <= part] + [part]
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    alphabet += alphabet.upper()
+    sets.sort(key=sorted)
+    words = [alphabet[n % 52] + (str(n // 52) if n >= 52 else "") for n in range(len(sets))]
+    return ["".join(word for word, part in zip(words, sets, strict=True) if n in part) for n in range(len(names))]
+
+
+def with_ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
+    """Return the values of a table in percent as text, with their intervals in brackets where there are any.
+
+    >>> with_ranges(pd.DataFrame({"value": [0.5, 1], "ci_low": [0.4, np.nan], "ci_high": [0.6, np.nan]})).tolist()
+    ['50.0 (40.0 to 60.0)', '100.0']
+    """
+    pairs = zip(scores["value"], ranges(scores, decimals), strict=True)
+    texts = [f"{100 * value:.{decimals}f} ({ends})" if ends else f"{100 * value:.{decimals}f}" for value, ends in pairs]
+    return pd.Series(texts, index=scores.index, dtype=str)

@@ -1,0 +1,1 @@
+"""Config, notebooks and the book."""

@@ -1,0 +1,241 @@
+"""Run one notebook with parameters: `python -m babelatlas.workflow.run_notebook NOTEBOOK OUTPUT --parameters '{"seed": 1}'`.
+
+Papermill does the work. Added to it: a parameter that the notebook does not declare stops the run, the output appears
+whole or not at all, an error of the user's is told in one sentence, the page says how long it took and with what
+parameters, what the notebook prints goes to a log as it goes (`--log`), and a job for a GPU takes one that is free
+(`--gpu 1`). `papermill notebooks/NN_name.ipynb out.ipynb -p name value` works as well.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TextIO
+
+import nbformat
+
+from babelatlas.base.errors import InputError
+from babelatlas.workflow import gpus
+from babelatlas.workflow.config import check_parameters
+
+# Where Snakemake's storage plugin for file systems keeps copies.
+COPIES = ".snakemake/storage/fs/"
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return settings that keep a run inside `folder` and to one thread, whatever the user's home holds."""
+    cache = folder.resolve() / "_build" / "cache"
+    return {
+        "IPYTHONDIR": str(cache / "ipython"),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this Python, not one of the user's home
+        "JUPYTER_RUNTIME_DIR": str(cache / "jupyter"),
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": str(cache / "matplotlib"),
+        "OMP_NUM_THREADS": "1",  # two processes with one thread each are faster than one with two
+    }
+
+
+def prepare(notebook: nbformat.NotebookNode, suffix: str) -> nbformat.NotebookNode:
+    """Return the notebook with `suffix` added to its title, so that runs of one notebook have titles of their own."""
+    first = notebook.cells[0]
+    title, *rest = first.source.split("\n")
+    if suffix:
+        first.source = "\n".join([f"{title}: {suffix}", *rest])
+    return notebook
+
+
+def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
+    """Return the executed notebook as a page: its parameters in one folded cell; in its metadata how it was made.
+
+    Papermill puts the given values into a cell of their own below the declared ones; the page shows both as one.
+    """
+    given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
+    notebook.cells = [cell for cell in notebook.cells if cell not in given]
+    for cell in notebook.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            values = "\n".join(line for cell in given for line in cell.source.splitlines() if line != "# Parameters")
+            cell.source += f"\n\n# Given in this run:\n{values}" if values else ""
+            cell.metadata["tags"] = ["parameters", "hide-input"]
+    notebook.metadata["babelatlas"] = {"notebook": name, "parameters": parameters, "seconds": round(seconds, 1)}
+    return notebook
+
+
+def execute(
+    source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "", log: TextIO | None = None
+) -> float:
+    """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
+
+    What the cells print is written to `log` as they print it.
+    Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
+    RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
+    beside the output as `<name>.failed.ipynb`.
+    """
+    source, output = Path(source), Path(output)
+    check_parameters(source, parameters)
+    settings = environment(Path.cwd())
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+    Path(os.environ["IPYTHONDIR"]).mkdir(parents=True, exist_ok=True)
+    import papermill  # after the settings: it reads them when imported
+    from nbclient.exceptions import DeadKernelError
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    begin = output.with_name(f".{output.stem}.{os.getpid()}.source.ipynb")
+    part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
+    failed = output.with_name(f"{output.stem}.failed.ipynb")
+    for left in output.parent.glob(f".{output.stem}.*.ipynb"):  # of a run that was killed
+        left.unlink(missing_ok=True)
+    started = time.monotonic()
+    try:
+        nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
+        quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
+        streams = {"stdout_file": log, "stderr_file": log}
+        papermill.execute_notebook(begin, part, parameters, kernel_name="python3", **quiet, **streams)
+        seconds = time.monotonic() - started
+        _check_written(source, parameters)
+        nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
+        part.replace(output)
+        failed.unlink(missing_ok=True)
+    except papermill.PapermillExecutionError as error:
+        part.replace(failed)
+        if error.ename == "InputError":
+            raise InputError(error.evalue) from error
+        if error.ename == "KeyboardInterrupt":
+            raise KeyboardInterrupt from error
+        raise RuntimeError(_explain(error, source, failed)) from error
+    except DeadKernelError as error:
+        raise RuntimeError(
+            f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
+        ) from error
+    finally:
+        begin.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+    return seconds
+
+
+def history(folder: str | os.PathLike) -> list[dict]:
+    """Return what the executed copies in `folder` say of themselves: page, notebook, seconds and parameters of each."""
+    pages = [path for path in sorted(Path(folder).glob("*.ipynb")) if not path.name.endswith(".failed.ipynb")]
+    notes = {path.stem: nbformat.read(path, as_version=4).metadata.get("babelatlas") for path in pages}
+    return [{"page": name, **note} for name, note in notes.items() if note]
+
+
+def _check_written(source: Path, parameters: dict) -> None:
+    """Raise RuntimeError where a file that the parameters name as an output is not there."""
+    named = {name: path for name, path in parameters.items() if name.startswith("output") and isinstance(path, str)}
+    for name, path in named.items():
+        if path and not Path(path).exists() and not _elsewhere(path):
+            raise RuntimeError(f"The notebook {source.stem} ended without writing its {name}, {path}: let it do so.")
+
+
+def _elsewhere(path: str) -> bool:
+    """Return whether a relative path is there where a notebook looks for it that was started in a folder below."""
+    from babelatlas.base import tables  # slow to import
+
+    return tables.locate(path).exists()
+
+
+def _explain(error, source: Path, failed: Path) -> str:
+    cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
+    return (
+        f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
+        f"The copy as far as it got, with the whole traceback: {failed}"
+    )
+
+
+def fail(sentence: str, log: TextIO | None = None) -> int:
+    """Tell why something failed: now, in its log, and in a file beside the log for the end of the run; return 1.
+
+    The file has the log's name with the ending .failed. It lies with the results, where jobs on other machines write.
+    """
+    print(f"  failed   {sentence}", file=sys.stderr, flush=True)
+    if log:
+        print(f"failed: {sentence}", file=log, flush=True)
+        Path(log.name).with_suffix(".failed").write_text(f"{sentence}\n", encoding="utf-8")
+    return 1
+
+
+def opened(path: str | os.PathLike) -> TextIO | None:
+    """Return a log, begun afresh, that says where and when the job runs; None for an empty path."""
+    if not str(path):
+        return None
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".failed").unlink(missing_ok=True)
+    log = path.open("w", encoding="utf-8", buffering=1)
+    print(f"on {platform.node()}, process {os.getpid()}, {time.strftime('%Y-%m-%d %H:%M:%S %z')}", file=log)
+    return log
+
+
+def on_volume(paths: list[str]) -> tuple[Path, list[str]]:
+    """Return the folder of the study and `paths` relative to it, where Snakemake hands a job copies of shared files.
+
+    In a pod of Kubernetes, Snakemake's storage plugin `fs` gives a job local copies (.snakemake/storage/fs/study/...)
+    of what lies on the shared volume (/study/...). A job works on the volume itself, where all files are, also those
+    that Snakemake does not know of. Elsewhere the folder is "." and the paths stay as they are.
+
+    >>> on_volume([".snakemake/storage/fs/study/results/full/logs/book.txt", "notebooks/a.ipynb"])
+    (PosixPath('/study'), ['results/full/logs/book.txt', 'notebooks/a.ipynb'])
+    """
+    copies = [path.partition(COPIES)[2] for path in paths if path.startswith(COPIES)]
+    study = next((path.split("/results/")[0] for path in copies if "/results/" in path), "")
+    if not study:
+        return Path(), paths
+    return Path("/", study), [path.removeprefix(f"{COPIES}{study}/") for path in paths]
+
+
+def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
+    """Copy what a job wrote in the folder `study` to where Snakemake waits for it, below `place`."""
+    for output, path in zip(outputs, on_volume(outputs)[1], strict=True):
+        if output != path:
+            (place / output).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (study / path).is_dir() else shutil.copy2
+            copy(study / path, place / output, **({"dirs_exist_ok": True} if (study / path).is_dir() else {}))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line; return the exit status: 0, or 1 after telling what went wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m babelatlas.workflow.run_notebook", description="Run one notebook with parameters."
+    )
+    parser.add_argument("notebook", help="the notebook to run")
+    parser.add_argument("output", help="where the executed copy goes")
+    parser.add_argument("--parameters", type=json.loads, default={}, help="a JSON object: name -> value")
+    parser.add_argument("--title-suffix", default="", help="added to the title of the page")
+    parser.add_argument("--log", default="", help="a file for what the notebook prints and why it failed")
+    parser.add_argument("--gpu", type=int, help="1: take a free GPU for the notebook, if there is any; 0: hide all")
+    parser.add_argument("--outputs", nargs="*", default=[], help="all files that Snakemake waits for")
+    given = parser.parse_args(arguments)
+    place = Path.cwd()
+    study, (given.output, given.log) = on_volume([given.output, given.log])
+    os.chdir(study)
+    name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
+    device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
+    with opened(given.log) or nullcontext() as log:
+        try:
+            with device() as gpu:
+                print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
+                if log:
+                    print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(given.parameters)}", file=log)
+                seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix, log)
+        except (InputError, RuntimeError) as error:
+            if log and error.__cause__:
+                print(error.__cause__, file=log)
+            return fail(f"{name}: {error}", log)
+        except KeyboardInterrupt:
+            print(f"  stopped  {name}", flush=True)
+            return 130
+        print(f"  done     {name} ({seconds:.0f} s)", flush=True)
+        if log:
+            print(f"done: {seconds:.0f} s", file=log)
+    hand_back(study, place, given.outputs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,342 @@
+"""What an audit sees in labels, and how far sources, label sets and translations agree."""
+
+import json
+import unicodedata
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from babelatlas.analysis import label_quality
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError
+from babelatlas.lexicon import cleaning, label_translations, labels
+
+
+def senses(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    """A table of senses from (lang, wnid, lemma, source)."""
+    table = pd.DataFrame(rows, columns=["lang", "wnid", "lemma", "source"])
+    return table.assign(licence="CC BY")
+
+
+ENGLISH = senses(("en", "n1", "tiger shark", "wordnet-3.0"), ("en", "n2", "moped", "wordnet-3.0"))
+
+
+def label_set(*rows: tuple[str, str, str] | tuple[str, str, str, list[str]]) -> pd.DataFrame:
+    """A label set from (lang, wnid, label) or (lang, wnid, label, alternatives)."""
+    table = pd.DataFrame([(*row, [])[:4] for row in rows], columns=["lang", "wnid", "label", "alternatives"])
+    table = table.assign(source="wikt", licence="CC BY", ambiguous=False, confirmed_by=[[] for _ in rows])
+    return table[list(tables.SCHEMAS["labels"][0])]
+
+
+def noticed(label: str, lang: str) -> set[str]:
+    row = label_quality.flags(label_set((lang, "n1", label)), ENGLISH).iloc[0]
+    return {name for name in label_quality.CHECKS if row[name]}
+
+
+# One label
+
+
+@pytest.mark.parametrize(
+    ("label", "lang", "expected"),
+    [
+        ("Tigerhai", "de", set()),
+        ("собака", "ru", set()),
+        ("Tシャツ", "ja", set()),  # Japanese words may hold capital Latin letters
+        ("соба́ка", "ru", {"stress"}),
+        ("סַרְגֵּל", "he", {"vowel marks"}),
+        ("lynx (mammifère)", "fr", {"parentheses"}),
+        ("[[wandelende]] [[tak]]", "nl", {"markup"}),
+        ("GAP!", "it", {"gap", "edges"}),
+        ("مغز\u200e", "ar", {"format characters"}),
+        ("MP3", "de", {"digits"}),
+        ("hoe gaat het?", "nl", {"sentence", "edges"}),
+        ("o\u0308l", "de", {"unicode"}),
+        ("γάτα Felis", "el", {"mixed script"}),
+        ("孔雀", "ko", {"wrong script"}),
+        ("…", "de", {"edges", "wrong script"}),  # no letter at all
+        ("鵝", "zh", {"other characters"}),
+        ("鵝", "zh-Hant", set()),
+        ("Tiger_Shark", "de", {"unicode", "English, same class", "English, any class"}),
+        ("Moped", "de", {"English, any class"}),
+        ("å", "sv", {"one letter"}),
+        ("猫", "zh", set()),  # a sign is a word
+        ("ຄຸ", "lo", set()),  # a consonant and a vowel
+        ("eins zwei drei vier fünf sechs", "de", {"long"}),
+        ("x" * 41, "de", {"long"}),
+        ("x" * 40, "de", set()),
+    ],
+)
+def test_what_is_wrong_with_a_label_is_noticed_and_nothing_else(label, lang, expected):
+    assert noticed(label, lang) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    label=st.text(st.sampled_from("aé шсс́ Ωα 犬鵝鹅 カ ひ 한 ا ب ַא A(1)．.-_"), min_size=1, max_size=8),
+    lang=st.sampled_from(["de", "ru", "el", "zh", "zh-Hant", "ja", "ko", "ar", "he", "sh"]),
+)
+def test_a_label_has_a_defect_of_script_if_and_only_if_the_cleaning_rule_drops_it(label, lang):
+    three = {"mixed script", "wrong script", "other characters"}
+    found = label_quality._defects(label, lang)
+    assert any(found.get(name, False) for name in three) == (cleaning.keep_script(label, lang) != label)
+    assert sum(found.get(name, False) for name in three) <= 1
+    for name in set(cleaning.RULES) - {"script"}:
+        assert found[name] == (cleaning.RULES[name](label, lang) != label)
+
+
+def test_every_cleaning_rule_has_its_check():
+    assert set(cleaning.RULES) - {"script"} <= set(label_quality.DEFECTS)
+
+
+# A label set
+
+
+def test_a_label_that_two_classes_share_is_a_duplicate_whatever_its_case_and_only_in_its_language():
+    table = label_set(("de", "n1", "Kran"), ("de", "n2", "kran"), ("sv", "n1", "kran"), ("de", "n3", "Kranich"))
+    assert label_quality.flags(table, ENGLISH)["duplicate"].tolist() == [True, True, False, False]
+
+
+def test_english_is_not_audited_since_its_words_are_english():
+    table = label_set(("en", "n1", "moped"), ("de", "n2", "Mofa"))
+    assert label_quality.flags(table, ENGLISH)["lang"].tolist() == ["de"]
+
+
+def test_shares_come_with_wilsons_interval_by_language_and_a_bootstrap_over_languages():
+    table = label_set(
+        *(("de", f"n{number}", "Wort 1" if number < 2 else f"Wort {chr(97 + number)}") for number in range(10)),
+        ("fr", "n1", "mot"),
+    )
+    found = label_quality.audit(table, ENGLISH).set_index(["lang", "check"])
+    # Wilson (1927), 2 of 10: 0.0567 to 0.5098, as in Newcombe (1998) and R's prop.test(2, 10, correct = FALSE).
+    assert found.loc[("de", "digits"), ["count", "value", "n"]].tolist() == [2, 0.2, 10]
+    assert found.loc[("de", "digits"), ["ci_low", "ci_high"]].tolist() == pytest.approx([0.0567, 0.5098], abs=1e-4)
+    assert found.loc[("fr", "digits"), ["count", "n"]].tolist() == [0, 1]
+    whole = found.loc[("", "digits")]
+    assert whole[["count", "n"]].tolist() == [2, 11]
+    assert whole["value"] == pytest.approx(2 / 11)
+    # A resample of two languages has German twice (4 of 20), once (2 of 11) or not (0 of 2).
+    assert whole[["ci_low", "ci_high"]].tolist() == pytest.approx([0, 0.2])
+
+
+def test_any_defect_counts_a_label_once_and_leaves_out_what_may_be_right():
+    table = label_set(("de", "n1", "Hai (Fisch) 1"), ("de", "n2", "ä"), ("de", "n3", "Hund"))
+    row = label_quality.counts(label_quality.flags(table, ENGLISH)).iloc[0]
+    assert row["digits"] == row["parentheses"] == row["one letter"] == 1
+    assert row[label_quality.ANY] == 1
+    assert row["n"] == 3
+
+
+def test_the_shipped_label_set_has_no_defect():
+    counted = label_quality.counts(label_quality.flags(labels.shipped(), label_quality.senses.shipped()))
+    assert len(counted) > 300
+    assert counted[[*label_quality.DEFECTS, label_quality.ANY]].to_numpy().sum() == 0
+
+
+def test_without_cleaning_the_same_senses_have_defects():
+    wnids = labels.class_list("imagenet-1k")["wnid"].tolist()
+    known = label_quality.senses.for_classes(wnids)
+    raw = label_quality.uncleaned(known[known["lang"].isin(["en", "it", "he", "nl"])], wnids)
+    counted = label_quality.counts(label_quality.flags(raw, known)).set_index("lang")
+    assert counted.loc["it", "gap"] > 0
+    assert counted.loc["he", "vowel marks"] > 0
+    assert (counted["duplicate"] > 0).all()
+
+
+# Sources
+
+
+def test_two_sources_agree_on_a_class_where_they_have_a_word_in_common():
+    table = senses(
+        ("it", "n1", "squalo", "omw-ita"),
+        ("it", "n1", "pescecane", "omw-ita"),
+        ("it", "n1", "Pescecane", "omw-iwn-ita"),
+        ("it", "n2", "motorino", "omw-ita"),
+        ("it", "n2", "ciclomotore", "omw-iwn-ita"),
+        ("it", "n2", "ciclomotore", "wikt"),
+        ("it", "n3", "gatto", "omw-ita"),
+        ("de", "n1", "Hai", "wikt"),
+        ("en", "n1", "shark", "wordnet-3.0"),
+        ("en", "n1", "shark", "wikt"),
+    )
+    found = label_quality.between_sources(table).set_index(["lang", "first", "second"])[["count", "n"]]
+    assert found.to_dict("index") == {
+        ("it", "omw-ita", "omw-iwn-ita"): {"count": 1, "n": 2},
+        ("it", "omw-ita", "wikt"): {"count": 0, "n": 1},
+        ("it", "omw-iwn-ita", "wikt"): {"count": 1, "n": 1},
+    }
+
+
+def test_agreement_of_a_single_source_is_refused():
+    with pytest.raises(InputError, match="No class is named by two sources"):
+        label_quality.between_sources(senses(("de", "n1", "Hai", "wikt"), ("de", "n2", "Mofa", "wikt")))
+
+
+def test_two_label_sets_are_compared_over_the_classes_that_both_have():
+    ours = label_set(("de", "n1", "Hai", ["Haifisch"]), ("de", "n2", "Mofa"), ("de", "n3", "Hund"))
+    other = label_set(("de", "n1", "haifisch"), ("de", "n2", "MOFA"), ("de", "n4", "Katze"), ("fr", "n1", "requin"))
+    found = label_quality.between_label_sets(ours, other)
+    assert found.to_dict("records") == [{"lang": "de", "n": 2, "label": 1, "word": 2}]
+
+
+def test_what_agrees_in_every_class_or_in_few_classes_does_not_ship():
+    ours = label_set(*(("de", f"n{number}", f"w{chr(97 + number)}", ["x"]) for number in range(25)))
+    babel = ours.assign(label=["x", "x", *ours["label"][2:]], source="babel-imagenet")
+    known = senses(*(("de", f"n{number}", "x", "wikt") for number in range(19)))
+    found = label_quality.with_babel_imagenet({"agreed": ours}, known, babel)
+    # "word" agrees in all 25 classes; Wiktionary names 19 of them.
+    assert found[["source", "count", "n"]].to_numpy().tolist() == [["label, agreed", 23, 25]]
+    # 24 of 25 are more than 95 %: nearly all labels could be read from it.
+    nearly = ours.assign(label=["x", *ours["label"][1:]], source="babel-imagenet")
+    assert label_quality.with_babel_imagenet({"agreed": ours}, known, nearly).empty
+
+
+# Translations
+
+
+@pytest.mark.parametrize(
+    ("word", "lang", "expected"),
+    [
+        ("una tinca", "it", "tinca"),
+        ("un'ouzel d'acqua", "it", "ouzel d'acqua"),
+        ("un’aquila", "it", "aquila"),
+        ("a eft", "it", "eft"),
+        ("unicorno", "it", "unicorno"),
+        ("Una", "it", "una"),
+        ("un chien", "fr", "un chien"),
+        ("القرش الأبيض", "ar", "قرش أبيض"),
+        ("ال", "ar", "ال"),
+        ("كوز (آنية)", "ar", "كوز"),
+        ("鸢（猛禽）", "zh", "鸢"),
+        ("鵝", "zh", "鹅"),
+        ("鵝", "ja", "鵝"),
+    ],
+)
+def test_articles_remarks_and_variants_do_not_count_when_labels_are_compared(word, lang, expected):
+    assert label_translations.comparable_form(word, lang) == unicodedata.normalize("NFC", expected)
+
+
+def test_a_label_is_compared_with_a_translation_in_four_ways():
+    table = label_set(("it", "n1", "squalo"), ("it", "n2", "motorino", ["ciclomotore"]), ("it", "n3", "gatto"))
+    reference = pd.DataFrame({"wnid": ["n1", "n2", "n4"], "translation": ["uno squalo", "un ciclomotore", "un cane"]})
+    found = label_quality.compare(table, reference, "it").set_index("wnid")
+    assert found.loc["n1"].tolist() == [1, 1, 1, 1]
+    # "motor" is the longest that motorino and ciclomotore have in common, then nothing on either side: hence
+    # 2 * 5 / (8 + 11); with the "i" before or the "o" behind out of order.
+    assert found.loc["n2", ["label", "any word", "random word"]].tolist() == [0, 1, 0.5]
+    assert found.loc["n2", "similarity"] == pytest.approx(2 * 5 / 19)
+    assert "n3" not in found.index
+
+
+def two_choices(n: int, better: int, worse: int) -> tuple[dict, dict]:
+    """Two label sets and a translation; the first is right in `better` classes where the second is not, and so on."""
+    right = [f"w{number}" for number in range(n)]
+    one = ["x" if better <= number < better + worse else word for number, word in enumerate(right)]
+    two = ["x" if number < better else word for number, word in enumerate(right)]
+    sets = {
+        name: label_set(*(("ja", f"n{number}", word) for number, word in enumerate(words)))
+        for name, words in {"one": one, "two": two}.items()
+    }
+    return sets, {"ja": pd.DataFrame({"wnid": [f"n{number}" for number in range(n)], "translation": right})}
+
+
+def test_label_sets_are_scored_with_an_interval_over_classes():
+    found = label_quality.against_translations(*two_choices(40, 12, 2)).set_index(["labels", "measure"])
+    assert found.loc[("one", "label"), ["value", "n"]].tolist() == [38 / 40, 40]
+    assert found.loc[("two", "label"), "value"] == 28 / 40
+    row = found.loc[("two", "label")]
+    # The binomial standard error is 7.2 points: about 14 points to either side.
+    assert row["ci_low"] == pytest.approx(0.70 - 0.142, abs=0.03)
+    assert row["ci_high"] == pytest.approx(0.70 + 0.142, abs=0.03)
+
+
+def test_the_difference_of_two_choices_is_tested_as_mcnemar_does():
+    from scipy.stats import binomtest
+
+    found = label_quality.differences(*two_choices(40, 12, 2)).set_index("measure").loc["label"]
+    assert found[["first", "second", "value", "n"]].tolist() == ["one", "two", 0.25, 40]
+    # McNemar's exact test: 12 against 2 classes, binomial with a half, p = 0.0129.
+    assert found["p"] == pytest.approx(binomtest(2, 14).pvalue, abs=0.004)
+    assert found["ci_low"] > 0
+
+
+def test_translations_come_with_the_classes_they_name(tmp_path):
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps({"imagenet1k": [f"nome {number}" for number in range(1000)]}))
+    table = label_translations.read_translations("it", path)
+    assert table.iloc[1].tolist() == ["n01443537", "nome 1"]
+    assert len(table) == 1000
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('{"imagenet1k": ["un gatto"]}', "should name 1,000 classes"),
+        ('{"imagenet1k": null}', "should name 1,000 classes"),
+        ('{"other": []}', "no file of class names"),
+        ("[]", "no file of class names"),
+        ("{", "no file of class names"),
+    ],
+)
+def test_a_file_that_holds_no_translations_is_refused(tmp_path, content, sentence):
+    path = tmp_path / "names.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=sentence):
+        label_translations.read_translations("it", path)
+
+
+def test_translations_of_another_language_are_refused():
+    with pytest.raises(InputError, match="no translations of the classes in 'de'"):
+        label_translations.read_translations("de")
+
+
+# What ships
+
+
+def test_an_unknown_table_of_quality_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match="did you mean audit"):
+        label_quality.shipped("audits")
+
+
+def test_the_shipped_counts_hold_no_word_of_babel_imagenet():
+    for name in ("audit", "agreement", "translations", "choices"):
+        table = label_quality.shipped(name)
+        text = table.select_dtypes(exclude="number")
+        codes = set(label_quality.languages.table()["code"])
+        allowed = (
+            codes
+            | set(label_quality.senses.manifest()["source"])
+            | set(label_quality.MEASURES)
+            | {"word", "babel-imagenet"}
+        )
+        allowed |= {*labels.CHOICES, *(f"label, {choice}" for choice in labels.CHOICES)}
+        assert set(text.to_numpy().ravel()) <= allowed, name
+    agreement = label_quality.shipped("agreement")
+    assert (agreement["n"] >= label_quality.ENOUGH).all()
+    assert (agreement["count"] <= label_quality.COMPLETE * agreement["n"]).all()
+
+
+@pytest.mark.slow
+def test_what_ships_is_what_counting_again_gives(mirror, monkeypatch):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
+    for name, table in label_quality.recount().items():
+        pd.testing.assert_frame_equal(table.reset_index(drop=True), label_quality.shipped(name), rtol=0, atol=1e-6)
+
+
+def test_chinese_translations_are_in_simplified_characters(mirror):
+    # The class names for Chinese ("cn") are simplified: not one has a character that is only traditional.
+    path = mirror / "clip-benchmark" / "cn_classnames.json"
+    names = label_translations.read_translations("zh", path)["translation"]
+    assert [name for name in names if cleaning.chinese(name) == "Hant"] == []
+    assert languages.scripts_of("".join(names)) == {"Hani", "Latn"}
+
+
+def test_all_but_a_few_italian_translations_carry_an_article_and_none_after_comparing(mirror):
+    names = label_translations.read_translations("it", mirror / "clip-benchmark" / "it_classnames.json")["translation"]
+    articled = names.str.match(r"(?:un|uno|una|a) |un'")
+    assert articled.sum() == 997
+    assert names[~articled].tolist() == ["pernice bianca", "ariete", "occhiali da sole"]
+    assert not any(
+        label_translations.comparable_form(name, "it").startswith(("un ", "uno ", "una ", "un'")) for name in names
+    )

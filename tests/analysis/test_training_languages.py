@@ -1,0 +1,224 @@
+"""Taught languages against others: by hand, by every deal of the flags, and against scipy."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from babelatlas.analysis import training_languages
+from babelatlas.base import published
+from babelatlas.base.errors import InputError
+from babelatlas.models import registry as models
+
+VALUES = [0.41, 0.52, 0.47, 0.30, 0.22, 0.35, 0.28]
+FLAGS = [True, True, True, False, False, False, False]
+
+
+def scores(values=VALUES, flags=FLAGS, **columns):
+    langs = [f"l{place}" for place in range(len(values))]
+    return pd.DataFrame({"model": "a", "group": "low", "lang": langs, "taught": flags, "value": values, **columns})
+
+
+def test_means_difference_and_numbers_are_those_of_the_two_sides():
+    row = training_languages.differences(scores()).iloc[0]
+    assert row.taught == pytest.approx(np.mean(VALUES[:3]))
+    assert row.other == pytest.approx(np.mean(VALUES[3:]))
+    assert row.value == pytest.approx(row.taught - row.other)
+    assert (row.n_taught, row.n_other) == (3, 4)
+    assert row.ci_low < row.value < row.ci_high
+
+
+def test_p_is_the_share_of_all_deals_that_differ_as_much():
+    observed = abs(np.mean(VALUES[:3]) - np.mean(VALUES[3:]))
+    deals = list(combinations(range(7), 3))
+    far = 0
+    for deal in deals:
+        inside = [VALUES[place] for place in deal]
+        outside = [VALUES[place] for place in range(7) if place not in deal]
+        far += abs(np.mean(inside) - np.mean(outside)) >= observed - 1e-12
+    assert training_languages.differences(scores()).p[0] == pytest.approx(far / len(deals))
+
+
+def test_p_is_scipys_where_all_deals_are_tried_and_near_it_where_they_are_random():
+    rng = np.random.default_rng(3)
+    one, other = rng.normal(0.4, 0.1, 6), rng.normal(0.3, 0.1, 7)
+    table = scores([*one, *other], [True] * 6 + [False] * 7)
+
+    def gap(x, y, axis):
+        return abs(x.mean(axis=axis) - y.mean(axis=axis))
+
+    expected = scipy_stats.permutation_test(
+        (one, other), gap, vectorized=True, n_resamples=np.inf, alternative="greater"
+    ).pvalue
+    assert training_languages.differences(table).p[0] == pytest.approx(expected)
+    assert training_languages.differences(table, n_permutations=1500).p[0] == pytest.approx(expected, abs=0.02)
+
+
+def test_within_strata_differences_are_averaged_by_the_number_taught():
+    low = scores([0.5, 0.3, 0.2], [True, False, False], stratum="low")
+    high = scores([0.9, 0.8, 0.7, 0.4], [True, True, True, False], stratum="high")
+    only = scores([0.1], [False], stratum="none taught")
+    table = pd.concat([low, high, only]).assign(lang=list("abcdefgh"))
+    row = training_languages.differences(table, by=["model"], strata="stratum").iloc[0]
+    assert row.value == pytest.approx((1 * (0.5 - 0.25) + 3 * (0.8 - 0.4)) / 4)
+    assert row.taught == pytest.approx((0.5 + 3 * 0.8) / 4)
+    assert row.other == pytest.approx((0.25 + 3 * 0.4) / 4)
+    assert (row.n_taught, row.n_other) == (4, 3)
+
+
+def test_deals_stay_within_their_stratum():
+    # All of the difference lies between the strata, none within: no deal within them can be more or less far.
+    low = scores([0.1, 0.1, 0.1], [True, False, False], stratum="low")
+    high = scores([0.9, 0.9, 0.9], [True, True, False], stratum="high")
+    table = pd.concat([low, high]).assign(lang=list("abcdef"))
+    row = training_languages.differences(table, by=["model"], strata="stratum").iloc[0]
+    assert row.value == pytest.approx(0)
+    assert row.p == 1
+
+
+def test_a_side_of_one_row_has_no_interval_and_a_side_of_none_no_difference():
+    row = training_languages.differences(scores([0.5, 0.2, 0.3], [True, False, False])).iloc[0]
+    assert np.isnan(row.ci_low)
+    assert row.p == pytest.approx(1 / 3)
+    one_each = pd.concat([scores([0.5, 0.2, 0.3], [True, False, False], stratum=name) for name in "st"])
+    one_each["lang"] = [f"l{place}" for place in range(6)]
+    assert np.isnan(training_languages.differences(one_each, strata="stratum").ci_low[0])
+    empty = training_languages.differences(scores([0.5, 0.2], [False, False])).iloc[0]
+    assert np.isnan(empty.value)
+    assert np.isnan(empty.p)
+    assert np.isnan(empty.p_holm)
+    assert empty.other == pytest.approx(0.35)
+
+
+def test_the_difference_in_differences_takes_the_control_off_in_each_language():
+    control = pd.DataFrame({"lang": ["l0", "l1", "l3", "l4"], "value": [0.4, 0.4, 0.1, 0.2]})
+    table = training_languages.against(scores(), control)
+    assert table.lang.tolist() == ["l0", "l1", "l3", "l4"]
+    row = training_languages.differences(table).iloc[0]
+    assert row.value == pytest.approx((0.01 + 0.12) / 2 - (0.20 + 0.02) / 2)
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=9), st.floats(-0.5, 0.5))
+def test_a_constant_added_to_all_changes_no_difference_and_swapped_flags_turn_its_sign(values, constant):
+    flags = [place % 2 == 0 for place in range(len(values))]
+    options = {"n_resamples": 20, "n_permutations": 200}
+    first = training_languages.differences(scores(values, flags), **options).iloc[0]
+    moved = training_languages.differences(scores([value + constant for value in values], flags), **options).iloc[0]
+    turned = training_languages.differences(scores(values, [not each for each in flags]), **options).iloc[0]
+    assert moved.value == pytest.approx(first.value, abs=1e-9)
+    assert turned.value == pytest.approx(-first.value, abs=1e-9)
+
+
+def test_two_runs_give_the_same_table_and_p_holm_counts_the_rows():
+    table = pd.concat([scores(), scores(VALUES[::-1]).assign(model="b")])
+    first, second = training_languages.differences(table), training_languages.differences(table)
+    pd.testing.assert_frame_equal(first, second)
+    assert first.p_holm.tolist() == pytest.approx(np.minimum(1, first.p * [2, 1]).cummax().tolist())
+
+
+def test_the_interval_covers_a_known_difference_about_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for trial in range(200):
+        values = np.concatenate([rng.normal(0.5, 0.1, 20), rng.normal(0.3, 0.1, 20)])
+        row = training_languages.differences(
+            scores(values, [True] * 20 + [False] * 20), n_resamples=400, n_permutations=1, seed=trial
+        )
+        hits += bool(row.ci_low[0] <= 0.2 <= row.ci_high[0])
+    assert 0.88 <= hits / 200 <= 0.98
+
+
+def test_languages_of_the_paper_in_three_groups_have_the_numbers_of_its_table_7():
+    groups = training_languages.three_groups()
+    lists = training_languages.published_lists()
+    found = {}
+    for model in ("M-CLIP XLMR-L L-14", "AltCLIP XLMR-L L-14"):
+        listed = set(lists.loc[lists.model == model, "lang"])
+        found[model] = groups[groups.lang.isin(listed)].group.value_counts().to_dict()
+    assert groups.group.value_counts().to_dict() == {"low": 41, "mid": 35, "high": 16}
+    assert found["M-CLIP XLMR-L L-14"] == {"low": 14, "mid": 18, "high": 13}
+    assert found["AltCLIP XLMR-L L-14"] == {"mid": 2, "high": 6}
+
+
+def test_flags_leave_out_english_and_models_without_a_list():
+    lists = training_languages.published_lists()
+    flagged = training_languages.flag(published.by_language(), lists)
+    assert set(flagged.model) == set(lists.model)
+    assert "OpenAI B-32" not in set(flagged.model)
+    assert "en" not in set(flagged.lang)
+    for row in flagged.sample(30, random_state=0).itertuples():
+        name = next(model.name for model in models.MODELS if model.paper_row == row.model)
+        assert row.taught == models.seen(name, row.lang)
+
+
+@pytest.mark.parametrize(
+    ("table", "match"),
+    [
+        (scores().drop(columns="taught"), r"needs the column\(s\) taught"),
+        (scores().drop(columns="lang"), r"needs the column\(s\) lang"),
+        (scores().iloc[:0], "got an empty one"),
+        (scores([0.1, np.nan], [True, False]), "1 of 2 in column 'value' are missing"),
+        (scores([0.1, 0.2], [True, None]), "taught in every row, but 1 of 2"),
+        (scores([0.1, 0.2], ["yes", "no"]), "taught to be true or false, got 'yes'"),
+        (scores().assign(group=[None] + ["low"] * 6), "group in every row, but 1 of 7"),
+        (scores().assign(lang=["de", "de", "fr", "si", "lo", "my", "km"]), "de occurs twice in a, low"),
+    ],
+)
+def test_tables_without_what_is_compared_are_refused(table, match):
+    with pytest.raises(InputError, match=match):
+        training_languages.differences(table)
+
+
+def test_a_control_with_a_language_twice_or_with_none_of_them_is_refused():
+    with pytest.raises(InputError, match="occur twice"):
+        training_languages.against(scores(), pd.DataFrame({"lang": ["l0", "l0"], "value": [0.1, 0.2]}))
+    with pytest.raises(InputError, match="none of the languages"):
+        training_languages.against(scores(), pd.DataFrame({"lang": ["xx"], "value": [0.1]}))
+
+
+def test_a_gap_in_the_strata_and_columns_that_are_not_there_are_refused():
+    with pytest.raises(InputError, match="stratum in every row, but 7 of 7"):
+        training_languages.differences(scores(stratum=None), strata="stratum")
+    with pytest.raises(InputError, match=r"needs the column\(s\) stratum"):
+        training_languages.differences(scores(), strata="stratum")
+    lists = pd.DataFrame({"model": ["a"], "lang": ["l0"]})
+    with pytest.raises(InputError, match=r"A list of languages taught needs the column\(s\) model"):
+        training_languages.flag(scores(), lists[["lang"]])
+    with pytest.raises(InputError, match=r"Scores to be flagged needs the column\(s\) lang"):
+        training_languages.flag(scores().drop(columns="lang"), lists)
+    with pytest.raises(InputError, match=r"A control needs the column\(s\) value"):
+        training_languages.against(scores(), lists)
+    with pytest.raises(InputError, match=r"Scores beside a control needs the column\(s\) lang"):
+        training_languages.against(scores().drop(columns="lang"), lists.assign(value=0.1))
+    assert training_languages.flag(scores().iloc[:0], lists).empty
+
+
+def test_two_sides_of_one_size_are_not_drawn_alike():
+    # With the same draws on both sides the difference of two equal sides would never vary.
+    row = training_languages.differences(scores([0.1, 0.2, 0.4, 0.7] * 2, [True] * 4 + [False] * 4)).iloc[0]
+    assert row.value == pytest.approx(0)
+    assert row.ci_low < -0.2
+    assert row.ci_high > 0.2
+
+
+def test_a_random_test_counts_the_deal_that_was_observed():
+    table = scores([*range(100, 120), *range(20)], [True] * 20 + [False] * 20)
+    assert training_languages.differences(table, n_permutations=199).p[0] == 1 / 200
+
+
+def test_the_interval_of_few_rows_is_about_welchs():
+    rng = np.random.default_rng(5)
+    one, other = rng.normal(0.5, 0.1, 8), rng.normal(0.3, 0.2, 12)
+    row = training_languages.differences(scores([*one, *other], [True] * 8 + [False] * 12), n_resamples=20_000).iloc[0]
+    ends = scipy_stats.ttest_ind(one, other, equal_var=False).confidence_interval()
+    assert (row.ci_low, row.ci_high) == pytest.approx((ends.low, ends.high), abs=0.03)
+
+
+def test_a_list_of_english_alone_counts_where_one_language_is_enough():
+    assert "OpenAI B-32" not in set(training_languages.published_lists().model)
+    every = training_languages.published_lists(1)
+    assert every.loc[every.model == "OpenAI B-32", "lang"].tolist() == ["en"]

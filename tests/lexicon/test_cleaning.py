@@ -1,0 +1,232 @@
+import doctest
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from babelatlas.base import languages
+from babelatlas.base.errors import InputError
+from babelatlas.lexicon import cleaning, senses
+
+DOG, CAT = "n02084071", "n02121620"
+
+
+def table_of(*rows):
+    return pd.DataFrame(rows, columns=["lang", "wnid", "lemma", "source"]).assign(licence="free")
+
+
+def words(table):
+    return {(row.lang, row.lemma) for row in table.itertuples()}
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(cleaning).failed == 0
+    assert doctest.testmod(languages).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "lang", "lemma", "expected"),
+    [
+        ("unicode", "fr", "fe\u0301lin", "f\u00e9lin"),
+        ("unicode", "de", " Wei\u00dfer_Hai ", "Weißer Hai"),
+        ("unicode", "fr", "n\x9cud", "nœud"),
+        ("unicode", "de", "Hund\x07", ""),
+        ("unicode", "egy", "\ue077?", ""),
+        ("format characters", "km", "\u200bគោល", "គោល"),
+        ("format characters", "fa", "کتاب\u200cفروشی", "کتاب\u200cفروشی"),
+        ("format characters", "ckb", "ملوانکه\u200c", "ملوانکه"),
+        ("format characters", "ml", "സൂര്യന്\u200d", "സൂര്യന്\u200d"),  # the joiner makes the final consonant
+        ("format characters", "de", "Hu\u200cnd", "Hund"),
+        ("look-alikes", "sr", "\u043doj", "\u043e".join("\u043d\u0458")),
+        ("look-alikes", "az", "t\u04d9k\u04d9r", "t\u0259k\u0259r"),
+        ("look-alikes", "ru", "Gдом", "Gдом"),  # no Cyrillic letter looks like this one
+        ("look-alikes", "ce", "гIарагIули", "г\u04c0араг\u04c0ули"),
+        ("look-alikes", "uk", "дiм", "д\u0456м"),
+        ("look-alikes", "bg", "мотопедIскутер", "мотопедIскутер"),
+        ("format characters", "my", "\u1000\u1039\u200c", "\u1000\u103a"),
+        ("look-alikes", "fa", "\u064a\u0643", "\u06cc\u06a9"),
+        ("look-alikes", "ps", "\u064a\u0643", "\u064a\u0643"),  # Pashto has both letters
+        ("look-alikes", "ar", "\u064a\u0643", "\u064a\u0643"),
+        ("markup", "nl", "[[wandelende]] [[tak]]", "wandelende tak"),
+        ("markup", "sw", "ngao ''", "ngao"),
+        ("markup", "pt", "mercado/mercadinho", "mercado"),
+        ("markup", "gl", "&", ""),
+        ("markup", "sr", "Vidra/Видра", "Видра"),
+        ("markup", "de", "A/R", "A/R"),
+        ("markup", "de", "<i>Hund</i>", "Hund"),
+        ("gap", "it", "PSEUDOGAP!", ""),
+        ("parentheses", "nl", "orang-oetan(g)", "orang-oetan"),
+        ("parentheses", "sk", "(neformálne) lietadlo", "lietadlo"),
+        ("parentheses", "ja", "犬（動物）", "犬"),
+        ("parentheses", "de", "Hund (Tier", ""),
+        ("parentheses", "de", "Hund (ein (altes) Tier)", "Hund"),
+        ("stress", "ru", "за\u0301мок", "замок"),
+        ("stress", "bg", "ку\u0300че", "куче"),
+        ("stress", "yo", "k\u1eb9\u0301t\u1eb9\u0301", "k\u1eb9\u0301t\u1eb9\u0301"),  # tones, not stress
+        ("stress", "cnr", "с\u0301утра", "с\u0301утра"),
+        ("vowel marks", "ar", "زَهْرِيَّة", "زهرية"),
+        ("vowel marks", "ar", "كتــاب", "كتاب"),
+        ("vowel marks", "ar", "آلة", "آلة"),
+        ("vowel marks", "he", "בַּיִת", "בית"),
+        ("vowel marks", "he", "בית־קולנוע", "בית־קולנוע"),  # the hyphen of Hebrew is no vowel
+        ("vowel marks", "yi", "קאַץ", "קאַץ"),
+        ("digits", "bn", "৭", ""),
+        ("digits", "fr", "Granny-Smith de 1868", ""),
+        ("sentence", "is", "brúarstólpi. Algengari merking er þó", ""),
+        ("sentence", "pt", "Cão de montanha dos Pirenéus", "Cão de montanha dos Pirenéus"),
+        ("sentence", "hr", "jedan dva tri četiri pet šest sedam osam", ""),
+        ("sentence", "nl", "poetsvod,doekje", ""),
+        ("sentence", "nl", "b.h.", "b.h."),
+        ("sentence", "ca", "escenari,", "escenari,"),
+        ("sentence", "en", "Sammy Davis Jr.", "Sammy Davis Jr."),
+        ("sentence", "de", "Das ist Unsinn.", ""),
+        ("edges", "ca", "escenari,", "escenari"),
+        ("edges", "es", "dg.", "dg."),
+        ("edges", "he", "!צבי", "צבי"),
+        ("edges", "ja", "「", ""),
+        ("edges", "to", "'angelo", "'angelo"),
+        ("edges", "csm", "watýkˑa-", ""),
+        ("edges", "id", "B.H", "B.H"),
+        ("edges", "ga", "-mey", ""),
+        ("edges", "de", "U-Boot", "U-Boot"),
+        ("script", "ko", "孔雀", ""),
+        ("script", "ku", "پشیله", ""),
+        ("script", "vi", "太陽", ""),
+        ("script", "sr", "pas", ""),
+        ("script", "el", "λύκος canis latrans", ""),
+        ("script", "ja", "グレート・デーン", "グレート・デーン"),
+        ("script", "ja", "dog", ""),
+        ("script", "zh", "T恤", "T恤"),
+        ("script", "de", "DVD", "DVD"),
+        ("script", "zh-Hant", "鵝", "鵝"),
+        ("script", "zh-Hant", "鹅", ""),
+        ("script", "zh-Hant", "斗", "斗"),  # also the simplified form of another word
+        ("script", "zh", "魟鱼", ""),
+        ("script", "nan", "chóa", "chóa"),
+        ("script", "ru", "!", ""),
+        ("script", "arc", "ܡܠܐܟܐ", "ܡܠܐܟܐ"),
+    ],
+)
+def test_a_rule_does_this_to_that_word(rule, lang, lemma, expected):
+    assert cleaning.RULES[rule](lemma, lang) == expected
+
+
+LEMMAS = st.one_of(
+    st.text(max_size=12),
+    st.text(alphabet="aé о́бא\u05b7ب\u064e()[]|'.,!-1\u200c\u200e犬T", max_size=12),
+    st.sampled_from(sorted(set(senses.shipped()["lemma"]))),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(LEMMAS, st.sampled_from(["de", "ru", "he", "yi", "ar", "fa", "ja", "ko", "zh", "zh-Hant", "sr"]))
+def test_a_word_that_was_cleaned_is_clean(lemma, lang):
+    row = cleaning.clean(table_of((lang, DOG, lemma, "wikt")), list(cleaning.RULES))
+    for word in row["lemma"]:
+        assert word == word.strip()
+        assert word
+        again = cleaning.clean(table_of((lang, DOG, word, "wikt")), list(cleaning.RULES))
+        assert again["lemma"].tolist() == [word]
+
+
+def test_serbo_croatian_goes_to_its_languages_by_script():
+    table = table_of(
+        ("sh", DOG, "пас", "wikt"),
+        ("sh", DOG, "pas", "wikt"),
+        ("hr", DOG, "pas", "omw-hrv"),
+        ("sh", DOG, "пaс", "wikt"),
+    )
+    assert words(cleaning.clean(table, ["variants"])) == {("sr", "пас"), ("hr", "pas"), ("bs", "pas")}
+    # A Latin letter among Cyrillic ones is mended first.
+    assert words(cleaning.clean(table, ["look-alikes", "variants"])) == {("sr", "пас"), ("hr", "pas"), ("bs", "pas")}
+    assert cleaning.clean(table, ["variants"]).query("lang == 'hr'")["source"].tolist() == ["omw-hrv", "wikt"]
+
+
+def test_croatian_and_bosnian_take_the_ijekavian_form_of_a_word_where_there_is_one():
+    table = table_of(
+        *(("sh", DOG, word, "wikt") for word in ("mleko", "mlijeko", "seno", "sjeno", "beg")),
+        ("sh", CAT, "mleko", "wikt"),
+    )
+    found = cleaning.clean(table, ["variants"]).query("lang == 'hr'")
+    assert found.groupby("wnid")["lemma"].agg(list).to_dict() == {DOG: ["mlijeko", "sjeno", "beg"], CAT: ["mleko"]}
+
+
+def test_all_rules_may_be_asked_for_in_a_word():
+    assert cleaning.check_rules("all") == cleaning.check_rules(["all"]) == cleaning.STEPS
+    assert cleaning.check_rules("gap") == ["gap"]
+
+
+def test_simplified_and_traditional_chinese_are_kept_apart_and_shared_words_go_to_both():
+    table = table_of(
+        ("zh", DOG, "狗", "wikt"),
+        ("zh", CAT, "猫", "wikt"),
+        ("zh", CAT, "貓", "wikt"),
+        ("zh-Hant", DOG, "犬", "omw-cwn"),
+    )
+    assert words(cleaning.clean(table)) == {
+        ("zh", "狗"),
+        ("zh", "猫"),
+        ("zh-Hant", "狗"),
+        ("zh-Hant", "貓"),
+        ("zh-Hant", "犬"),
+    }
+
+
+def test_words_that_become_equal_are_one_row_but_sources_stay_apart():
+    table = table_of(("he", DOG, "כֶּלֶב", "omw-heb"), ("he", DOG, "כלב", "omw-heb"), ("he", DOG, "כלב", "wikt"))
+    assert cleaning.clean(table)[["lemma", "source"]].to_numpy().tolist() == [["כלב", "omw-heb"], ["כלב", "wikt"]]
+
+
+def test_no_rule_leaves_the_senses_as_they_are():
+    table = senses.shipped().head(500)
+    pd.testing.assert_frame_equal(cleaning.clean(table, []), table)
+
+
+def test_an_unknown_rule_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match="parentheses"):
+        cleaning.clean(table_of(("de", DOG, "Hund", "wikt")), ["parenthesis"])
+
+
+def test_the_effects_count_what_each_rule_does_to_each_language():
+    table = table_of(
+        ("he", DOG, "כֶּלֶב", "omw-heb"),
+        ("he", DOG, "כלב", "wikt"),
+        ("he", CAT, "GAP!", "omw-heb"),
+        ("sh", DOG, "pas", "wikt"),
+        ("sh", DOG, "пас", "wikt"),
+    )
+    found = cleaning.effects(table).set_index(["lang", "rule"])
+    columns = ["n_changed", "n_dropped", "n_senses", "n_classes"]
+    assert list(found.loc["he"].index) == ["all words", *cleaning.STEPS]
+    assert found.loc[("he", "all words"), columns].tolist() == [0, 0, 3, 2]
+    assert found.loc[("he", "gap"), columns].tolist() == [0, 1, 2, 1]
+    assert found.loc[("he", "vowel marks"), columns].tolist() == [1, 0, 2, 1]
+    assert found.loc[("sh", "variants"), columns].tolist() == [0, 2, 0, 0]
+    assert found.loc[("bs", "all words"), columns].tolist() == [0, 0, 0, 0]
+    assert found.loc[("bs", "script"), columns].tolist() == [0, 0, 1, 1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["de", "he", "sh", "zh"]), LEMMAS), max_size=12))
+def test_the_effects_end_where_cleaning_ends(rows):
+    table = table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in rows)).drop_duplicates()
+    cleaned, last = cleaning.clean(table), cleaning.effects(table).query("rule == 'script'").set_index("lang")
+    assert last["n_senses"][last["n_senses"] > 0].to_dict() == cleaned["lang"].value_counts().to_dict()
+
+
+def test_words_in_the_scripts_of_a_language_are_native():
+    assert languages.native_scripts("sr") == {"Cyrl"}
+    assert languages.native_scripts("hr") == {"Latn"}
+    assert languages.native_scripts("ko") == {"Hang"}
+    with pytest.raises(InputError, match="xxxx"):
+        languages.native_scripts("xxxx")
+
+
+def test_the_script_of_a_language_is_that_of_its_translations():
+    table = languages.table().query("nllb != ''")
+    suffix = table["nllb"].str.split("_").str[1].replace({"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani"})
+    other = [
+        code for code, script in zip(table["code"], suffix, strict=True) if script not in languages.native_scripts(code)
+    ]
+    assert other == ["sat"]  # NLLB writes Beng in the code, Ol Chiki in the text

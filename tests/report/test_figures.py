@@ -1,0 +1,435 @@
+"""Figures: what is drawn is what the table says, and the table is left alone."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from babelatlas.report import figures
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    figures.plt.close("all")
+
+
+@pytest.fixture
+def means():
+    table = pd.DataFrame(
+        {
+            "model": ["b", "b", "a", "a"],
+            "group": ["low", "English", "low", "English"],
+            "value": [0.2, 0.5, 0.3, 0.6],
+            "ci_low": [0.1, np.nan, 0.25, np.nan],
+            "ci_high": [0.4, np.nan, 0.35, np.nan],
+            "n": [3, 1, 3, 1],
+        }
+    )
+    return table
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the_order_of_the_table(means):
+    before = means.copy()
+    axes = figures.group_means(means)
+    assert [axis.get_title() for axis in axes] == ["low\nn = 3", "English\nn = 1"]
+    assert texts(axes[0].get_yticklabels()) == ["b", "a"]
+    low, high = axes[0].get_ylim()
+    assert low > high  # the first row is on top
+    pd.testing.assert_frame_equal(means, before)
+
+
+def test_group_means_draw_the_values_and_their_intervals(means):
+    axes = figures.group_means(means)
+    assert axes[0].lines[0].get_xdata().tolist() == [0.2, 0.3]
+    segments = axes[0].collections[0].get_segments()
+    assert [segment[:, 0].tolist() for segment in segments] == [[0.1, 0.4], [0.25, 0.35]]
+
+
+def test_series_of_a_forest_stand_side_by_side_within_a_row_and_have_a_legend():
+    table = pd.DataFrame({"row": ["x", "x", "y", "y"], "method": ["p", "s"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
+    axes = figures.forest(table.assign(ci_low=0.0, ci_high=0.5), "row", series="method", reference=0.25)
+    first, second, line = axes[0].lines
+    assert (second.get_ydata() - first.get_ydata()).tolist() == pytest.approx([0.3, 0.3])
+    assert line.get_xdata() == [0.25, 0.25]
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["p", "s"]
+
+
+def test_the_reference_of_a_forest_may_differ_by_panel():
+    table = pd.DataFrame({"row": "x", "set": ["s", "t"], "value": [0.1, 0.2], "ci_low": 0.0, "ci_high": 0.5})
+    axes = figures.forest(table, "row", panel="set", reference={"t": 0.3})
+    assert [len(axis.lines) for axis in axes] == [1, 2]
+
+
+def test_the_heatmap_has_a_panel_for_each_group_and_leaves_missing_cells_blank():
+    table = pd.DataFrame(
+        {
+            "model": ["a", "b", "a"],
+            "lang": ["de", "de", "si"],
+            "group": ["high", "high", "low"],
+            "value": [0.5, 0.25, 0.1],
+        }
+    )
+    before = table.copy()
+    axes = figures.language_heatmap(table)
+    assert [texts(axis.get_yticklabels()) for axis in axes] == [["de"], ["si"]]
+    assert texts(axes[0].get_xticklabels()) == ["a", "b"]
+    assert texts(axes[0].texts) == ["high", "50", "25"]
+    assert texts(axes[1].texts) == ["low", "10"]
+    assert axes[0].images[0].get_clim() == axes[1].images[0].get_clim() == (0, 0.5)
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_the_heatmap_draws_as_many_rows_as_there_are_languages():
+    table = pd.DataFrame({"model": "a", "lang": [f"l{i}" for i in range(60)], "group": "mid", "value": 0.5})
+    axes = figures.language_heatmap(table, number=False)
+    assert len(axes[0].get_yticklabels()) == 60
+    assert axes[0].figure.get_size_inches()[1] > 10
+
+
+def test_correlation_panels_draw_all_points_and_mark_those_to_be_ringed():
+    points = pd.DataFrame(
+        {"x": [0.1, 0.2, 0.3], "y": [0.2, 0.3, 0.1], "set": "s", "family": ["f", "g", "g"], "en": [True, False, False]}
+    )
+    bands = pd.DataFrame({"set": "s", "x": [0.1, 0.3], "y": [0.2, 0.2], "ci_low": 0.1, "ci_high": 0.3})
+    before = points.copy()
+    axes = figures.correlation_panels(points, bands, "x", "y", "set", "family", "en")
+    drawn = [len(collection.get_offsets()) for collection in axes[0].collections[:4]]
+    assert drawn == [1, 1, 2, 0]  # family f, its ring, family g, none of it
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["f", "g"]
+    pd.testing.assert_frame_equal(points, before)
+
+
+def test_class_count_curves_draw_each_series_with_its_points_and_its_fit():
+    points = pd.DataFrame({"series": list("aabb"), "n_classes": [2, 8, 2, 8], "value": [0.9, 0.5, 0.8, 0.2]})
+    points = points.assign(ci_low=points["value"] - 0.1, ci_high=points["value"] + 0.1)
+    fits = pd.DataFrame({"series": ["a", "b"], "intercept": [1.0, 1.0], "slope": [-0.2, -0.4]})
+    axis = figures.class_count_curves(points, fits)
+    assert axis.get_legend_handles_labels()[1] == ["a", "b"]
+    lines = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_linestyle() != "None"]
+    np.testing.assert_allclose(lines[1].get_ydata(), 1 - 0.4 * np.log([2, 8]))
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["2", "8"]
+
+
+def test_languages_above_draws_one_line_for_each_series_and_the_total():
+    curves = pd.DataFrame({"series": list("aabb"), "threshold": [0, 0.5] * 2, "value": [4, 2, 4, 0]})
+    axis = figures.languages_above(curves.assign(ci_low=curves["value"], ci_high=curves["value"]), total=4)
+    assert [line.get_ydata().tolist() for line in axis.lines[:2]] == [[4, 2], [4, 0]]
+    assert axis.texts[0].get_text().strip() == "all 4 languages"
+
+
+def test_a_shown_figure_carries_its_text_for_readers_who_cannot_see_it_and_is_closed():
+    figure, axis = matplotlib.pyplot.subplots()
+    shown = figures.show(axis, caption="n = 3", alt='lines "fall"').data
+    assert 'alt="lines &quot;fall&quot;"' in shown
+    assert "<figcaption>n = 3</figcaption>" in shown
+    assert not matplotlib.pyplot.fignum_exists(figure.number)
+
+
+def test_class_counts_draw_every_language_once_ranked_in_the_marker_of_its_group():
+    counts = pd.DataFrame(
+        {"name": ["A", "B", "C", "D"], "n_classes": [5, 700, 50, 50], "group": ["low", "high", "low", "low"]}
+    )
+    axis = figures.class_counts(counts, ["high", "low"], named=2)
+    high, low = axis.get_lines()
+    assert (list(high.get_xdata()), list(high.get_ydata())) == ([1], [700])
+    assert (list(low.get_xdata()), list(low.get_ydata())) == ([2, 3, 4], [50, 50, 5])
+    assert high.get_marker() != low.get_marker()
+    assert [text.get_text() for text in axis.texts] == ["B", "A"]
+    plain = figures.class_counts(counts)
+    assert [list(line.get_ydata()) for line in plain.get_lines()] == [[700, 50, 50, 5]]
+    assert plain.get_legend() is None
+
+
+def test_strips_draw_every_value_once_and_the_mean_with_its_interval():
+    points = pd.DataFrame({"group": ["a", "a", "a", "b"], "n": [3, 3, 5, 4], "name": ["", "", "x", ""]})
+    means = pd.DataFrame({"group": ["b", "a"], "value": [4, 11 / 3], "ci_low": [4, 3], "ci_high": [4, 5]})
+    axis = figures.strips(points, means, "n", "group", named="name")
+    assert texts(axis.get_yticklabels()) == ["b", "a"]
+    dots, mean = axis.lines[2], axis.lines[3]
+    assert dots.get_xdata().tolist() == [3, 3, 5]
+    assert len(set(dots.get_ydata()[:2])) == 2  # equal values do not hide each other
+    assert mean.get_xdata() == pytest.approx([11 / 3])
+    assert [segment[:, 0].tolist() for lines in axis.collections for segment in lines.get_segments()] == [
+        [4, 4],
+        [3, 5],
+    ]
+    assert [text.get_text() for text in axis.texts if text.get_text()] == ["x"]
+
+
+def test_paired_counts_draw_every_language_once_and_a_missing_one_on_the_edge():
+    table = pd.DataFrame(
+        {"name": ["A", "B", "C"], "ours": [500, 0, 7], "theirs": [700, 20, 0], "group": ["high", "very low", "none"]}
+    )
+    before = table.copy()
+    axis = figures.paired_counts(table, ["very low", "high", "none"], ["A", "C"])
+    points = [collection.get_offsets().tolist() for collection in axis.collections]
+    assert points == [[[20, 0.5]], [[700, 500]], [[0.5, 7]]]
+    assert axis.get_xticklabels()[0].get_text() == "0"
+    assert texts(axis.texts) == ["A", "C"]
+    assert texts(axis.get_legend().get_texts()) == ["very low (1)", "high (1)", "none (1)"]
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_of_two_languages_that_lie_together_the_first_asked_for_is_named():
+    table = pd.DataFrame({"name": ["A", "B"], "ours": [500, 501], "theirs": [700, 702], "group": "high"})
+    assert texts(figures.paired_counts(table, ["high"], ["B", "A"]).texts) == ["B"]
+
+
+def test_at_least_writes_the_number_of_languages_where_a_mark_meets_a_line():
+    curves = pd.DataFrame(
+        {"series": ["a", "a", "b"], "n_classes": [5, 200, 50], "n_languages": [4, 2, 9]}
+    )  # b has no language with fewer than 50 classes, so that nothing is known of it at 10
+    axis = figures.at_least(curves, marks=[10, 50])
+    assert sorted(texts(axis.texts)) == ["2", "2", "9"]
+    assert texts(axis.get_legend().get_texts()) == ["a", "b"]
+
+
+def test_the_world_map_draws_places_and_cuts_the_globe_in_the_pacific():
+    world = pd.DataFrame(
+        {
+            "latitude": [50.0, 60, -15, np.nan],
+            "longitude": [10.0, -165, -172, 20],
+            "group": ["high", "", "", "high"],
+        }
+    )
+    axis = figures.world_map(world, ["low", "high"])
+    grey, low, high = (collection.get_offsets().tolist() for collection in axis.collections)
+    assert grey == [[-165, 60], [188, -15]]  # Alaska in the west, Samoa in the east
+    assert low == []
+    assert high == [[10, 50]]
+    assert texts(axis.figure.legends[0].get_texts()) == ["not reached (2)", "low (0)", "high (1)"]
+
+
+def test_reach_draws_no_dot_where_nothing_is_reached_and_writes_the_share():
+    table = pd.DataFrame({"family": ["A", "B", "C"], "n_world": [1000, 20, 50], "n_reached": [4, 5, 0]})
+    axis = figures.reach(table, "family")
+    world, reached = axis.lines
+    assert world.get_xdata().tolist() == [1000, 20, 50]
+    assert reached.get_xdata().tolist() == [4, 5]
+    assert reached.get_ydata().tolist() == [0, 1]
+    assert texts(axis.texts) == ["4 of 1,000 (0.4 %)", "5 of 20 (25 %)", "0 of 50 (0 %)"]
+    assert texts(axis.get_yticklabels()) == ["A", "B", "C"]
+
+
+def test_classes_against_tokens_have_a_panel_for_each_count_and_table_and_name_the_misprinted():
+    points = pd.DataFrame({"name": ["A", "B", "C"], "log_tokens": [1.0, 2, 4], "log_classes": [2.0, 2.5, 3]})
+    points = points.assign(series="s", odd=[True, False, False])
+    both = pd.concat([points.assign(tokens="printed"), points.assign(tokens="corrected")], ignore_index=True)
+    line = pd.DataFrame({"series": "s", "x": [1.0, 4], "y": [2.0, 3], "ci_low": [1.9, 2.9], "ci_high": [2.1, 3.1]})
+    bands = pd.concat([line.assign(tokens="printed"), line.assign(tokens="corrected")], ignore_index=True)
+    axes = figures.classes_against_tokens(both, bands, {"s": ["C"]})
+    assert axes.shape == (1, 2)
+    assert [axis.get_title() for axis in axes[0]] == ["s, tokens printed", "s, tokens corrected"]
+    _, plain, odd = axes[0, 0].collections
+    assert (len(plain.get_offsets()), odd.get_offsets().tolist()) == (2, [[1, 2]])
+    assert texts(axes[0, 0].texts) == ["A", "C"]
+    assert texts(axes[0, 0].get_xticklabels())[:2] == ["1", "10"]
+
+
+def test_a_stacked_histogram_counts_each_row_in_one_bin():
+    table = pd.DataFrame({"n": [0, 1, 2, 2, 9], "kind": ["a", "a", "b", "a", "b"]})
+    axis = figures.stacked_histogram(table, "n", "kind", [0, 1, 3, 10], "languages")
+    assert [[bar.get_height() for bar in bars] for bars in axis.containers] == [[1, 2, 0], [0, 1, 1]]
+    assert texts(axis.get_xticklabels()) == ["0", "1–2", "3–9"]
+    assert texts(axis.texts) == ["1", "3", "1"]
+    assert texts(axis.get_legend().get_texts()) == ["a (3)", "b (2)"]
+
+
+def test_means_with_intervals_draw_a_line_for_each_series():
+    table = pd.DataFrame({"x": [2, 1, 1], "kind": ["a", "a", "b"], "value": [5, 4, 8], "ci_low": 3, "ci_high": 9})
+    axis = figures.means_with_intervals(table, "x", "kind", "depth", "languages")
+    assert [line.get_ydata().tolist() for line in axis.lines] == [[4, 5], [8]]
+    assert [len(bars.get_segments()) for bars in axis.collections] == [2, 1]
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("depth", "languages")
+
+
+def test_stacked_shares_fill_each_bar_and_write_what_is_wide_enough():
+    table = pd.DataFrame(
+        {"group": ["low", "low", "high", "high"], "part": ["named", "lost"] * 2, "value": [0.02, 0.98, 0.7, 0.3]}
+    )
+    axis = figures.stacked_shares(table, "group", "part")
+    named, lost = axis.containers
+    assert [bar.get_width() for bar in named] == [0.02, 0.7]
+    assert [bar.get_x() + bar.get_width() for bar in lost] == pytest.approx([1, 1])
+    assert texts(axis.texts) == ["70", "98", "30"]
+    assert texts(axis.get_yticklabels()) == ["low", "high"]
+
+
+def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
+    table = pd.DataFrame({"model": ["x", "y", "z"], "value": [0.6, 0.5, 0.2], "ci_low": 0.1, "ci_high": 0.7})
+    table = table.assign(rank=[1, 2, 3], rank_low=[1, 1, 3], rank_high=[2, 2, 3], letters=["a", "ab", "b"])
+    axes = figures.ranks(table)
+    assert texts(axes[0].get_yticklabels()) == ["x", "y", "z"]
+    assert axes[2].lines[0].get_xdata().tolist() == [0.6, 0.5, 0.2]
+    assert [segment[:, 0].tolist() for segment in axes[0].collections[0].get_segments()] == [[1, 2], [1, 2], [3, 3]]
+    assert [list(line.get_ydata()) for line in axes[1].lines] == [[0, 1], [1, 2]]
+    assert texts(axes[1].get_xticklabels()) == ["a", "b"]
+
+
+def test_a_letter_may_be_followed_by_a_number():
+    assert figures._words("aZb1c12") == ["a", "Z", "b1", "c12"]
+
+
+def test_a_map_of_accuracy_draws_each_language_in_its_step_with_its_own_marker():
+    world = pd.DataFrame({"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, 175.0, 1.0]})
+    places = pd.DataFrame({"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, -175.0, 1.0], "value": [0.0, 1.0, 0.5]})
+    axis = figures.accuracy_map(world, places, "accuracy")
+    grey, *steps = axis.collections
+    assert len(grey.get_offsets()) == 2
+    assert [len(step.get_offsets()) for step in steps] == [1, 0, 0, 0, 1]
+    assert steps[-1].get_offsets().tolist() == [[185.0, 10.0]]  # cut at 170 degrees west
+    legend = texts(axis.figure.legends[0].get_texts())
+    assert legend == ["0 to 10 % (1)", "10 to 25 % (0)", "25 to 50 % (0)", "50 to 75 % (0)", "75 to 100 % (1)"]
+
+
+def test_languages_with_words_and_no_score_are_crosses_on_the_map_of_accuracies():
+    world = pd.DataFrame({"latitude": [10.0, -5.0], "longitude": [20.0, -175.0]})
+    places = world[:1].assign(value=0.05)
+    axis = figures.accuracy_map(world, places, "accuracy", world[1:])
+    _, crosses, *steps = axis.collections
+    assert crosses.get_offsets().tolist() == [[185.0, -5.0]]
+    assert len(steps) == 5
+    assert texts(axis.figure.legends[0].get_texts())[0] == "words, no score (1)"
+
+
+def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
+    table = pd.DataFrame({"language": ["A", "B"], "group": ["low", "high"], "value": [0.2, 0.4], "others": [0.1, 0.5]})
+    table = table.assign(ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1)
+    axis = figures.profile(table, ["low", "high"])
+    others, low, high = axis.lines
+    assert others.get_ydata().tolist() == [0.5, 0.1]
+    assert (low.get_xdata().tolist(), low.get_ydata().tolist()) == ([1], [0.2])
+    assert (high.get_xdata().tolist(), high.get_ydata().tolist()) == ([0], [0.4])
+    assert texts(axis.get_xticklabels()) == ["B", "A"]  # below the axis, where they cross nothing
+    assert len(axis.texts) == 0
+    assert texts(axis.figure.legends[0].get_texts()) == ["mean of other models", "low", "high"]
+    assert axis.get_legend() is None
+    alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
+    assert len(alone.lines) == 2
+
+
+@pytest.fixture
+def places():
+    columns = ["family", "model", "TC", "IC"]
+    points = pd.DataFrame([["x", "a", 0.5, 0.6], ["x", "a", 0.7, 0.8], ["y", "b", 0.4, 0.9]], columns=columns)
+    means = pd.DataFrame([["x", "a", 0.6, 0.7], ["y", "b", 0.4, 0.9]], columns=columns)
+    ends = {"TC low": [0.55, np.nan], "TC high": [0.65, np.nan], "IC low": [0.6, np.nan], "IC high": [0.8, np.nan]}
+    return points, means.assign(**ends)
+
+
+def test_text_against_image_draws_each_language_small_and_each_mean_large_with_both_intervals(places):
+    axes = figures.text_against_image(*places)
+    assert [axis.get_title() for axis in axes] == ["x", "y"]
+    small, large = axes[0].collections
+    assert np.asarray(small.get_offsets()).tolist() == [[0.5, 0.6], [0.7, 0.8]]
+    assert np.asarray(large.get_offsets()).tolist() == [[0.6, 0.7]]
+    wide, tall = axes[0].lines[-2:]
+    assert (list(wide.get_xdata()), list(wide.get_ydata())) == ([0.55, 0.65], [0.7, 0.7])
+    assert (list(tall.get_xdata()), list(tall.get_ydata())) == ([0.6, 0.6], [0.6, 0.8])
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["a", "b"]
+
+
+def test_no_two_of_forty_models_share_colour_and_marker_beside_each_other_in_text_against_image(places):
+    names = [f"model {number}" for number in range(40)]
+    points = pd.DataFrame({"family": "x", "model": names, "TC": 0.5, "IC": 0.5})
+    ends = dict.fromkeys(["TC low", "TC high", "IC low", "IC high"], 0.5)
+    axes = figures.text_against_image(points, points.assign(**ends))
+    large = axes[0].collections[1::2]
+    looks = {(tuple(dots.get_facecolor()[0]), dots.get_paths()[0].vertices.tobytes()) for dots in large}
+    assert len(looks) == 40
+
+
+def test_temperature_curves_draw_each_model_in_the_order_of_temperatures_and_mark_one():
+    table = pd.DataFrame({"metric": ["TC", "TC", "IC", "IC"], "model": "a", "temperature": [2.0, 0.5, 0.5, 2.0]})
+    table = table.assign(value=[0.6, 0.5, 0.7, 0.8], ci_low=0.4, ci_high=0.9)
+    text, image = figures.temperature_curves(table)
+    assert [axis.get_title() for axis in (text, image)] == ["TC", "IC"]
+    one, curve = text.lines
+    assert list(one.get_xdata()) == [1, 1]
+    assert (list(curve.get_xdata()), list(curve.get_ydata())) == ([0.5, 2.0], [0.5, 0.6])
+    assert list(image.lines[1].get_ydata()) == [0.7, 0.8]
+
+
+def test_the_heatmap_of_overlaps_puts_each_pair_below_the_diagonal_and_parts_the_groups():
+    table = pd.DataFrame({"panel": "TC", "first": ["c", "a"], "second": ["a", "b"], "value": [0.2, 0.4]})
+    (axis,) = figures.overlap_heatmap(table, ["a", "b", "c"], ["x", "x", "y"], "IoU")
+    cells = np.ma.filled(axis.images[0].get_array(), np.nan)
+    np.testing.assert_array_equal(cells, [[np.nan] * 3, [0.4, np.nan, np.nan], [0.2, np.nan, np.nan]])
+    assert texts(axis.texts) == ["40", "20"]
+    flat, upright = axis.lines
+    assert (list(flat.get_ydata()), list(upright.get_xdata())) == ([1.5, 1.5], [1.5, 1.5])
+
+
+def test_panels_of_many_names_stand_below_one_another_in_the_heatmap_of_overlaps():
+    names = [f"language {number}" for number in range(20)]
+    table = pd.DataFrame({"panel": ["TC", "IC"], "first": names[0], "second": names[1], "value": 0.5})
+    top, bottom = figures.overlap_heatmap(table, names, number=False)
+    top.figure.canvas.draw()
+    assert top.get_position().y0 > bottom.get_position().y1
+    assert len(top.texts) == 0
+
+
+def test_residuals_have_a_panel_for_each_kind_a_line_for_each_series_and_a_dashed_zero():
+    table = pd.DataFrame({"kind": ["low"] * 4 + ["high"] * 2, "model": ["a", "a", "b", "b", "a", "a"]})
+    table = table.assign(
+        n_classes=[5, 2, 2, 5, 2, 5], value=[1.0, -2.0, 0.5, np.nan, 3.0, 4.0], ci_low=0.0, ci_high=1.0
+    )
+    before = table.copy()
+    low, high = figures.residual_panels(table, "kind", "model")
+    assert [axis.get_title() for axis in (low, high)] == ["low", "high"]
+    assert low.get_xscale() == "log"
+    first, second, zero = low.lines
+    assert first.get_ydata().tolist() == [-2.0, 1.0]
+    assert (first.get_xdata()[0], second.get_xdata()[0]) == pytest.approx((2 / 1.06**0.5, 2 * 1.06**0.5))
+    assert zero.get_linestyle() == "--"
+    assert zero.get_ydata() == [0, 0]
+    assert texts(high.get_xticklabels()) == ["2", "5"]
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"fitted": rng.random(40), "residual": rng.normal(size=40), "model": ["a", "b"] * 20})
+    effects = pd.DataFrame({"name": ["language"] * 9 + ["model"] * 3, "value": rng.normal(size=12)})
+    axes = figures.mixed_checks(rows, effects)
+    assert sum(len(line.get_xdata()) for line in axes[0, 0].lines[:2]) == 40
+    residuals, languages_, others = (axis.lines[0].get_ydata() for axis in axes.ravel()[1:])
+    np.testing.assert_allclose(residuals, sorted(rows["residual"]))
+    np.testing.assert_allclose(languages_, sorted(effects["value"][:9]))
+    assert np.std(others, ddof=1) == pytest.approx(1)
+    assert axes[1, 0].get_title() == "effects of: language"
+
+
+def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
+    table = pd.DataFrame(
+        {
+            "set": ["a", "a", "b", "c", "d"],
+            "model": ["x", "y", "x", "x", "x"],
+            "base": 0.5,
+            "other": [0.5, 0.2, 0.6, 0, 1],
+        }
+    )
+    before = table.copy()
+    axes = figures.two_ways(table, "base", "other", "set", "model", "in use", "other words")
+    assert [axis.get_title() for axis in axes] == ["a", "b", "c", "d"]
+    assert {axis.get_xlim() for axis in axes} == {axis.get_ylim() for axis in axes} == {(-0.04, 1.04)}
+    assert axes[0].lines[0].get_slope() == 1
+    assert [part.get_offsets().tolist() for part in axes[0].collections] == [[[0.5, 0.5]], [[0.5, 0.2]]]
+    assert (axes[0].figure.get_supxlabel(), axes[0].figure.get_supylabel()) == ("in use", "other words")
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["x", "y"]
+    assert axes[0].get_gridspec().ncols == 2  # four panels are two by two, not three and one
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_two_ways_of_one_point_have_room_around_it_and_no_legend():
+    table = pd.DataFrame({"set": ["a"], "base": [0.5], "other": [0.5]})
+    (axis,) = figures.two_ways(table, "base", "other", "set")
+    assert axis.get_xlim() == (0.49, 0.51)
+    assert axis.figure.legends == []

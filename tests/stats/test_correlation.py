@@ -1,0 +1,351 @@
+"""Correlations in parts: against regressions and rows written out, and against R where its numbers were seen."""
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from babelatlas.base.errors import InputError
+from babelatlas.stats import bootstrap, correlation
+
+
+@pytest.fixture
+def table():
+    """Seven languages of four models, with tied values, and a row that is missing."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame([(lang, model) for lang in "abcdefg" for model in "klmn"], columns=["lang", "model"])
+    better, easier = rng.normal(size=4).repeat(1), rng.normal(size=7)
+    base = np.tile(better, 7) + easier.repeat(4)
+    for name in "xyz":
+        rows[name] = (base + rng.normal(size=28)).round(1)
+    return rows.drop(index=9).reset_index(drop=True)
+
+
+def centred(rows, values, by):
+    return rows[values] - rows.groupby(by)[values].transform("mean")
+
+
+def residuals(values, covariates):
+    design = np.column_stack([np.ones(len(values)), covariates])
+    return values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+
+
+def drawn_rows(table, weights):
+    return table.loc[table.index.repeat(weights.astype(int))].reset_index(drop=True)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(correlation).failed == 0
+
+
+# --- the bootstrap ---------------------------------------------------------------------------------
+
+
+def test_two_columns_of_clusters_are_drawn_apart_and_a_row_has_the_product(table):
+    drawn, least = correlation.crossed_weights(table, ["lang", "model"], 200)
+    assert least == 4
+    one, many = correlation.crossed_weights(table, "lang", 200)
+    assert many == 7
+    for resample, languages in zip(drawn, one, strict=True):
+        for model, part in table.groupby("model"):
+            times = {resample[row] / languages[row] for row in part.index if languages[row]}
+            assert len(times) == 1, model
+    # Models are drawn as often as there are models: the mean weight is one.
+    assert drawn.mean() == pytest.approx(1, abs=0.05)
+
+
+def test_two_columns_with_as_many_clusters_are_not_drawn_alike():
+    square = pd.DataFrame([(a, b) for a in "pqr" for b in "pqr"], columns=["lang", "model"])
+    drawn, _ = correlation.crossed_weights(square, ["lang", "model"], 50)
+    diagonal = drawn[:, [0, 4, 8]]
+    assert not np.array_equal(np.sqrt(diagonal).round(), np.sqrt(diagonal))
+
+
+def test_a_column_of_one_cluster_or_none_cannot_be_drawn(table):
+    with pytest.raises(InputError, match="at least two clusters"):
+        correlation.crossed_weights(table.assign(model="k"), ["lang", "model"])
+    with pytest.raises(InputError, match="say what is drawn, got none"):
+        correlation.crossed_weights(table, [])
+    with pytest.raises(InputError, match="say what is drawn, got language; the table has lang"):
+        correlation.correlate_within(table, "x", "y", "language")
+
+
+def test_intervals_over_languages_and_models_are_wider_where_models_differ():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame([(lang, model) for lang in range(30) for model in range(5)], columns=["lang", "model"])
+    for name in "xy":
+        rows[name] = np.tile(3 * rng.normal(size=5), 30) + rng.normal(size=150)
+    width = {
+        names: correlation.correlate_within(rows, "x", "y", list(names), methods=["pearson"]).eval("ci_high - ci_low")[
+            0
+        ]
+        for names in (("lang",), ("model",), ("lang", "model"))
+    }
+    assert width["lang", "model"] > 3 * width[("lang",)]
+    assert width["lang", "model"] == pytest.approx(width[("model",)], rel=0.2)
+
+
+# --- without anything, it is the correlation of stats -------------------------------------------------
+
+
+def test_without_groups_and_covariates_it_is_the_correlation_of_stats(table):
+    ours = correlation.correlate_within(table, "x", "y", n_resamples=100, seed=3)
+    theirs = correlation.correlate(table, "x", "y", methods=correlation.METHODS, n_resamples=100, seed=3)
+    pd.testing.assert_frame_equal(ours, theirs)
+
+
+# --- within groups ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["lang", "model"])
+def test_within_groups_means_deviations_ranks_and_pairs_of_the_group(table, by):
+    found = correlation.correlate_within(table, "x", "y", within=by, n_resamples=10).set_index("method").value
+    ranked = table.assign(**table.groupby(by)[["x", "y"]].rank())
+    assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(*(centred(table, v, by) for v in "xy"))[0])
+    assert found["spearman"] == pytest.approx(scipy_stats.pearsonr(*(centred(ranked, v, by) for v in "xy"))[0])
+    agree = untied_x = untied_y = 0
+    for _, part in table.groupby(by):
+        for one in part.itertuples():
+            for other in part.itertuples():
+                signs = np.sign(one.x - other.x), np.sign(one.y - other.y)
+                agree, untied_x, untied_y = (
+                    agree + signs[0] * signs[1],
+                    untied_x + signs[0] ** 2,
+                    untied_y + signs[1] ** 2,
+                )
+    assert found["kendall"] == pytest.approx(agree / np.sqrt(untied_x * untied_y))
+
+
+@pytest.mark.parametrize("method", correlation.METHODS)
+def test_within_groups_a_resample_by_weights_is_a_resample_by_rows(table, method):
+    weights, _ = correlation.crossed_weights(table, ["lang", "model"], 6, seed=5)
+    columns = [table[name].to_numpy() for name in "xy"]
+    found = correlation._correlations(columns, weights, method, [correlation._parts(table, "model")])
+    for value, row in zip(found, weights, strict=True):
+        copies = drawn_rows(table, row)
+        if copies.model.nunique() < 2:
+            continue  # one group alone is no group, and the check below would not say so
+        slow = correlation.correlate_within(copies, "x", "y", within="model", methods=[method], n_resamples=1).value[0]
+        assert value == pytest.approx(slow)
+
+
+def test_within_models_and_languages_at_once_is_the_residual_of_both(table):
+    found = correlation.correlate_within(table, "x", "y", within=["lang", "model"], methods=["pearson"], n_resamples=50)
+    dummies = pd.get_dummies(table[["lang", "model"]], dtype=float).to_numpy()
+    slow = scipy_stats.pearsonr(*(residuals(table[name].to_numpy(), dummies) for name in "xy"))[0]
+    assert found.value[0] == pytest.approx(slow)
+    assert found.ci_low[0] < slow < found.ci_high[0]
+    with pytest.raises(InputError, match="for the method pearson alone"):
+        correlation.correlate_within(table, "x", "y", within=["lang", "model"])
+
+
+def test_two_way_deviations_of_a_resample_are_those_of_its_rows(table):
+    weights, _ = correlation.crossed_weights(table, "lang", 4, seed=1)
+    parts = [correlation._parts(table, name) for name in ("lang", "model")]
+    columns = [table[name].to_numpy() for name in "xy"]
+    found = correlation._correlations(columns, weights, "pearson", parts)
+    for value, row in zip(found, weights, strict=True):
+        copies = drawn_rows(table, row)
+        dummies = pd.get_dummies(copies[["lang", "model"]], dtype=float).to_numpy()
+        slow = scipy_stats.pearsonr(*(residuals(copies[name].to_numpy(), dummies) for name in "xy"))[0]
+        assert value == pytest.approx(slow, abs=1e-6)
+
+
+def test_a_better_model_in_all_languages_agrees_between_models_and_not_within_them():
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame([(lang, model) for lang in range(40) for model in range(6)], columns=["lang", "model"])
+    for name in "xy":
+        rows[name] = 5.0 * rows.model + rng.normal(size=240)
+    options = {"methods": ["pearson"], "n_resamples": 300}
+    assert correlation.correlate_within(rows, "x", "y", **options).value[0] > 0.95
+    inside = correlation.correlate_within(rows, "x", "y", within="model", **options).iloc[0]
+    assert inside.ci_low < 0 < inside.ci_high
+    assert correlation.correlate_within(rows, "x", "y", within="lang", **options).value[0] > 0.95
+    means = correlation.correlate_means(rows, "x", "y", "model", **options).iloc[0]
+    assert means.value > 0.99
+    assert means.n == means.n_clusters == 6
+
+
+def test_what_does_not_vary_within_groups_has_no_correlation_there(table):
+    with pytest.raises(InputError, match="within each model is not defined"):
+        correlation.correlate_within(table.assign(x=table.model.map(ord)), "x", "y", within="model")
+    with pytest.raises(InputError, match="each has a single row"):
+        correlation.correlate_within(table.assign(row=table.index), "x", "y", within="row")
+
+
+# --- given covariates ------------------------------------------------------------------------------
+
+
+def yeast():
+    """The example data of R's package ppcor."""
+    hl = [7, 15, 19, 15, 21, 22, 57, 15, 20, 18]
+    disp = [0.000, 0.964, 0.000, 0.000, 0.921, 0.000, 0.000, 1.006, 0.000, 1.011]
+    deg = [9, 2, 3, 4, 1, 3, 1, 3, 6, 1]
+    bc = [1.78e-02, 1.05e-06, 1.37e-05, 7.18e-03, 0, 0, 0, 4.48e-03, 2.10e-06, 0]
+    return pd.DataFrame({"lang": range(10), "hl": hl, "disp": disp, "deg": deg, "BC": bc})
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "others", "printed"),
+    [
+        ("hl", "disp", ["deg", "BC"], -0.7647345),
+        ("hl", "deg", ["disp", "BC"], -0.1367596),
+        ("hl", "BC", ["disp", "deg"], -0.7860646),
+        ("disp", "deg", ["hl", "BC"], -0.4845966),
+        ("disp", "BC", ["hl", "deg"], -0.4506273),
+    ],
+)
+def test_partial_rank_correlations_are_those_of_ppcor(x, y, others, printed):
+    # Kim (2015), CSAM 22, 665-674: the output of pcor(x = y.data, method = "spearman"), R package ppcor.
+    found = correlation.correlate_within(yeast(), x, y, given=others, methods=["spearman"], n_resamples=10).value[0]
+    assert found == pytest.approx(printed, abs=5e-8)
+
+
+@pytest.mark.parametrize("names", [["z"], ["z", "w"]])
+def test_a_partial_correlation_is_that_of_the_residuals_of_regressions(table, names):
+    table = table.assign(w=table.lang.map(ord) + 0.1 * table.x)
+    weights, _ = correlation.crossed_weights(table, "lang", 5, seed=2)
+    for method in ("pearson", "spearman"):
+        found = correlation._correlations([table[v].to_numpy() for v in ["x", "y", *names]], weights, method, [])
+        for value, row in zip(found, weights, strict=True):
+            copies = drawn_rows(table, row)[["x", "y", *names]]
+            copies = copies.rank() if method == "spearman" else copies
+            left = [residuals(copies[v].to_numpy(), copies[names].to_numpy()) for v in "xy"]
+            assert value == pytest.approx(scipy_stats.pearsonr(*left)[0], abs=1e-6)
+
+
+def test_kendalls_partial_tau_follows_from_three_taus(table):
+    found = correlation.correlate_within(table, "x", "y", given="z", methods=["kendall"], n_resamples=10).value[0]
+    xy, xz, yz = (scipy_stats.kendalltau(table[a], table[b])[0] for a, b in ("xy", "xz", "yz"))
+    assert found == pytest.approx((xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2)))
+
+
+def test_a_common_cause_leaves_nothing_behind():
+    rng = np.random.default_rng(3)
+    cause = rng.normal(size=300)
+    rows = pd.DataFrame({"lang": range(300), "x": cause + rng.normal(size=300), "y": cause + rng.normal(size=300)})
+    rows["cause"] = cause
+    for method in correlation.METHODS:
+        plain = correlation.correlate_within(rows, "x", "y", methods=[method], n_resamples=100).iloc[0]
+        given_it = correlation.correlate_within(rows, "x", "y", given="cause", methods=[method], n_resamples=100).iloc[
+            0
+        ]
+        assert plain.ci_low > 0
+        assert abs(given_it.value) < plain.value / 3
+
+
+def test_a_covariate_must_vary_where_it_is_used(table):
+    level = table.model.map(ord)
+    with pytest.raises(InputError, match="given level is not defined"):
+        correlation.correlate_within(table.assign(level=level), "x", "y", within="model", given="level")
+    with pytest.raises(InputError, match="same level"):
+        correlation.correlate_within(table.assign(level=1), "x", "y", given="level")
+    with pytest.raises(InputError, match="given z and w is not defined"):
+        correlation.correlate_within(table.assign(w=2 * table.z), "x", "y", given=["z", "w"], methods=["pearson"])
+
+
+def test_missing_numbers_and_unknown_methods_stop_a_correlation(table):
+    with pytest.raises(InputError, match="1 of 27 in column 'z'"):
+        correlation.correlate_within(table.assign(z=table.z.where(table.index > 0)), "x", "y", given="z")
+    with pytest.raises(InputError, match="no correlation 'tau'"):
+        correlation.correlate_within(table, "x", "y", methods=["tau"])
+    with pytest.raises(InputError, match="model in every row, but 1 of 27"):
+        correlation.correlate_within(table.assign(model=table.model.where(table.index > 0)), "x", "y", within="model")
+    with pytest.raises(InputError, match="empty"):
+        correlation.correlate_means(table.head(0), "x", "y", "model")
+
+
+# --- two correlations ------------------------------------------------------------------------------
+
+
+def test_steigers_z_is_that_of_cocor():
+    # The tests of R's package cocor: steiger1980 and williams1959, with Steiger's Case A and the program depcor.
+    assert round(correlation.steiger(0.4, 0.5, 0.1, 103)[0], 7) == -0.8887185
+    assert [round(number, 4) for number in correlation.steiger(0.3, 0.4, 0.5, 100)] == [-1.0718, 0.2838]
+    assert [round(number, 4) for number in correlation.williams(0.3, 0.4, 0.5, 100)] == [-1.0767, 0.2843]
+
+
+@given(st.floats(-0.9, 0.9), st.floats(-0.9, 0.9), st.floats(-0.99, 0.99), st.integers(5, 300))
+@settings(max_examples=60, deadline=None)
+def test_changing_the_sides_changes_the_sign_of_a_test_alone(first, second, angle, n):
+    # Any third correlation between the bounds that the first two leave.
+    third = first * second + angle * np.sqrt((1 - first**2) * (1 - second**2))
+    for test in (correlation.steiger, correlation.williams):
+        one, other = test(first, second, third, n), test(second, first, third, n)
+        assert one[0] == pytest.approx(-other[0], abs=1e-9)
+        assert 0 <= one[1] <= 1
+        assert one[1] == pytest.approx(other[1])
+
+
+def test_correlations_that_no_data_have_are_refused():
+    with pytest.raises(InputError, match="No three measures"):
+        correlation.steiger(0.9, -0.9, 0.9, 50)
+    with pytest.raises(InputError, match="No three measures"):
+        correlation.williams(1.0, 0.2, 0.2, 50)
+    with pytest.raises(InputError, match="at least four rows"):
+        correlation.steiger(0.5, 0.4, 0.3, 3)
+
+
+def test_of_independent_rows_the_bootstrap_and_steiger_say_the_same():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=400)
+    rows = pd.DataFrame(
+        {"lang": range(400), "x": x, "good": x + rng.normal(size=400), "bad": x + 1.3 * rng.normal(size=400)}
+    )
+    found = correlation.compare_correlations(rows, "x", "good", "bad", n_resamples=4000).set_index("method")
+    pearson = found.loc["pearson"]
+    assert pearson["first"] == pytest.approx(scipy_stats.pearsonr(rows.x, rows.good)[0])
+    assert pearson["value"] == pytest.approx(pearson["first"] - pearson["second"])
+    assert pearson["p"] == pytest.approx(pearson["p_steiger"], abs=0.03)
+    assert found.loc[["spearman", "kendall"], "z"].isna().all()
+    assert ((found.ci_low < found.value) & (found.value < found.ci_high)).all()
+
+
+def test_copies_of_rows_make_steiger_certain_and_leave_the_bootstrap_as_it_is():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=30)
+    rows = pd.DataFrame(
+        {"lang": range(30), "x": x, "good": x + rng.normal(size=30), "bad": x + 1.4 * rng.normal(size=30)}
+    )
+    copies = pd.concat([rows] * 10, ignore_index=True)
+    one = correlation.compare_correlations(rows, "x", "good", "bad", methods=["pearson"]).iloc[0]
+    ten = correlation.compare_correlations(copies, "x", "good", "bad", methods=["pearson"]).iloc[0]
+    assert (ten.p, ten.ci_low, ten.ci_high) == pytest.approx((one.p, one.ci_low, one.ci_high))
+    assert ten.p_steiger < one.p_steiger / 2
+
+
+@pytest.mark.parametrize("clusters", ["lang", ["lang", "model"]])
+def test_the_least_p_is_that_of_resamples_that_all_agree_and_p_fits_the_interval(clusters):
+    rng = np.random.default_rng(8)
+    rows = pd.DataFrame([(lang, model) for lang in range(12) for model in range(6)], columns=["lang", "model"])
+    x = rng.normal(size=72)
+    rows = rows.assign(x=x, good=x + 0.01 * rng.normal(size=72), bad=rng.normal(size=72))
+    found = correlation.compare_correlations(rows, "x", "good", "bad", clusters, n_resamples=19).set_index("method")
+    ranks = found.loc[["spearman", "kendall"]]
+    assert (ranks.p == 2 / 20).all()
+    assert (found.p == found.least).all()
+    if clusters == "lang":
+        assert found.loc["pearson", "least"] == pytest.approx(bootstrap.expanded_p(2 / 20, 12))
+    for noise in (0.8, 1.0, 1.3):
+        near = rows.assign(good=x + noise * rng.normal(size=72), bad=x + 1.6 * rng.normal(size=72))
+        for row in correlation.compare_correlations(near, "x", "good", "bad", clusters, n_resamples=4000).itertuples():
+            if abs(row.p - 0.05) > 0.005:
+                assert (row.p < 0.05) == (row.ci_low > 0 or row.ci_high < 0)
+
+
+def test_a_column_of_text_has_no_correlation(table):
+    with pytest.raises(InputError, match="'x' holds other things"):
+        correlation.correlate_within(table.assign(x="high"), "x", "y")
+
+
+def test_two_equal_measures_do_not_differ(table):
+    found = correlation.compare_correlations(
+        table.assign(again=table.y), "x", "y", "again", within="model", n_resamples=50
+    )
+    assert (found.value == 0).all()
+    assert (found.p == 1).all()
+    assert found.z.isna().all()

@@ -1,0 +1,71 @@
+"""What rounding leaves of a number: shares of whole cases, unknown numbers of cases."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from babelatlas.base.errors import InputError
+from babelatlas.stats import rounding
+
+
+def test_the_nearest_share_is_the_nearest_of_all_shares():
+    for value in np.linspace(0, 1, 41):
+        shares = [whole / 7 for whole in range(8)]
+        nearest = min(shares, key=lambda share: abs(share - value))
+        assert abs(rounding.nearest_share(value, 7) - value) == pytest.approx(abs(nearest - value))
+
+
+def test_a_mean_that_no_whole_number_of_cases_gives_is_seen():
+    # 19 whole numbers cannot have the mean 3.45 (65 / 19 = 3.42, 66 / 19 = 3.47); as a share of 10: 0.345 of 190.
+    assert round(float(rounding.nearest_share(0.345, 19)), 3) != 0.345
+    assert round(float(rounding.nearest_share(0.342, 190)), 3) == 0.342
+
+
+def test_shares_of_no_cases_are_refused():
+    with pytest.raises(InputError, match="at least one case, got n=0"):
+        rounding.nearest_share([0.5, 0.5], [10, 0])
+
+
+def test_what_can_be_refuted_is_what_whole_cases_do_not_give():
+    for n in (7, 60, 99, 100, 250):
+        given_by_cases = {round(whole / n, 2) for whole in range(n + 1)}
+        possible = {round(value / 100, 2) for value in range(101)}
+        share = len(possible - given_by_cases) / len(possible)
+        assert rounding.refutable(n, 2) == pytest.approx(share, abs=0.02)
+
+
+@given(st.integers(500, 3000), st.lists(st.integers(1, 499), min_size=6, max_size=8, unique=True))
+@settings(max_examples=20, deadline=None)
+def test_the_number_of_cases_is_found_or_a_smaller_one_that_explains_all_shares(n, cases):
+    shares = np.array(cases) / n
+    found = rounding.denominator(shares, 500, 3000)
+    assert found <= n
+    assert np.abs(shares * found - np.round(shares * found)).max() <= 1e-3
+    assert rounding.denominator([1 / n, 2 / n], 500, 3000, tolerance=1e-6) == n
+
+
+def test_shares_of_different_sets_have_no_number_of_cases():
+    with pytest.raises(InputError, match="No number of cases from 2 to 50 makes all 2 shares whole"):
+        rounding.denominator([1 / 101, 1 / 103], 2, 50)
+
+
+def test_the_chance_that_some_denominator_fits_is_that_of_a_slow_search():
+    printed, candidates = [14.3, 13.5, 20.6], range(40, 60)
+    shares = {n: {round(100 * k / n, 1) for k in range(n + 1)} for n in candidates}
+    best = int(rounding.denominators(printed, candidates)["met"].max())
+    rng = np.random.default_rng(1)
+    slow = []
+    for _ in range(1500):
+        drawn = [round(value + rng.integers(-20, 21) / 10, 1) for value in printed]
+        slow.append(max(sum(value in shares[n] for value in drawn) for n in candidates) >= best)
+    found = rounding.chance_of_fit(printed, candidates)
+    assert abs(found - np.mean(slow)) < 0.05
+    assert found == rounding.chance_of_fit(printed, candidates, seed=0)
+    assert rounding.chance_of_fit(printed, candidates, twice=True) >= found - 0.05
+
+
+@pytest.mark.parametrize("shares", [[], [0.5, np.nan]])
+def test_a_denominator_is_of_shares_that_are_numbers(shares):
+    with pytest.raises(InputError, match="shares that are numbers"):
+        rounding.denominator(shares, 2, 10)

@@ -1,0 +1,654 @@
+"""What the workflow knows before it runs: bad configs stop with a sentence, and a change reruns what depends on it."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.lexicon import labels
+from babelatlas.workflow import config as workflow
+from conftest import ROOT, snakemake
+
+NOTEBOOKS = ROOT / "notebooks"
+
+
+@pytest.fixture
+def config():
+    """The config of the demonstration run."""
+    return yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "tests/tiny.yml"])
+def test_the_configs_that_ship_are_accepted(name):
+    assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), NOTEBOOKS)
+
+
+def test_a_key_that_nothing_reads_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"a key 'modelz' that nothing reads: did you mean models\?"):
+        workflow.check_config(config | {"modelz": []}, NOTEBOOKS)
+
+
+def test_a_missing_key_is_named(config):
+    del config["datasets"]
+    with pytest.raises(InputError, match="needs 'datasets' as list, got nothing"):
+        workflow.check_config(config, NOTEBOOKS)
+
+
+def test_a_value_of_another_kind_is_named(config):
+    with pytest.raises(InputError, match="needs 'seed' as int, got 'one'"):
+        workflow.check_config(config | {"seed": "one"}, NOTEBOOKS)
+
+
+def test_a_run_cannot_be_a_path(config):
+    with pytest.raises(InputError, match=r"name of a folder, got '\.\./demo'"):
+        workflow.check_config(config | {"run": "../demo"}, NOTEBOOKS)
+
+
+def test_a_chapter_that_does_not_exist_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"no notebook '30_acuracy'.*did you mean 30_accuracy\?"):
+        workflow.check_config(config | {"chapters": ["30_acuracy"]}, NOTEBOOKS)
+
+
+def test_a_parameter_that_the_notebook_does_not_declare_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"30_accuracy has no parameter 'resample': did you mean resamples\?"):
+        workflow.check_config(config | {"parameters": {"30_accuracy": {"resample": 3}}}, NOTEBOOKS)
+
+
+def test_code_of_a_models_repository_must_be_allowed_in_the_config(config):
+    config["models"] = ["jina-clip-v2"]
+    with pytest.raises(InputError, match="runs code from the repository jinaai/jina-clip-v2"):
+        workflow.check_config(config, NOTEBOOKS)
+    assert workflow.check_config(config | {"remote_code": ["jinaai/jina-clip-v2"]}, NOTEBOOKS)
+
+
+def test_a_checkpoint_of_an_unknown_model_is_named(config):
+    with pytest.raises(InputError, match=r"no model 'msiglip-b61': did you mean msiglip-b16"):
+        workflow.check_config(config | {"checkpoints": {"msiglip-b61": "/data"}}, NOTEBOOKS)
+
+
+def test_an_unknown_model_is_named(config):
+    with pytest.raises(InputError, match="picto-enn"):
+        workflow.check_config(config | {"models": ["picto-enn"]}, NOTEBOOKS)
+
+
+def test_an_unknown_language_is_named_with_its_notebook(config):
+    with pytest.raises(InputError, match=r"20_zeroshot.*klingonese"):
+        workflow.check_config(config | {"parameters": {"20_zeroshot": {"languages": ["klingonese"]}}}, NOTEBOOKS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"datasets": ["imagenet-1k"], "protocols": []}, "'imagenet-1k' needs images.*under 'images'"),
+        ({"images": {"xm360": "/data"}}, r"no data set 'xm360': did you mean xm3600\?"),
+        ({"images": {"pictograms": "/data"}}, "images of 'pictograms', but the run makes them itself"),
+        ({"images": {"xm3600": 7}}, "images of 'xm3600' should be a path or a list of paths, got 7"),
+        ({"annotations": {"imagenet-1k": "/data"}}, "annotations of 'imagenet-1k', but zero-shot has none"),
+        ({"protocols": ["pictogram"]}, r"'protocols' names 'pictogram', which is not among.*did you mean pictograms\?"),
+        ({"protocols": []}, "chapter 33_protocol reads protocols, which this run does not make"),
+        ({"modules": {"mine": "mine.py"}}, "'modules' names 'mine', which is not among its models"),
+        ({"modules": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
+        ({"modules": {"picto-en": "mine.py"}}, "'picto-en' is that of a known model"),
+        ({"images": {"imagenet-1k": ["/data"]}}, r"images of 'imagenet-1k' should be one path, got \['/data'\]"),
+        ({"annotations": {"xm3600": ["/data"]}}, r"annotations of 'xm3600' should be one path, got \['/data'\]"),
+        ({"models": ["picto-en", "picto-en"]}, "'models' names 'picto-en' twice"),
+        ({"datasets": ["pictograms", "pictograms"]}, "'datasets' names 'pictograms' twice"),
+        ({"seed": True}, "needs 'seed' as int, got True"),
+        ({"models": [], "modules": {"mine": "mine.py"}}, r"not among its models: add it there\."),
+        ({"gpus": 0}, "'gpus' is how many to use at once, got 0"),
+        ({"translators": ["picto-gate"]}, r"no translator 'picto-gate': did you mean picto-gated"),
+        ({"translators": ["picto-text", "picto-text"]}, "'translators' names 'picto-text' twice"),
+        ({"models": ["picto-text"], "checkpoints": {"picto-text": "/data"}}, "no model 'picto-text'"),
+        ({"translators": ["picto-en"], "checkpoints": {"picto-en": "/data"}}, "'picto-en' under 'models' and under"),
+        ({"datasets": ["pictograms"], "protocols": []}, "has 'translators', but no data set for disambiguation"),
+        (
+            {"datasets": ["imagenet-1k-pairs"], "protocols": [], "images": {"imagenet-1k-pairs": "/data"}},
+            "'picto-gated' is trained on the data set pictogram-pairs, which is not among",
+        ),
+        ({"datasets": ["imagenet-21k-pairs"], "protocols": []}, "'imagenet-21k-pairs' needs images.*under 'images'"),
+        (
+            {"datasets": ["commute"], "protocols": [], "images": {"commute": "/data"}},
+            "'commute' needs its texts.*under 'annotations'",
+        ),
+        ({"images": {"pictogram-pairs": "/data"}}, "images of 'pictogram-pairs', but the run makes them itself"),
+        ({"annotations": {"imagenet-1k-pairs": "/data"}}, "'imagenet-1k-pairs', but they are made from lexicons"),
+        ({"images": {"commute": ["/data"]}}, r"images of 'commute' should be one path, got \['/data'\]"),
+        ({"scores": {"mine": {"commute": "a.csv"}}}, "scores of the translator 'mine', which is not among"),
+        ({"scores": {"picto-text": {"pictogram-pairs": "a.csv"}}}, "'picto-text', which is that of a known one"),
+        ({"translators": ["mine"], "scores": {"mine": "a.csv"}}, "lines 'data set: file'.*got 'a.csv'"),
+        ({"translators": ["mine"], "scores": {"mine": {"pictograms": "a.csv"}}}, "data set: file'.*'pictograms'"),
+        (
+            {"translators": ["mine"], "scores": {"mine": {"pictogram-pairs": {"fr": ["a.txt"]}}}},
+            "'mine' on 'pictogram-pairs' should be a table, or languages, each with the files",
+        ),
+        ({"protocols": ["pictogram-pairs"]}, "'protocols' names 'pictogram-pairs', which is for disambiguation"),
+    ],
+)
+def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(config | changes, NOTEBOOKS)
+
+
+def test_a_translator_of_ones_own_is_accepted_with_its_folder(config):
+    with pytest.raises(InputError, match="no translator 'gated-multi30k'"):
+        workflow.check_config(config | {"translators": ["gated-multi30k"]}, NOTEBOOKS)
+    changes = {"translators": ["gated-multi30k"], "checkpoints": {"gated-multi30k": "models/gated-multi30k"}}
+    assert workflow.check_config(config | changes, NOTEBOOKS)
+
+
+def test_a_chapter_on_disambiguation_needs_a_data_set_for_it(config):
+    changes = {"datasets": ["pictograms"], "protocols": ["pictograms"], "translators": []}
+    with pytest.raises(InputError, match=r"chapter 38_disambiguation reads .*disambiguation.*does not make"):
+        workflow.check_config(config | changes | {"chapters": ["00_summary", "38_disambiguation"]}, NOTEBOOKS)
+
+
+def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp_path, config):
+    for name in ("right.txt", "wrong.txt", "own.csv"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    changes = {"models": ["msiglip-b16"], "translators": ["theirs", "other"], "protocols": [], "parameters": {}}
+    changes |= {"datasets": ["commute", "commute-dev"], "chapters": ["00_summary", "38_disambiguation"]}
+    changes |= {key: dict.fromkeys(changes["datasets"], str(tmp_path)) for key in ("images", "annotations")}
+    changes["scores"] = {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}, "other": {"commute": "own.csv"}}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "execute" in line and "/23_" in line]
+    pair, table = sorted(lines, key=lambda line: "own.csv" in line)
+    assert f'"annotations": "{tmp_path}"' in pair
+    assert '"scores": ["right.txt", "wrong.txt"], "scores_lang": "fr"' in pair
+    assert '"scores": ["own.csv"]' in table
+    assert all("--gpu 0" in line and '"dataset": "commute"' in line for line in lines)
+    with pytest.raises(InputError, match=r"scores of 'other on commute' should be at absent/own\.csv"):
+        workflow.check_paths({"scores": {"other": {"commute": "absent/own.csv"}}})
+
+
+def test_a_model_of_ones_own_is_accepted_with_its_file(config):
+    changes = {"models": [*config["models"], "mine"], "modules": {"mine": "modules/mine.py"}}
+    assert workflow.check_config(config | changes, NOTEBOOKS)
+
+
+@pytest.mark.parametrize("key", ["images", "annotations", "checkpoints", "modules"])
+def test_a_path_of_the_config_that_is_not_there_is_named_before_any_job(key, tmp_path):
+    with pytest.raises(
+        InputError, match=rf"The config's {key} of 'x' should be at {tmp_path}/absent, where nothing is"
+    ):
+        workflow.check_paths({key: {"x": [str(tmp_path), f"{tmp_path}/absent"]}})
+    workflow.check_paths({key: {"x": str(tmp_path)}})
+    workflow.check_paths({"annotations": {"multi30k": "test_2017_flickr"}})  # a name, no path
+
+
+def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):
+    changes = {
+        "models": ["msiglip-b16"],
+        "datasets": ["imagenet-1k"],
+        "translators": [],
+        "protocols": [],
+        "chapters": ["00_summary", "30_accuracy"],
+    }
+    changes |= {"images": {"imagenet-1k": str(tmp_path / "absent")}, "parameters": {}}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    target = "results/demo/zeroshot/msiglip-b16_imagenet-1k.parquet"
+    dry = snakemake(tmp_path, "--dry-run", "--", target, config=path)
+    assert (dry.returncode, "a real one would stop: The config's images" in dry.stderr) == (0, True)
+    real = snakemake(tmp_path, "--", target, config=path)
+    assert (real.returncode, "absent, where nothing is" in real.stderr) == (1, True)
+    assert not (tmp_path / "results").exists()
+
+
+def write_chapter(path, code: str) -> None:
+    """Write a notebook with a parameter `results` and one more cell."""
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    parameters = new_code_cell('results = "results/demo"', metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[parameters, new_code_cell(code)]), path)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('a = f"{results}/zeroshot/{model}_x.parquet"', ["zeroshot"]),
+        ('a = f"{results}/scores/accuracy.parquet"', ["scores/accuracy.parquet"]),
+        ('a = f"{results}/retrieval/", f"{results}/subsets/{x}.parquet"', ["retrieval", "subsets"]),
+        ('a = f"{results}/{task}/{model}_x.parquet"', ["retrieval", "zeroshot"]),
+        ("a = 1", sorted(workflow.KINDS)),
+    ],
+)
+def test_what_a_chapter_reads_is_what_its_text_names(tmp_path, code, expected):
+    write_chapter(tmp_path / "39_mine.ipynb", code)
+    assert workflow.reads(tmp_path / "39_mine.ipynb") == expected
+
+
+def test_chapters_on_published_numbers_read_nothing_of_the_run():
+    for name in ("40_published_groups", "52_prompts", "60_models"):
+        assert workflow.reads(NOTEBOOKS / f"{name}.ipynb") == []
+
+
+@pytest.mark.parametrize("chapter", ["36_world", "37_exports", "70_model", "71_languages"])
+def test_a_chapter_on_scores_that_no_other_chapter_writes_is_named_with_the_one_that_does(config, chapter):
+    sentence = rf"{chapter} reads scores/\w+\.parquet, which no chapter of this config writes: add 35_leaderboard to"
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(config | {"chapters": ["00_summary", chapter]}, NOTEBOOKS)
+    assert workflow.check_config(config | {"chapters": ["00_summary", "35_leaderboard", chapter]}, NOTEBOOKS)
+
+
+def test_a_book_without_a_title_page_is_refused_before_anything_runs(config):
+    with pytest.raises(InputError, match="no title page: add 00_summary to the config's chapters"):
+        workflow.check_config(config | {"chapters": ["30_accuracy"]}, NOTEBOOKS)
+
+
+def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
+    chapters = ["00_summary", "34_retrieval", "35_leaderboard", "36_world", "70_model", "99_status"]
+    changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(tmp_path)}}
+    changes |= {"translators": [], "protocols": []}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes | {"chapters": chapters, "parameters": {}}), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
+    assert done.returncode == 0, done.stderr
+    lines = (done.stdout + done.stderr).splitlines()
+    (summary,) = [line for line in lines if re.search(r"execute \S+/00_summary\.ipynb", line)]
+    assert '"accuracy": ""' in summary
+
+
+@pytest.mark.parametrize(
+    ("notebook", "given", "sentence"),
+    [
+        ("20_zeroshot", {"missing": "many"}, "'missing' of the notebook 20_zeroshot should be a whole number.*'many'"),
+        ("20_zeroshot", {"missing": 1.5}, "a whole number"),
+        ("20_zeroshot", {"tidy": 1}, "'tidy' of .* should be true or false, such as False, got 1"),
+        ("20_zeroshot", {"resamples": True}, "a whole number"),
+        ("20_zeroshot", {"languages": "de"}, r"a list, such as \[\], got 'de'"),
+        ("20_zeroshot", {"images": [1]}, r"a text"),
+        ("29_subsets", {"sizes": [2, "five"]}, "a whole number in its list, such as 2, got 'five'"),
+        ("30_accuracy", {"tiers": ["en"]}, "'name: value' lines"),
+        ("28_protocols", {"prompts": "nlb-80"}, r"'prompts' names the prompts 'nlb-80'.*did you mean nllb-80\?"),
+        ("28_protocols", {"other_prompts": ["lable"]}, r"did you mean label\?"),
+        ("20_zeroshot", {"fallback": ["openai-81"]}, r"did you mean openai-80\?"),
+    ],
+)
+def test_a_parameter_of_another_kind_is_named(config, notebook, given, sentence):
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(config | {"parameters": {notebook: given}}, NOTEBOOKS)
+
+
+def test_parameters_that_may_be_lists_and_numbers_that_may_be_whole_are_accepted(config):
+    given = {"20_zeroshot": {"fallback": ["label"], "prompts": "own.parquet"}, "21_retrieval": {"images": ["a", "b"]}}
+    given |= {"00_summary": {"threshold": 1}}
+    assert workflow.check_config(config | {"parameters": given}, NOTEBOOKS)
+
+
+@given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS | workflow.OPTIONAL))
+def test_no_unknown_key_passes(key):
+    with pytest.raises(InputError, match="nothing reads"):
+        workflow.check_config({key: 1}, NOTEBOOKS)
+
+
+def test_a_cleaning_rule_reruns_the_labels_and_what_reads_them_only():
+    concerned = {
+        path.stem
+        for path in NOTEBOOKS.glob("*.ipynb")
+        if "cleaning.py" in {file.name for file in workflow.sources(path)}
+    }
+    readers = {path.stem for path in NOTEBOOKS.glob("*.ipynb") if {"labels", "cache"} & set(workflow.declared(path))}
+    # Those that choose words themselves: labels, the words of ambiguous items, and how many of these there are.
+    assert concerned - readers == {"10_labels", "14_pairs", "53_ambiguity"}
+    assert not {name for name in concerned if name.startswith("4")}
+
+
+def test_the_labels_are_made_as_those_that_ship(small_run):
+    assert workflow.declared(NOTEBOOKS / "10_labels.ipynb")["without"] == list(labels.RESTRICTED)
+    made = tables.read(small_run / "results" / "tiny" / "labels" / "imagenet-1k.parquet", "labels")
+    shipped = labels.shipped()
+    shipped = shipped[shipped["lang"].isin(made["lang"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(made, shipped)
+
+
+def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():
+    names = {path.name for path in workflow.sources(NOTEBOOKS / "40_published_groups.ipynb")}
+    assert {"40_published_groups.ipynb", "__init__.py", "published.py", "stats.py", "tables.py"} <= names
+    assert "geigle2024.csv" in names, "published.py names its folder of data"
+    assert not {"zeroshot.py", "pictograms.py", "senses.parquet", "execute.py"} & names
+
+
+@pytest.fixture
+def reached(tmp_path, monkeypatch):
+    """A function that writes a library of modules, name -> code, and returns what a chapter with some code reaches."""
+    monkeypatch.setattr(workflow, "LIBRARY", tmp_path)
+    (tmp_path / "data" / "published").mkdir(parents=True)
+    for name in ("words.csv", "files.csv", "published/paper.csv"):
+        (tmp_path / "data" / name).write_text("", encoding="utf-8")
+
+    def write(code: str, **modules: str) -> set[str]:
+        for name, text in {"__init__": "", **modules}.items():
+            (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        write_chapter(tmp_path / "chapter.ipynb", code)
+        found = {str(path.relative_to(tmp_path)) for path in workflow.sources(tmp_path / "chapter.ipynb")}
+        return found - {"chapter.ipynb", "__init__.py"}
+
+    return write
+
+
+# A module with a function that reads a file, one that uses another module for it, and one for the command line.
+WORDS = """
+from babelatlas import papers
+
+DATA = Path(__file__).parent / "data"
+
+def words():
+    "Not of data/files.csv, which is published elsewhere."
+    return open(DATA / "words.csv")
+
+def compared():
+    return papers.read(words())
+
+def main():
+    from babelatlas import tools
+
+    return tools, compared()
+
+if __name__ == "__main__":
+    main()
+"""
+PAPERS = 'FOLDER = resources.files("babelatlas") / "data" / "published"\ndef read(x):\n    return FOLDER / f"{x}.csv"'
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from babelatlas import words\nwords.words()", {"words.py", "data/words.csv"}),
+        ("from babelatlas import words as w\nf = w.words", {"words.py", "data/words.csv"}),
+        ("from babelatlas.words import words\nwords()", {"words.py", "data/words.csv"}),
+        ("from babelatlas import words\n'published'", set()),
+        ("from babelatlas import again\nagain.words()", {"again.py", "words.py", "data/words.csv"}),
+        ("from babelatlas import words\nwords.compared()", {"all"}),
+        ("import babelatlas.words", {"all", "tools.py"}),
+        ("from babelatlas import words\ngetattr(words, 'words')()", {"all", "tools.py"}),
+        ("from babelatlas import words\nwords.made_elsewhere()", {"all", "tools.py"}),
+        ("from babelatlas import words\nwords.main()", {"all", "tools.py"}),
+    ],
+)
+def test_a_chapter_depends_on_what_it_uses_of_a_module_not_on_all_that_the_module_can_do(reached, code, expected):
+    whole = {"words.py", "papers.py", "data/words.csv", "data/published/paper.csv"}
+    found = reached(code, words=WORDS, papers=PAPERS, tools="", again="from babelatlas.words import words")
+    assert found == (expected - {"all"} | whole if "all" in expected else expected)
+
+
+def test_the_gpus_work_is_not_done_again_for_a_paper_more():
+    papers = {path.name for path in (workflow.LIBRARY / "data" / "published").iterdir()} | {"published.py"}
+    for name in ("20_zeroshot", "21_retrieval", "28_protocols", "29_subsets"):
+        assert papers & {path.name for path in workflow.sources(NOTEBOOKS / f"{name}.ipynb")} == set()
+    assert "cocosm.py" not in {path.name for path in workflow.sources(NOTEBOOKS / "20_zeroshot.ipynb")}
+    assert papers <= {path.name for path in workflow.sources(NOTEBOOKS / "43_coco_sm.ipynb")}
+
+
+def test_every_file_of_the_data_is_read_by_something():
+    named = {path.name for notebook in NOTEBOOKS.glob("*.ipynb") for path in workflow.sources(notebook)}
+    shipped = {path.name for path in (workflow.LIBRARY / "data").rglob("*") if path.is_file()}
+    # A licence, and what only a command reads: where the facts about models are from, the sheets to fill in.
+    other = {"licence_cecill-c.txt", "models_sources.csv", "sheet.html", "candidates.html"}
+    assert shipped - named == other
+
+
+def test_what_a_chapter_writes_itself_it_does_not_read(tmp_path):
+    write_chapter(tmp_path / "39_mine.ipynb", 'f"{results}/scores/mine.parquet", f"{results}/scores/other.parquet"')
+    import nbformat
+
+    notebook = nbformat.read(tmp_path / "39_mine.ipynb", as_version=4)
+    notebook.cells[0].source += '\noutput = "results/demo/scores/mine.parquet"'
+    nbformat.write(notebook, tmp_path / "39_mine.ipynb")
+    assert workflow.reads(tmp_path / "39_mine.ipynb") == ["scores/other.parquet"]
+
+
+def test_a_parameters_cell_that_computes_is_refused(tmp_path):
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    path = tmp_path / "computes.ipynb"
+    cell = new_code_cell("half = whole / 2", metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), path)
+    with pytest.raises(InputError, match="plain values only"):
+        workflow.declared(path)
+
+
+def jobs(printed: str) -> dict[str, int]:
+    """The table of jobs that a dry run prints: rule -> count."""
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+
+
+def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
+    done = snakemake(tmp_path, "--dry-run", "--quiet", "rules", "host", "reason", config=ROOT / "config" / "demo.yml")
+    assert done.returncode == 0, done.stderr
+    planned = jobs(done.stdout + done.stderr)
+    assert planned["senses"] == 1
+    assert planned["labels"] == 2
+    assert planned["pictograms"] == 1
+    assert planned["train"] == planned["disambiguation"] == 3
+    assert planned["pairs"] == 1
+    assert planned["gated"] == planned["translation"] == 5
+    assert planned["zeroshot"] == planned["subsets"] == 6
+    assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
+    assert planned["language_pages"] == 1
+    assert sum(name.startswith("chapter_") for name in planned) == 33
+    assert planned["book"] == 1
+
+
+def test_the_workflow_stops_at_a_bad_config_before_it_plans_anything(tmp_path, config):
+    bad = tmp_path / "bad.yml"
+    bad.write_text(yaml.safe_dump(config | {"chpaters": []}), encoding="utf-8")
+    done = snakemake(tmp_path, config=bad)
+    assert done.returncode == 1
+    assert "The config has a key 'chpaters' that nothing reads: did you mean chapters?" in done.stderr
+    assert "Job stats" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_what_depends_on_it(small_run, tmp_path):
+    again = snakemake(small_run, "--dry-run")
+    assert "Nothing to be done" in again.stdout + again.stderr
+    config = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
+    config["parameters"]["31_class_count"]["resamples"] = 21
+    changed = tmp_path / "changed.yml"
+    changed.write_text(yaml.safe_dump(config), encoding="utf-8")
+    done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
+    planned = set(jobs(done.stdout + done.stderr)) - {"all", "total"}
+    assert planned == {"chapter_31_class_count", "chapter_99_status", "book"}
+
+
+def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
+    named = set(re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    made = {path.stem for path in (small_run / "_build" / "html").glob("*.html")}
+    assert named - made == set()
+
+
+@pytest.mark.parametrize(
+    ("notebook", "parameter", "rule"),
+    [
+        ("10_labels", {"languages": ["de", "hi"]}, "labels"),
+        ("11_pictograms", {"per_class": 3}, "pictograms"),
+        ("12_train", {"steps": 5}, "train"),
+        ("20_zeroshot", {"resamples": 21}, "zeroshot"),
+        ("13_gated", {"steps": 5}, "gated"),
+        ("14_pairs", {"per_sense": 4}, "pairs"),
+        ("21_retrieval", {"resamples": 21}, "retrieval"),
+        ("22_disambiguation", {"resamples": 21}, "disambiguation"),
+        ("23_translators", {"resamples": 21}, "translation"),
+        ("28_protocols", {"minimum_classes": 41}, "protocols"),
+        ("70_model", {"resamples": 21}, "model_page"),
+        ("71_languages", {"languages": ["de"]}, "language_pages"),
+        ("29_subsets", {"draws": 3}, "subsets"),
+    ],
+)
+def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, notebook, parameter, rule):
+    config = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
+    config["parameters"][notebook] = config["parameters"].get(notebook, {}) | parameter
+    changed = tmp_path / "changed.yml"
+    changed.write_text(yaml.safe_dump(config), encoding="utf-8")
+    done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
+    assert rule in jobs(done.stdout + done.stderr)
+
+
+def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_what_reads_them(tmp_path, config):
+    (tmp_path / "meta").mkdir()
+    for name in ("meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    names = ["xm3600", "imagenet-1k"]
+    changes = {"datasets": names, "images": dict.fromkeys(names, "meta"), "annotations": {"xm3600": "meta"}}
+    changes |= {"models": ["msiglip-b16"], "translators": [], "protocols": names, "chapters": ["00_summary"]}
+    changes["parameters"] = {"20_zeroshot": {"fallback": ["own.csv", "label"]}, "28_protocols": {"prompts": "own.csv"}}
+    changes["parameters"]["28_protocols"]["other_prompts"] = ["more.parquet"]
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    results = ["zeroshot/msiglip-b16_imagenet-1k", "retrieval/msiglip-b16_xm3600", "protocols/msiglip-b16"]
+    done = snakemake(tmp_path, "--dry-run", "--", *(f"results/demo/{name}.parquet" for name in results), config=path)
+    assert done.returncode == 0, done.stderr
+    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", done.stdout + done.stderr, re.MULTILINE))
+    given = {"meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"}
+    found = {rule: given & set(inputs[rule].split(", ")) for rule in ("zeroshot", "retrieval", "protocols")}
+    assert found == {
+        "zeroshot": {"own.csv"},
+        "retrieval": {"meta/captions.json"},
+        "protocols": {"meta/captions.json", "own.csv", "more.parquet"},
+    }
+
+
+def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_steps_of_their_own(tmp_path, config):
+    for name in ("texts/en-fr/src.en", "texts/en-fr/correct.fr", "texts/en-fr/img.order", "texts/images/a.jpg"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    names = ["commute", "imagenet-1k-pairs"]
+    changes = {"datasets": names, "images": dict.fromkeys(names, "texts/images"), "annotations": {"commute": "texts"}}
+    changes |= {"models": ["msiglip-b16"], "translators": ["mine"], "checkpoints": {"mine": "texts"}, "protocols": []}
+    changes |= {"chapters": ["00_summary", "38_disambiguation"], "parameters": {}}
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
+    assert done.returncode == 0, done.stderr
+    told = done.stdout + done.stderr
+    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", told, re.MULTILINE))
+    texts = {f"texts/en-fr/{name}" for name in ("src.en", "correct.fr", "img.order")}
+    assert {name for name in inputs["commute"].split(", ") if name.startswith("texts/")} == texts
+    commands = {line.split(" --parameters ")[0].split()[-1]: line for line in told.splitlines() if "execute" in line}
+    folder = "results/demo/notebooks"
+    assert '"images": "texts/images"' in commands[f"{folder}/14_pairs_imagenet-1k-pairs.ipynb"]
+    assert '"annotations": "texts"' in commands[f"{folder}/15_commute_commute.ipynb"]
+    for name in names:
+        assert "--gpu 1" in commands[f"{folder}/22_disambiguation_msiglip-b16_{name}.ipynb"]
+        assert '"checkpoint": "texts"' in commands[f"{folder}/23_translators_mine_{name}.ipynb"]
+    assert '"translators": ["mine"]' in commands[f"{folder}/38_disambiguation.ipynb"]
+    assert not {"gated", "train", "pictograms", "zeroshot", "retrieval"} & set(inputs)
+
+
+def test_the_tiny_translators_are_asked_for_the_words_they_know_only(tmp_path, config):
+    changes = {
+        "datasets": ["pictogram-pairs", "commute"],
+        "protocols": [],
+        "parameters": {},
+        "translators": ["picto-text"],
+    }
+    changes |= {"images": {"commute": "images"}, "annotations": {"commute": "texts"}, "chapters": ["00_summary"]}
+    for name in ("images", "texts"):
+        (tmp_path / name).mkdir()
+    path = tmp_path / "run.yml"
+    path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    done = snakemake(tmp_path, "--dry-run", "--quiet", "rules", "host", "reason", config=path)
+    planned = jobs(done.stdout + done.stderr)
+    assert (planned["disambiguation"], planned["translation"], planned["commute"]) == (6, 1, 1)
+
+
+def test_each_tiny_translator_has_its_gate_and_needs_no_gpu(tmp_path):
+    targets = [f"results/demo/tokens/{name}_pictogram-pairs.parquet" for name in ("picto-gated-0.25", "picto-text")]
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", "--", *targets, config=ROOT / "config" / "demo.yml")
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "babelatlas.workflow.run_notebook" in line]
+    gates = re.findall(r'/13_gated\.ipynb.*"gate": "([\w.]+)".*"model": "([\w.-]+)"', "\n".join(lines))
+    assert sorted(gates) == [("0.25", "picto-gated-0.25"), ("text", "picto-text")]
+    asked = [line for line in lines if "/23_translators.ipynb" in line]
+    assert len(asked) == 2
+    assert all("--gpu 0" in line for line in asked)
+    (trained,) = [line for line in lines if "/12_train.ipynb" in line]
+    assert '"senses": "results/demo/labels/pictogram-pairs.parquet"' in trained
+
+
+def test_pages_that_a_notebook_wrote_are_staged_and_two_of_one_name_are_refused(tmp_path):
+    from babelatlas.workflow.book import stage
+
+    (tmp_path / "book").mkdir()
+    (tmp_path / "pages").mkdir()
+    for name in ("00_summary.ipynb", "pages/language-de.md", "book/fork.md", "_config.yml"):
+        (tmp_path / name).write_text('{"cells": []}' if name.endswith(".ipynb") else "", encoding="utf-8")
+    contents = [
+        {"file": "71_languages", "sections": [{"glob": "language-*"}]},
+        {"glob": "language-*"},
+        {"file": "fork"},
+    ]
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "index", "chapters": contents}), encoding="utf-8")
+    folder = stage(tmp_path, tmp_path / "build", [tmp_path / "00_summary.ipynb", tmp_path / "pages"])
+    assert {path.name for path in folder.iterdir()} == {
+        "index.ipynb", "language-de.md", "fork.md", "_config.yml", "_toc.yml"
+    }  # fmt: skip
+    kept = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
+    assert kept == [{"glob": "language-*"}, {"file": "fork"}]
+    (tmp_path / "pages" / "fork.md").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="two pages 'fork'"):
+        stage(tmp_path, tmp_path / "build", [tmp_path / "00_summary.ipynb", tmp_path / "pages"])
+
+
+def test_the_contents_keep_only_pages_of_this_run():
+    from babelatlas.workflow.book import contents
+
+    chapters = [
+        {"file": "30_accuracy"},
+        {"file": "32_compositions"},
+        {"file": "models", "sections": [{"glob": "12_train_*"}]},
+        {"file": "evaluations", "sections": [{"glob": "20_zeroshot_*"}]},
+        {"file": "31_class_count", "sections": [{"glob": "29_subsets_*"}]},
+    ]
+    toc = {"root": "index", "parts": [{"caption": "One", "chapters": chapters}, {"chapters": [{"file": "99_none"}]}]}
+    staged = {"index", "30_accuracy", "models", "evaluations", "31_class_count", "20_zeroshot_a_b"}
+    kept = [
+        {"file": "30_accuracy"},
+        {"file": "evaluations", "sections": [{"glob": "20_zeroshot_*"}]},
+        {"file": "31_class_count"},
+    ]
+    assert contents(toc, staged) == {"root": "index", "parts": [{"caption": "One", "chapters": kept}]}
+
+
+def test_a_chapter_that_is_not_valid_python_is_named_before_anything_runs(tmp_path, config):
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    nbformat.write(new_notebook(cells=[new_code_cell("f(")]), tmp_path / "30_accuracy.ipynb")
+    with pytest.raises(InputError, match=r"A cell of 30_accuracy.ipynb is not valid Python \(line 1"):
+        workflow.check_config(config | {"chapters": ["30_accuracy"], "parameters": {}}, tmp_path)
+
+
+def test_an_unknown_data_set_is_named_with_the_nearest(config):
+    with pytest.raises(InputError, match=r"no data set 'pictogram': did you mean pictograms\?"):
+        workflow.check_config(config | {"datasets": ["pictogram"]}, ROOT / "notebooks")
+
+
+def test_what_the_chapters_import_needs_neither_torch_nor_open_clip():
+    chapters = [
+        path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if path.stem[0] in "03456789" and path.stem[:2] != "09"
+    ]
+    lines = []
+    for path in chapters:
+        cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        nodes = [node for source in cells for node in ast.parse(source).body]
+        lines += [ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert len(chapters) > 30
+    each = "import sys\nfor line in {}:\n    exec(line)\n    found = {{'torch', 'open_clip'}} & set(sys.modules)\n"
+    code = each.format(list(dict.fromkeys(lines))) + "    assert not found, f'{line} imports {found}'\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

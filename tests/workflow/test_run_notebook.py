@@ -1,0 +1,143 @@
+"""Running one notebook: parameters are checked, errors told in a sentence, outputs whole."""
+
+import json
+from contextlib import contextmanager
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from babelatlas.base.errors import InputError
+from babelatlas.workflow import run_notebook
+
+# The Jupyter packages warn of each other's coming changes; that is theirs to mend.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """A notebook with two parameters that divides one by the other and does not like 13."""
+    monkeypatch.chdir(tmp_path)
+    cells = [
+        new_markdown_cell("# Division\n\nHow often does it fit?"),
+        new_code_cell("divisor = 2\nwhole = 10", metadata={"tags": ["parameters"]}),
+        new_code_cell(
+            "from babelatlas import InputError\nif divisor == 13:\n    raise InputError('13 is unlucky: give 12.')"
+        ),
+        new_code_cell("whole / divisor"),
+    ]
+    path = tmp_path / "05_division.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    return path
+
+
+def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
+    output = tmp_path / "pages" / "page.ipynb"
+    output.parent.mkdir()
+    (output.parent / ".page.123.part.ipynb").write_text("what a killed run left")
+    run_notebook.execute(notebook, output, {"divisor": 5}, suffix="by five")
+    page = nbformat.read(output, as_version=4)
+    assert page.cells[0].source == "# Division: by five\n\nHow often does it fit?"
+    assert page.cells[-1].outputs[0].data["text/plain"] == "2.0"
+    assert page.cells[1].source == "divisor = 2\nwhole = 10\n\n# Given in this run:\ndivisor = 5"
+    assert page.cells[1].metadata.tags == ["parameters", "hide-input"]
+    assert len(page.cells) == 4
+    assert page.metadata.babelatlas.notebook == "05_division"
+    assert page.metadata.babelatlas.parameters == {"divisor": 5}
+    assert page.metadata.babelatlas.seconds > 0
+    assert [path.name for path in output.parent.iterdir()] == ["page.ipynb"], "temporary files are left"
+    assert run_notebook.history(output.parent)[0]["page"] == "page"
+
+
+def test_a_misspelt_parameter_stops_before_anything_runs(notebook, tmp_path):
+    with pytest.raises(InputError, match=r"05_division has no parameter 'divsor': did you mean divisor\?"):
+        run_notebook.execute(notebook, tmp_path / "page.ipynb", {"divsor": 5})
+    assert not (tmp_path / "page.ipynb").exists()
+
+
+def test_an_input_error_is_told_in_its_own_sentence_and_the_old_page_stays(notebook, tmp_path, capsys):
+    output = tmp_path / "page.ipynb"
+    output.write_text("the page before")
+    log = tmp_path / "logs" / "page.txt"
+    words = [str(notebook), str(output), "--parameters", json.dumps({"divisor": 13}), "--log", str(log)]
+    assert run_notebook.main(words) == 1
+    assert capsys.readouterr().err == "  failed   05_division: 13 is unlucky: give 12.\n"
+    assert log.read_text().endswith("failed: 05_division: 13 is unlucky: give 12.\n")
+    assert '"divisor": 13' in log.read_text()
+    assert log.with_suffix(".failed").read_text() == "05_division: 13 is unlucky: give 12.\n"
+    assert output.read_text() == "the page before"
+
+
+def test_any_other_error_shows_the_cell_and_where_the_partial_copy_is(notebook, tmp_path):
+    with pytest.raises(RuntimeError) as caught:
+        run_notebook.execute(notebook, tmp_path / "page.ipynb", {"divisor": 0})
+    kept = tmp_path / "page.failed.ipynb"
+    assert "whole / divisor\nZeroDivisionError: division by zero" in str(caught.value)
+    assert str(kept) in str(caught.value)
+    assert kept.is_file()
+    assert not (tmp_path / "page.ipynb").exists()
+
+
+def test_a_notebook_that_does_not_write_its_table_fails(notebook, tmp_path):
+    page = nbformat.read(notebook, as_version=4)
+    page.cells[1].source += '\noutput = "results/demo/scores/division.parquet"'
+    nbformat.write(page, notebook)
+    with pytest.raises(
+        RuntimeError, match=r"05_division ended without writing its output, results/x/division\.parquet"
+    ):
+        run_notebook.execute(notebook, tmp_path / "page.ipynb", {"output": "results/x/division.parquet"})
+    assert not (tmp_path / "page.ipynb").exists()
+
+
+def test_in_a_pod_a_job_works_on_the_volume_and_hands_back_what_snakemake_waits_for(notebook, tmp_path, monkeypatch):
+    study, pod = tmp_path / "study", tmp_path / "pod"
+    (study / "notebooks").mkdir(parents=True)
+    pod.mkdir()
+    notebook.rename(study / "notebooks" / notebook.name)
+    monkeypatch.chdir(pod)
+    copies = f"{run_notebook.COPIES}{str(study)[1:]}"
+    page, log = f"{copies}/results/x/notebooks/page.ipynb", f"{copies}/results/x/logs/page.txt"
+    words = ["notebooks/05_division.ipynb", page, "--parameters", '{"divisor": 5}', "--log", log, "--outputs", page]
+    assert run_notebook.main(words) == 0
+    assert (study / "results" / "x" / "notebooks" / "page.ipynb").read_bytes() == (pod / page).read_bytes()
+    assert "done" in (study / "results" / "x" / "logs" / "page.txt").read_text()
+
+
+def test_elsewhere_paths_stay_as_they_are():
+    paths = ["results/demo/notebooks/a.ipynb", "_build/html/index.html"]
+    assert run_notebook.on_volume(paths) == (run_notebook.Path(), paths)
+
+
+def test_a_job_of_the_embedded_world_sees_no_gpu_and_one_for_a_gpu_sees_its_own(notebook, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        run_notebook, "execute", lambda *words: seen.append(run_notebook.os.environ.get("CUDA_VISIBLE_DEVICES")) or 0
+    )
+    monkeypatch.setattr(run_notebook.gpus, "available", lambda: ["GPU-aaaa"])
+    monkeypatch.setattr(run_notebook.gpus.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    for words in ([], ["--gpu", "0"], ["--gpu", "1"]):
+        assert run_notebook.main([str(notebook), str(tmp_path / "page.ipynb"), *words]) == 0
+    assert seen == ["3", "", "GPU-aaaa"]
+
+
+def test_a_notebook_that_is_not_there_is_named_with_the_nearest(notebook, tmp_path):
+    with pytest.raises(InputError, match=r"no notebook '05_divison'.*did you mean 05_division\?"):
+        run_notebook.execute(notebook.with_name("05_divison.ipynb"), tmp_path / "page.ipynb", {})
+
+
+def test_a_gpu_that_cannot_be_taken_is_told_in_a_sentence_and_noted(notebook, tmp_path, capsys, monkeypatch):
+    @contextmanager
+    def refused():
+        raise InputError("The folder of locks belongs to somebody else.")
+        yield
+
+    monkeypatch.setattr(run_notebook.gpus, "claimed", refused)
+    assert run_notebook.main([str(notebook), str(tmp_path / "page.ipynb"), "--gpu", "1", "--log", "log.txt"]) == 1
+    told = capsys.readouterr().err
+    assert told == "  failed   05_division: The folder of locks belongs to somebody else.\n"
+    assert "somebody else" in (tmp_path / "log.failed").read_text(encoding="utf-8")
