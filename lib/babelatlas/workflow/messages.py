@@ -1,0 +1,57 @@
+"""What a run tells: its progress, and at its end each job that failed in the sentence that the job left."""
+
+import logging
+import sys
+from pathlib import Path
+
+FAILED = {}  # log of a job that failed -> what Snakemake knows of it
+
+
+def listen(run: str) -> None:
+    """Let Snakemake's messages pass to the screen where no job and no list at the end says the same.
+
+    `run`: the folder of the run, results/<run>, whose notes of earlier failures are removed.
+    """
+    FAILED.clear()
+    for note in Path(run, "logs").glob("*.failed"):
+        note.unlink()
+    logger = logging.getLogger("snakemake.logging")
+    logger.addFilter(_remember)
+    for handler in logger.handlers:
+        handler.addFilter(_readable)
+
+
+def report() -> None:
+    """Print the jobs that failed, each with its sentence and its log, to stderr."""
+    if FAILED:
+        print(failures(FAILED), file=sys.stderr, flush=True)
+
+
+def failures(found: dict[str, str]) -> str:
+    """Return the list of jobs that failed, for the end of a run.
+
+    `found`: the log of each job -> what Snakemake says of it, shown where the job itself left no sentence
+    (`run_notebook.fail` writes it beside the log), because it was killed, say.
+    """
+    lines = []
+    for log, message in found.items():
+        note = Path(log).with_suffix(".failed")
+        died = f"{Path(log).stem}: it ended without a word: it was killed, or memory or time ran out. {message}"
+        lines += ["", note.read_text(encoding="utf-8").strip() if note.is_file() else died.strip(), f"  log: {log}"]
+    jobs = "One job failed" if len(found) == 1 else f"{len(found)} jobs failed"
+    return "\n".join([f"\n{jobs}; what does not need {'it' if len(found) == 1 else 'them'} is done.", *lines])
+
+
+def _remember(record: logging.LogRecord) -> bool:
+    """Note the jobs that fail, for the list at the end; keep every record."""
+    if getattr(record, "event", None) == "job_error":
+        path = next(iter(record.log), f"{record.rule_name}.txt").partition(" (")[0]  # "... (send to storage)"
+        FAILED[path] = getattr(record, "rule_msg", None) or ""
+    return True
+
+
+def _readable(record: logging.LogRecord) -> bool:
+    """Return whether a record is progress, or an error that neither a job nor the list at the end tells."""
+    told = "babelatlas" in record.getMessage() or getattr(record, "event", "") == "job_error"
+    told = told or (FAILED and record.getMessage().startswith(("Exiting because", "WorkflowError:\nAt least one job")))
+    return (record.levelno >= logging.ERROR and not told) or getattr(record, "event", "") == "progress"
