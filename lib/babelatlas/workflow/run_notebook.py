@@ -21,7 +21,7 @@ import nbformat
 
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import gpus
-from babelatlas.workflow.config import check_parameters
+from babelatlas.workflow.notebooks import check_parameters, declared
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -57,7 +57,10 @@ def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds
     given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
     notebook.cells = [cell for cell in notebook.cells if cell not in given]
     for cell in notebook.cells:
-        if "parameters" in cell.metadata.get("tags", []):
+        tags = cell.metadata.get("tags", [])
+        if {"inputs", "outputs"} & set(tags):
+            cell.metadata["tags"] = [*tags, "hide-input"] if "hide-input" not in tags else tags
+        if "parameters" in tags:
             values = "\n".join(line for cell in given for line in cell.source.splitlines() if line != "# Parameters")
             cell.source += f"\n\n# Given in this run:\n{values}" if values else ""
             cell.metadata["tags"] = ["parameters", "hide-input"]
@@ -126,10 +129,10 @@ def history(folder: str | os.PathLike) -> list[dict]:
 
 
 def _check_written(source: Path, parameters: dict) -> None:
-    """Raise RuntimeError where a file that the parameters name as an output is not there."""
-    named = {name: path for name, path in parameters.items() if name.startswith("output") and isinstance(path, str)}
-    for name, path in named.items():
-        if path and not Path(path).exists() and not _elsewhere(path):
+    """Raise RuntimeError where a file that the parameters give as an output is not there."""
+    for name in declared(source)["outputs"]:
+        path = parameters.get(name, "")
+        if Path(path).suffix and not Path(path).exists() and not _elsewhere(path):
             raise RuntimeError(f"The notebook {source.stem} ended without writing its {name}, {path}: let it do so.")
 
 
@@ -206,6 +209,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("notebook", help="the notebook to run")
     parser.add_argument("output", help="where the executed copy goes")
     parser.add_argument("--parameters", type=json.loads, default={}, help="a JSON object: name -> value")
+    parser.add_argument("--files", type=json.loads, default={}, help="its inputs and outputs, likewise")
     parser.add_argument("--title-suffix", default="", help="added to the title of the page")
     parser.add_argument("--log", default="", help="a file for what the notebook prints and why it failed")
     parser.add_argument("--gpu", type=int, help="1: take a free GPU for the notebook, if there is any; 0: hide all")
@@ -214,6 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
     place = Path.cwd()
     study, (given.output, given.log) = on_volume([given.output, given.log])
     os.chdir(study)
+    parameters = given.parameters | dict(zip(given.files, on_volume(list(given.files.values()))[1], strict=True))
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
     device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
     with opened(given.log) or nullcontext() as log:
@@ -221,8 +226,8 @@ def main(arguments: list[str] | None = None) -> int:
             with device() as gpu:
                 print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
                 if log:
-                    print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(given.parameters)}", file=log)
-                seconds = execute(given.notebook, given.output, given.parameters, given.title_suffix, log)
+                    print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(parameters)}", file=log)
+                seconds = execute(given.notebook, given.output, parameters, given.title_suffix, log)
         except (InputError, RuntimeError) as error:
             if log and error.__cause__:
                 print(error.__cause__, file=log)

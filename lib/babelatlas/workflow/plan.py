@@ -1,0 +1,440 @@
+"""A run as planned from its config: which jobs there are, where their files go, and with which parameters they run.
+
+The rules of Snakemake (`rules/*.smk`) ask a `Plan` for names and values; nothing is read or computed here but the
+notebooks' declarations and the registries.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from babelatlas.base.errors import InputError
+from babelatlas.workflow import notebooks
+
+# Data sets that notebook 11 draws, and all that a run makes itself.
+DRAWN = ("pictograms", "compositions", "pictogram-captions")
+MADE = (*DRAWN, "pictogram-pairs")
+# Data sets of ambiguous words that notebook 14 finds in lexicons; those of notebook 15 are read from files.
+PAIRS = ("pictogram-pairs", "imagenet-1k-pairs", "imagenet-21k-pairs")
+# Data sets with a label set made from lexicons, for which notebook 24 makes others.
+SENSES = ("pictograms", "imagenet-1k")
+# Class lists with a label set each, in every run; and those whose words are collected.
+CLASSES = ("imagenet-1k", "pictograms")
+# Notebooks whose parameters name sets of prompts, or tables of them, and these parameters.
+EVALUATIONS = ("20_zeroshot", "28_protocols")
+PROMPTS = ("prompts", "fallback", "other_prompts")
+# Endings of files with captions, as their publishers have them; and the names of CoMMuTE's files.
+CAPTIONS = (".json", ".jsonl", ".txt", ".gz", ".zip")
+SENTENCES = re.compile(r"(src|correct|incorrect)\.[a-z-]+|img\.order")
+# Chapters with more pages than one; the first is a rule for each model.
+MODEL_PAGE, LANGUAGE_PAGES, STATUS = "70_model", "71_languages", "99_status"
+
+
+class Plan:
+    """What a checked config makes: lists of models and data sets by what is done with them, paths, parameters.
+
+    `config`: the values of a config file; `project`: the folder with notebooks/ and book/.
+    """
+
+    MODEL_PAGE, LANGUAGE_PAGES = MODEL_PAGE, LANGUAGE_PAGES
+
+    def __init__(self, config: dict, project: str | os.PathLike):
+        from babelatlas.datasets import registry as datasets
+        from babelatlas.models import registry, translators
+
+        self.config, self.project = config, Path(project)
+        self.run, self.folder = config["run"], f"results/{config['run']}"
+        self.models, self.datasets, self.chapters = config["models"], config["datasets"], config["chapters"]
+        self.protocols, self.translators = config.get("protocols", []), config.get("translators", [])
+        self.entries = {name: registry.find(name, config.get("modules", {}).get(name, "")) for name in self.models}
+        self.sets = {name: datasets.get_dataset(name) for name in self.datasets}
+        self.translator_entries = {
+            name: translators.get_translator(name) for name in self.translators if name in translators.names()
+        }
+        self.trained = [name for name, entry in self.entries.items() if entry.embedded]
+        self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
+        self.scored = config.get("scores", {})
+        self.classes = [*CLASSES, *config.get("classes", {})]
+        self.drawn = [name for name in self.datasets if name in DRAWN]
+        self.ambiguous = self.of_task("disambiguation")
+        self.pairs = [name for name in self.ambiguous if name in PAIRS]
+        self.commute = [name for name in self.ambiguous if name not in PAIRS]
+        pair = [(model, dataset) for model in self.models for dataset in self.datasets]
+        self.zeroshot = [each for each in pair if each[1] in self.of_task("zero-shot")]
+        self.retrieval = [each for each in pair if each[1] in self.of_task("retrieval")]
+        self.disambiguation = [each for each in pair if each[1] in self.ambiguous]
+        self.label_sets = [each for each in pair if each[1] in SENSES]
+        # Translators that are trained here, or known by files of scores, know the words of some data sets only.
+        known = {name: ["pictogram-pairs"] for name in self.gated} | self.scored
+        self.translation = [
+            (one, dataset) for one in self.translators for dataset in self.ambiguous
+            if dataset in known.get(one, self.ambiguous)
+        ]  # fmt: skip
+
+    def of_task(self, task: str) -> list[str]:
+        """Return the run's data sets for a task."""
+        return [name for name, entry in self.sets.items() if entry.task == task]
+
+    # --- places ---------------------------------------------------------------------------------------
+
+    def notebook(self, name: str) -> str:
+        """Return the path of a notebook as seen from where the run is made."""
+        return os.path.relpath(notebooks.find(self.project / "notebooks", name))
+
+    def code(self, name: str) -> list[str]:
+        """Return the files that decide what a notebook does, but for the values it is given."""
+        return [os.path.relpath(path) for path in notebooks.sources(self.notebook(name))]
+
+    def page(self, name: str) -> str:
+        """Return where the executed copy of a notebook goes."""
+        return f"{self.folder}/notebooks/{name}.ipynb"
+
+    def log(self, name: str) -> str:
+        """Return where a notebook writes what it prints as it goes, and why it failed."""
+        return f"{self.folder}/logs/{name}.txt"
+
+    def table(self, kind: str, name: str, ending: str = ".parquet") -> str:
+        """Return the path of a table, or another file, of a kind.
+
+        >>> Plan.table(type("", (), {"folder": "results/demo"}), "zeroshot", "a_b")
+        'results/demo/zeroshot/a_b.parquet'
+        """
+        return f"{self.folder}/{kind}/{name}{ending}"
+
+    def stages(self) -> list[str]:
+        """Return the names of the pages of all stages, in the order of their numbers."""
+        names = [
+            "09_senses",
+            *(f"10_labels_{classes}" for classes in self.classes),
+            *(["11_pictograms"] if self.drawn else []),
+            *(f"12_train_{model}" for model in self.trained),
+            *(f"13_gated_{translator}" for translator in self.gated),
+            *(f"14_pairs_{dataset}" for dataset in self.pairs),
+            *(f"15_commute_{dataset}" for dataset in self.commute),
+            *(f"28_protocols_{model}" for model in self.models if self.protocols),
+        ]
+        kinds = {"20_zeroshot": self.zeroshot, "21_retrieval": self.retrieval, "22_disambiguation": self.disambiguation}
+        kinds |= {"23_translators": self.translation, "24_label_sets": self.label_sets, "29_subsets": self.zeroshot}
+        names += [f"{notebook}_{one}_{dataset}" for notebook, pairs in kinds.items() for one, dataset in pairs]
+        return sorted(names, key=lambda name: name[:2])
+
+    def tables(self) -> dict[str, list[str]]:
+        """Return the tables that the stages make, kind by kind: a folder of the run -> its files."""
+        labels = [*self.classes, *(["compositions"] if self.drawn else []), *self.pairs]
+        pairs = {
+            "zeroshot": self.zeroshot,
+            "retrieval": self.retrieval,
+            "subsets": self.zeroshot,
+            "label_sets": self.label_sets,
+            "disambiguation": [*self.disambiguation, *self.translation],
+            "tokens": self.translation,
+        }
+        return {
+            kind: [self.table(kind, f"{one}_{dataset}") for one, dataset in each] for kind, each in pairs.items()
+        } | {
+            "senses": [self.table("senses", "senses")],
+            "labels": [self.table("labels", name) for name in labels],
+            "protocols": [self.table("protocols", model) for model in self.models if self.protocols],
+            "models": [self.table("models", f"{model}/training_texts") for model in self.trained],
+            "tuples": [self.table("tuples", dataset) for dataset in self.ambiguous],
+            "contexts": [self.table("contexts", dataset) for dataset in self.ambiguous],
+        }
+
+    def pages(self, chapter: str) -> list[str]:
+        """Return the names of the pages of a chapter: one; of the chapter on a model one for each."""
+        return [f"{chapter}_{model}" for model in self.models] if chapter == MODEL_PAGE else [chapter]
+
+    def all_pages(self) -> list[str]:
+        """Return the executed copies of all notebooks of the run: stages, then chapters."""
+        return [self.page(name) for name in [*self.stages(), *(p for c in self.chapters for p in self.pages(c))]]
+
+    # --- what chapters read and write -----------------------------------------------------------------
+
+    def outputs(self, chapter: str) -> dict[str, str]:
+        """Return what a notebook writes: name -> path in this run's folder; "" where the config leaves it out."""
+        declared = notebooks.declared(self.notebook(chapter))["outputs"]
+        return {name: notebooks.placed(value, self.run) for name, value in declared.items()}
+
+    def written(self) -> set[str]:
+        """Return all tables that the chapters of the run write."""
+        single = [chapter for chapter in self.chapters if chapter not in (MODEL_PAGE, LANGUAGE_PAGES)]
+        return {path for chapter in single for path in self.outputs(chapter).values()}
+
+    def inputs(self, chapter: str) -> dict[str, str]:
+        """Return the single tables that a chapter reads: name -> path; "" for one that nothing of this run makes."""
+        given = self.config["parameters"].get(chapter, {})
+        made = self.written() | {path for paths in self.tables().values() for path in paths}
+        declared = notebooks.declared(self.notebook(chapter))["inputs"]
+        found = {}
+        for name, value in declared.items():
+            value = given.get(name, notebooks.placed(value, self.run))
+            if isinstance(value, str):
+                ours = value.startswith(f"{self.folder}/") and Path(value).suffix
+                found[name] = "" if ours and value not in made else value
+        return found
+
+    def reads(self, chapter: str) -> list[str]:
+        """Return all tables of this run that a chapter reads: those of the kinds that it lists, and single ones."""
+        listed = notebooks.declared(self.notebook(chapter))["inputs"].get("reads", [])
+        files = [f"{self.folder}/{name}" for name in listed if Path(name).suffix]
+        kinds = [path for name in listed if not Path(name).suffix for path in self.tables().get(name, [])]
+        single = [path for path in self.inputs(chapter).values() if path.startswith(f"{self.folder}/")]
+        return list(dict.fromkeys([*files, *kinds, *single]))
+
+    def all_files(self) -> list[str]:
+        """Return every table and page of the run: what is deleted of them is made again."""
+        tables = [path for paths in self.tables().values() for path in paths]
+        return [*tables, *sorted(self.written()), *self.all_pages()]
+
+    def needs(self, chapter: str) -> list[str]:
+        """Return what a chapter waits for; the last, which lists what was run, waits for the pages of all others."""
+        others = [name for other in self.chapters if other != STATUS for name in self.pages(other)]
+        before = [self.page(name) for name in [*self.stages(), *others]] if chapter == STATUS else []
+        return [*self.code(chapter), *self.reads(chapter), *before]
+
+    # --- what the stages are given --------------------------------------------------------------------
+
+    def stated(self, kind: str, dataset: str) -> dict:
+        """Return the parameter that says where the images or annotations of a data set are, if the config does."""
+        return {kind: self.config[kind][dataset]} if dataset in self.config.get(kind, {}) else {}
+
+    def material(self, dataset: str) -> dict:
+        """Return the parameters that say where a data set is: images, and labels or annotations.
+
+        They are made in this run, or where the config says; a parameter that only the notebook knows is left out.
+        """
+        drawn = {"pictogram-captions": "pictograms"}.get(dataset, dataset)
+        images = {"images": self.table("images", drawn)} if dataset in DRAWN else self.stated("images", dataset)
+        if self.sets[dataset].task == "zero-shot":
+            return images | {"labels": self.table("labels", self.sets[dataset].labels)}
+        if dataset in DRAWN:
+            return images | {"annotations": self.table("captions", dataset)}
+        return images | {"annotations": self.config.get("annotations", {}).get(dataset, "")}
+
+    def files(self, dataset: str) -> list[str]:
+        """Return what an evaluation has to wait for, or that makes it run again: what this run makes, and captions."""
+        made = [path for path in self.material(dataset).values() if str(path).startswith(f"{self.folder}/")]
+        return made + self.captions(dataset)
+
+    def captions(self, dataset: str) -> list[str]:
+        """Return the user's files of captions or sentences of a data set, as the config names them."""
+        return annotations(self.config.get("annotations", {}).get(dataset, ""))
+
+    def own_labels(self, classes: str) -> list[str]:
+        """Return the files of the user's own that a label set is made from: its class list, its verified labels."""
+        config = self.config
+        found = [config.get("classes", {}).get(classes), config.get("verified_labels", {}).get(classes)]
+        return [path for path in found if path]
+
+    def checkpoint(self, name: str) -> str:
+        """Return where a model or translator is: trained here, a user's file or folder; "" takes the published one."""
+        if name in self.trained or name in self.gated:
+            return f"{self.folder}/models/{name}"
+        return self.config.get("modules", {}).get(name) or self.config.get("checkpoints", {}).get(name, "")
+
+    def weights(self, name: str) -> list[str]:
+        """Return the file of a model or translator that an evaluation waits for, or that makes it run again."""
+        if name in self.trained:
+            return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
+        if name in self.gated:
+            return [f"{self.folder}/models/{name}/gated.safetensors"]
+        return [self.config["modules"][name]] if name in self.config.get("modules", {}) else []
+
+    def consent(self, name: str) -> str:
+        """Return the repository of a model's code, if the config lets it run here; a user's own has none."""
+        entry = self.entries.get(name) or self.translator_entries.get(name)
+        source = entry.source if entry else None
+        allowed = self.config.get("remote_code", [])
+        return next((one for one in allowed if source and one.partition("@")[0] == source.repository), "")
+
+    def gpus(self, name: str) -> int:
+        """Return how many GPUs a job of a model or translator needs: one; the tiny ones, and files of scores, none."""
+        return 0 if name in [*self.trained, *self.gated, *self.scored] else 1
+
+    def scores_of(self, translator: str, dataset: str) -> dict:
+        """Return the parameters that say where the scores of a translator come from: a model, or files."""
+        if translator not in self.scored:
+            return {"checkpoint": self.checkpoint(translator), "remote_code": self.consent(translator)}
+        files = self.scored[translator][dataset]
+        pair = self.stated("annotations", dataset) if isinstance(files, dict) else {}
+        return {"checkpoint": "", **scored(files), **pair}
+
+    def score_files(self, translator: str, dataset: str) -> list[str]:
+        """Return what the scores of a translator wait for, or that makes them be read again: weights, or files."""
+        return self.weights(translator) + self.scores_of(translator, dataset).get("scores", [])
+
+    def valued(self, notebook: str) -> dict:
+        """Return all that a notebook declares, with the values of this run's config."""
+        return notebooks.defaults(self.notebook(notebook)) | self.config["parameters"].get(notebook, {})
+
+    def templates(self, notebook: str) -> list[str]:
+        """Return the files of prompt templates that an evaluation may read."""
+        return templates(notebook, self.valued(notebook))
+
+    def tiers(self) -> dict:
+        """Return the languages of the training mix, tier by tier, as notebook 12 has them; none without training."""
+        if not self.trained:
+            return {}
+        mix = self.valued("12_train")
+        return {"English": ["en"], **{tier: mix[tier] for tier in ("high", "mid", "low")}}
+
+    def ambiguous_labels(self) -> list[str]:
+        """Return the labels of the ambiguous words' senses that this run draws and trains on too; none without."""
+        return [self.table("labels", "pictogram-pairs")] if "pictogram-pairs" in self.datasets else []
+
+    def _of(self, notebook: str, one: str, dataset: str) -> dict:
+        """Return the parameters that only the graph can set, of one job of a stage."""
+        config, at = self.config, self.table
+        model = {"model": one}
+        job = {"24_label_sets": f"label_sets_{dataset}", "28_protocols": "protocols"}.get(notebook, dataset)
+        # Jobs share no embeddings: their last digits depend on what else was in a batch.
+        where = {
+            "checkpoint": self.checkpoint(one),
+            "remote_code": self.consent(one),
+            "cache": f"{self.folder}/cache/{one}/{job}",
+        }
+        if notebook == "09_senses":
+            return {"classes": [*CLASSES, "pictogram-senses", *config.get("classes", {}).values()]} | (
+                {"files": config["words"]} if config.get("words") else {}
+            )
+        if notebook == "10_labels":
+            verified = {"verified": config["verified_labels"][one]} if one in config.get("verified_labels", {}) else {}
+            return {"classes": config.get("classes", {}).get(one, one)} | verified
+        if notebook == "12_train":
+            return model | {"senses": "".join(self.ambiguous_labels()), "output": f"{self.folder}/models"}
+        if notebook == "13_gated":
+            entry = self.translator_entries[one]
+            folders = {"features": f"{self.folder}/models/picto-en", "output": f"{self.folder}/models"}
+            return model | {"gate": entry.gate, "dataset": "pictogram-pairs"} | folders
+        if notebook == "14_pairs":
+            return {"dataset": dataset} | self.stated("images", dataset)
+        if notebook == "15_commute":
+            return {"dataset": dataset} | self.stated("images", dataset) | self.stated("annotations", dataset)
+        if notebook in ("20_zeroshot", "21_retrieval"):
+            return model | {"dataset": dataset} | where | self.material(dataset)
+        if notebook == "22_disambiguation":
+            return model | {"dataset": dataset} | where
+        if notebook == "23_translators":
+            return model | {"dataset": dataset} | self.scores_of(one, dataset)
+        if notebook == "24_label_sets":
+            told = self.valued("20_zeroshot")
+            same = {name: told[name] for name in ("tidy", "stand_in")}
+            others = self.valued("24_label_sets")["translations"] if dataset == "imagenet-1k" else ""
+            labels = {"labels": at("labels", self.sets[dataset].labels)}
+            prompts = {"prompts": self.templates("20_zeroshot"), "translations": others}
+            return model | {"dataset": dataset} | where | labels | prompts | same
+        if notebook == "28_protocols":
+            each = {dataset: self.material(dataset) for dataset in self.protocols}
+            names = ("images", "labels", "annotations")
+            told = {name: {key: one[name] for key, one in each.items() if name in one} for name in names}
+            return model | {"datasets": self.protocols} | where | told
+        if notebook == "29_subsets":
+            told = {"labels": self.sets[dataset].labels, "prompts": self.valued("20_zeroshot")["prompts"]}
+            return model | {"dataset": dataset} | told
+        if notebook == MODEL_PAGE:
+            return model
+        if notebook == LANGUAGE_PAGES:
+            return {"model_pages": MODEL_PAGE in self.chapters}
+        return {}
+
+    def given(self, notebook: str, one: str = "", dataset: str = "") -> str:
+        """Return the parameters of one run of a notebook, as JSON, from weak to strong.
+
+        First those that this run shares: the seed, its models, translators, data sets, tiers of languages, and the
+        inputs' places. Then what the config gives, then what the graph sets. `one`: a model, translator or class list.
+        """
+        known = notebooks.declared(self.notebook(notebook))
+        declared = known["inputs"] | known["parameters"]
+        shared = {name: notebooks.placed(value, self.run) for name, value in known["inputs"].items()}
+        shared |= {name: path for name, path in self.inputs(notebook).items() if path == ""}
+        shared = {name: value for name, value in shared.items() if value != declared[name]}
+        shared |= {name: self.config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
+        shared |= {"translators": self.translators} if "translators" in declared else {}
+        shared |= {"datasets": self.protocols} if notebook in ("28_protocols", "33_protocol") else {}
+        shared |= {"tiers": self.tiers()} if "tiers" in declared else {}
+        values = shared | self.config["parameters"].get(notebook, {}) | self._of(notebook, one, dataset)
+        return json.dumps(
+            dict(sorted(values.items())), ensure_ascii=False
+        )  # the order of a config's lines says nothing
+
+    def named(self, notebook: str) -> Callable:
+        """Return a function of a rule that gives the notebook its inputs and outputs by the names it declares them by.
+
+        The rule's input and output have the same names; those that the notebook does not declare are waited for only.
+        """
+        known = notebooks.declared(self.notebook(notebook))
+
+        def files(wildcards, input, output):
+            found = {name: path for name, path in input.items() if name in known["inputs"] and isinstance(path, str)}
+            found |= {name: path for name, path in output.items() if name in known["outputs"]}
+            return json.dumps(found, ensure_ascii=False)
+
+        return files
+
+    def jobs(self) -> list[tuple[str, str, str]]:
+        """Return every job of a stage whose parameters the graph sets: notebook, model or the like, data set."""
+        of = {"20_zeroshot": self.zeroshot, "21_retrieval": self.retrieval, "22_disambiguation": self.disambiguation}
+        of |= {"23_translators": self.translation, "24_label_sets": self.label_sets, "29_subsets": self.zeroshot}
+        return [
+            ("09_senses", "", ""),
+            *(("10_labels", classes, "") for classes in self.classes),
+            *(("12_train", model, "") for model in self.trained),
+            *(("13_gated", translator, "") for translator in self.gated),
+            *(("14_pairs", "", dataset) for dataset in self.pairs),
+            *(("15_commute", "", dataset) for dataset in self.commute),
+            *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
+            *(("28_protocols", model, "") for model in self.models if self.protocols),
+        ]
+
+    def check_given(self) -> None:
+        """Raise InputError where the config gives a parameter that the graph sets: it would have no effect."""
+        for notebook, one, dataset in self.jobs():
+            ours = self._of(notebook, one, dataset) | notebooks.declared(self.notebook(notebook))["outputs"]
+            for name in self.config["parameters"].get(notebook, {}):
+                if name in ours:
+                    raise InputError(
+                        f"The config gives the parameter {name!r} of {notebook}, which the workflow sets itself: leave "
+                        "it out; models, data sets, images, annotations and own words have keys of their own."
+                    )
+
+
+def scored(files: str | dict[str, list[str]]) -> dict:
+    """Return the parameters of notebook 23 that stand for an entry of the config's `scores`.
+
+    >>> scored("own.parquet"), scored({"fr": ["right.txt", "wrong.txt"]})
+    ({'scores': ['own.parquet']}, {'scores': ['right.txt', 'wrong.txt'], 'scores_lang': 'fr'})
+    """
+    if isinstance(files, str):
+        return {"scores": [files]}
+    return {"scores": [file for pair in files.values() for file in pair], "scores_lang": " ".join(files)}
+
+
+def templates(notebook: str, parameters: dict) -> list[str]:
+    """Return the files of prompt templates among the parameters of an evaluation: all that may be read.
+
+    >>> templates("20_zeroshot", {"prompts": "label", "fallback": ["own/de.parquet", "label"]})
+    ['own/de.parquet']
+    """
+    values = [parameters.get(key) or [] for key in PROMPTS if notebook in EVALUATIONS]
+    names = [name for value in values for name in ([value] if isinstance(value, str) else value)]
+    return [name for name in dict.fromkeys(names) if name.endswith((".parquet", ".csv"))]
+
+
+@cache
+def annotations(path: str) -> list[str]:
+    """Return the files of captions or sentences that a config's path stands for, none for a name.
+
+    A file is that file, a folder those below it. Of files below the folder of the study the paths are relative to it.
+    """
+    from babelatlas.base import tables
+
+    place, root = tables.locate(path), tables.root()
+    files = [place]
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if file.suffix in CAPTIONS or SENTENCES.fullmatch(file.name))
+        files = [file for file in files if file.name[0] != "."]
+    files = [file for file in files if path and file.is_file()]
+    return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]

@@ -1,0 +1,96 @@
+# Models and data to outcomes per item: the jobs for a GPU, and what is computed again from what they stored.
+
+
+rule zeroshot:
+    "Classify the images of a data set by one model, in every language of the labels."
+    input:
+        code=study.code("20_zeroshot"),
+        weights=lambda wildcards: study.weights(wildcards.model),
+        material=lambda wildcards: study.files(wildcards.dataset),
+        prompts=study.templates("20_zeroshot"),
+    output:
+        output=study.table("zeroshot", "{model}_{dataset}"),
+        vectors=study.table("embeddings", "{model}/{dataset}", ".npz"),
+        page=study.page("20_zeroshot_{model}_{dataset}"),
+    log:
+        study.log("20_zeroshot_{model}_{dataset}"),
+    priority: 5
+    resources:
+        gpu=lambda wildcards: study.gpus(wildcards.model),
+    params:
+        notebook=study.notebook("20_zeroshot"),
+        title="{model}, {dataset}",
+        files=study.named("20_zeroshot"),
+        given=lambda wildcards: study.given("20_zeroshot", wildcards.model, wildcards.dataset),
+    shell:
+        NOTEBOOK
+
+rule retrieval:
+    "Find captions for images and images for captions by one model, in every language of the captions."
+    input:
+        code=study.code("21_retrieval"),
+        weights=lambda wildcards: study.weights(wildcards.model),
+        material=lambda wildcards: study.files(wildcards.dataset),
+    output:
+        output=study.table("retrieval", "{model}_{dataset}"),
+        report=study.table("exports", "{model}_{dataset}", ".csv"),
+        page=study.page("21_retrieval_{model}_{dataset}"),
+    log:
+        study.log("21_retrieval_{model}_{dataset}"),
+    priority: 5
+    resources:
+        gpu=lambda wildcards: study.gpus(wildcards.model),
+    params:
+        notebook=study.notebook("21_retrieval"),
+        title="{model}, {dataset}",
+        files=study.named("21_retrieval"),
+        given=lambda wildcards: study.given("21_retrieval", wildcards.model, wildcards.dataset),
+    shell:
+        NOTEBOOK
+
+rule disambiguation:
+    "Compare the images of ambiguous words with the translations of their two senses by one model, in every language."
+    input:
+        code=study.code("22_disambiguation"),
+        weights=lambda wildcards: study.weights(wildcards.model),
+        tuples=study.table("tuples", "{dataset}"),
+        contexts=study.table("contexts", "{dataset}"),
+    output:
+        output=study.table("disambiguation", "{model}_{dataset}"),
+        page=study.page("22_disambiguation_{model}_{dataset}"),
+    log:
+        study.log("22_disambiguation_{model}_{dataset}"),
+    priority: 5
+    resources:
+        gpu=lambda wildcards: study.gpus(wildcards.model),
+    params:
+        notebook=study.notebook("22_disambiguation"),
+        title="{model}, {dataset}",
+        files=study.named("22_disambiguation"),
+        given=lambda wildcards: study.given("22_disambiguation", wildcards.model, wildcards.dataset),
+    shell:
+        NOTEBOOK
+
+rule translation:
+    "Ask one translator how likely each translation is beside each image, in every language."
+    input:
+        code=study.code("23_translators"),
+        weights=lambda wildcards: study.score_files(wildcards.translator, wildcards.dataset),
+        tuples=study.table("tuples", "{dataset}"),
+        contexts=study.table("contexts", "{dataset}"),
+    output:
+        output=study.table("disambiguation", "{translator}_{dataset}"),
+        output_tokens=study.table("tokens", "{translator}_{dataset}"),
+        page=study.page("23_translators_{translator}_{dataset}"),
+    log:
+        study.log("23_translators_{translator}_{dataset}"),
+    priority: 5
+    resources:
+        gpu=lambda wildcards: study.gpus(wildcards.translator),
+    params:
+        notebook=study.notebook("23_translators"),
+        title="{translator}, {dataset}",
+        files=study.named("23_translators"),
+        given=lambda wildcards: study.given("23_translators", wildcards.translator, wildcards.dataset),
+    shell:
+        NOTEBOOK
