@@ -9,7 +9,7 @@ from pathlib import Path
 from snakemake.utils import validate
 
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import book, config as configs, messages
+from babelatlas.workflow import book, config as configs, messages, warm
 
 HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
@@ -33,8 +33,8 @@ except InputError as error:
 
 # The command that runs a rule's notebook.
 NOTEBOOK = (
-    "{PYTHON:q} -m babelatlas.workflow.run_notebook {params.notebook:q} {output.page:q} --parameters {params.given:q}"
-    " --files {params.files:q} --title-suffix {params.title:q} --log {log:q} --gpu {resources.gpu} --outputs {output:q}"
+    "{PYTHON:q} -m babelatlas.workflow.warm {params.notebook:q} {output.page:q} --parameters {params.given:q}"
+    " --files {params.files:q} --title-suffix={params.title:q} --log {log:q} --gpu {resources.gpu} --outputs {output:q}"
 )
 
 
@@ -52,6 +52,7 @@ wildcard_constraints:
 
 onstart:
     messages.listen(study.folder)
+    warm.start()
 
 
 onerror:

@@ -8,6 +8,7 @@ parameters, what the notebook prints goes to a log as it goes (`--log`), and a j
 
 import argparse
 import json
+import logging
 import os
 import platform
 import shutil
@@ -22,6 +23,7 @@ import nbformat
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import gpus
 from babelatlas.workflow.notebooks import check_parameters, declared
+from babelatlas.workflow.warm import kernel_manager
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -69,11 +71,17 @@ def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds
 
 
 def execute(
-    source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "", log: TextIO | None = None
+    source: str | os.PathLike,
+    output: str | os.PathLike,
+    parameters: dict,
+    suffix: str = "",
+    log: TextIO | None = None,
+    warm: bool = False,
 ) -> float:
     """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
 
-    What the cells print is written to `log` as they print it.
+    What the cells print is written to `log` as they print it. `warm`: fork the kernel from this process, which has
+    imported the libraries (see warm.py).
     Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
     RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
     beside the output as `<name>.failed.ipynb`.
@@ -97,7 +105,9 @@ def execute(
     try:
         nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
         quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
+        logging.getLogger("papermill").setLevel(logging.ERROR)  # it knows of one cell of parameters only
         streams = {"stdout_file": log, "stderr_file": log}
+        streams |= {"kernel_manager_class": kernel_manager()} if warm else {}
         papermill.execute_notebook(begin, part, parameters, kernel_name="python3", **quiet, **streams)
         seconds = time.monotonic() - started
         _check_written(source, parameters)
@@ -201,7 +211,7 @@ def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
             copy(study / path, place / output, **({"dirs_exist_ok": True} if (study / path).is_dir() else {}))
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, warm: bool = False) -> int:
     """Run from the command line; return the exit status: 0, or 1 after telling what went wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m babelatlas.workflow.run_notebook", description="Run one notebook with parameters."
@@ -227,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
                 if log:
                     print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(parameters)}", file=log)
-                seconds = execute(given.notebook, given.output, parameters, given.title_suffix, log)
+                seconds = execute(given.notebook, given.output, parameters, given.title_suffix, log, warm)
         except (InputError, RuntimeError) as error:
             if log and error.__cause__:
                 print(error.__cause__, file=log)

@@ -1,0 +1,243 @@
+"""Start notebooks without waiting for imports: a process that has imported the libraries once is copied for each.
+
+Snakemake starts a pair of such processes with the run (`serve`): one for chapters, one that has torch too. A job
+(`main`) asks one of them, through a socket that the environment names, to run its notebook; the copy is forked, and
+forks the notebook's kernel in turn, so that every notebook still has a kernel of its own that nothing else has used.
+Where no such process is there (on a cluster, or by hand) the job runs the notebook itself, with the same result.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+ADDRESS = "BABELATLAS_WARM"  # the folder of the sockets
+# What each process imports: for chapters, and for stages that load or train models.
+TABLES = [
+    *("babelatlas.workflow.run_notebook", "papermill", "nbclient.exceptions", "ipykernel.kernelapp", "itables"),
+    *("matplotlib.pyplot", "matplotlib_inline.backend_inline", "numpy", "pandas", "pyarrow.parquet", "scipy.stats"),
+    *("seaborn", "statsmodels.api", "nltk.corpus", "yaml", "PIL.Image"),
+]
+MODELS = ["torch", "open_clip", "timm", "tokenizers", "safetensors.torch", "transformers"]
+HURRY = 0.2  # seconds between looks at whether the run still lives
+
+
+def start() -> None:
+    """Start the processes in the background, for the jobs of this run; they end with it."""
+    import subprocess
+    import tempfile
+
+    os.environ[ADDRESS] = tempfile.mkdtemp(prefix="babelatlas-")
+    words = [sys.executable, "-c", "from babelatlas.workflow import warm; warm.serve()", str(os.getpid())]
+    subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def serve() -> None:
+    """Import the libraries and run notebooks for jobs until the process that started this one has ended."""
+    import shutil
+
+    from babelatlas.workflow.run_notebook import environment
+
+    above, folder = int(sys.argv[1]), Path(os.environ.pop(ADDRESS))
+    os.environ |= environment(Path.cwd())
+    listeners = {name: _listen(folder / name) for name in ("tables", "models")}
+    try:
+        _load(TABLES)
+        name = "tables" if os.fork() else "models"
+        if name == "models":
+            above = os.getppid()
+            _load(MODELS)
+        _answer(listeners[name], above)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def _load(names: list[str]) -> None:
+    """Import modules; those that are not installed are left to the notebooks to miss."""
+    import gc
+    import importlib
+
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+    gc.freeze()
+
+
+def _listen(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(64)
+    listener.settimeout(HURRY)
+    return listener
+
+
+def _answer(listener: socket.socket, above: int) -> None:
+    """Fork a process for each job that connects, as long as the process `above` is the parent of this one."""
+    while os.getppid() == above:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            continue
+        if os.fork() == 0:
+            listener.close()
+            _work(connection)
+        connection.close()
+
+
+def _work(connection: socket.socket) -> None:
+    """Run one job in this process, with the job's streams, folder and environment, and send its exit status back."""
+    from babelatlas.workflow import run_notebook
+
+    connection.settimeout(None)
+    message, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    while not message.endswith(b"\n"):
+        message += connection.recv(1 << 20)
+    asked = json.loads(message)
+    for place, stream in enumerate(streams):
+        os.dup2(stream, place)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    threading.Thread(target=_watch, args=(connection,), daemon=True).start()
+    status = 1
+    try:
+        status = run_notebook.main(asked["words"], warm=True)
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        connection.send(bytes([status & 255]))
+        os._exit(status)
+
+
+def _watch(connection: socket.socket) -> None:
+    """End this process and its kernel when the job that asked for it is gone."""
+    if not connection.recv(1):
+        for process in KERNELS:
+            process.kill()
+        os._exit(128 + signal.SIGKILL)
+
+
+def main(words: list[str]) -> int:
+    """Run a notebook for a job, in a warm process if there is one, and return the exit status."""
+    folder = os.environ.get(ADDRESS, "")
+    if folder and words and Path(folder, _kind(words[0])).exists():
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(Path(folder, _kind(words[0]))))
+            asked = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
+            message = json.dumps(asked).encode() + b"\n"
+            sent = socket.send_fds(connection, [message], [0, 1, 2])
+            connection.sendall(message[sent:])
+            status = connection.recv(1)
+            return status[0] if status else 128 + signal.SIGKILL
+    from babelatlas.workflow import run_notebook
+
+    return run_notebook.main(words)
+
+
+def _kind(notebook: str) -> str:
+    """Return which process a notebook is for: "models" for a stage that imports the rooms of models."""
+    path = Path(notebook)
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    models = path.parent.name == "stages" and re.search(r"from babelatlas\.(models|evaluation)\b", text)
+    return "models" if models else "tables"
+
+
+KERNELS: list["Forked"] = []  # the kernel of this process's notebook
+
+
+class Forked:
+    """A forked process with the methods of subprocess.Popen that jupyter_client calls."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int):
+        self.pid, self.returncode = pid, None
+
+    def poll(self) -> int | None:
+        """Return the exit status, None while the process runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the process to end."""
+        while self.poll() is None:
+            time.sleep(0.02)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if the process still runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask the process to end."""
+        self.send_signal(signal.SIGTERM)
+
+
+def kernel_manager():
+    """Return the class of a kernel manager that forks the kernel from this process in place of starting a program."""
+    from jupyter_client import AsyncKernelManager, LocalProvisioner
+
+    class ForkingProvisioner(LocalProvisioner):
+        async def launch_kernel(self, cmd, **kwargs):
+            """Fork; the copy becomes the kernel that the connection file in `cmd` describes."""
+            pid = os.fork()
+            if pid == 0:
+                _become_kernel(cmd[cmd.index("-f") + 1 :], kwargs)
+            self.process, self.pid, self.pgid = Forked(pid), pid, pid
+            KERNELS[:] = [self.process]
+            return self.connection_info
+
+    class ForkingKernelManager(AsyncKernelManager):
+        async def _async_pre_start_kernel(self, **kwargs):
+            self.provisioner = ForkingProvisioner(kernel_id=self.kernel_id, kernel_spec=self.kernel_spec, parent=self)
+            return await super()._async_pre_start_kernel(**kwargs)
+
+    return ForkingKernelManager
+
+
+def _become_kernel(words: list[str], kwargs: dict) -> None:
+    """Run as a kernel until it is shut down; never returns."""
+    import asyncio
+
+    from ipykernel.kernelapp import IPKernelApp
+
+    try:
+        os.setsid()  # jupyter_client interrupts the process group of a kernel
+        os.environ["JPY_PARENT_PID"] = str(os.getppid())  # with whose end the kernel ends
+        asyncio.set_event_loop(asyncio.new_event_loop())  # not that of the process this one was copied from
+        os.chdir(kwargs.get("cwd") or ".")
+        os.environ.update(kwargs.get("env") or {})
+        IPKernelApp.launch_instance(argv=["-f", *words])
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
