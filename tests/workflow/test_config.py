@@ -2,8 +2,10 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pandas as pd
@@ -11,14 +13,23 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from nbformat.v4 import new_code_cell, new_notebook
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
 from babelatlas.workflow import config as workflow
+from babelatlas.workflow import notebooks
+from babelatlas.workflow import plan as plans
 from conftest import ROOT, snakemake
 
 NOTEBOOKS = ROOT / "notebooks"
+ALL = sorted(NOTEBOOKS.glob("*/*.ipynb"))
+
+
+def found(name: str) -> Path:
+    """The path of a notebook."""
+    return notebooks.find(NOTEBOOKS, name)
 
 
 @pytest.fixture
@@ -29,60 +40,60 @@ def config():
 
 @pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "tests/tiny.yml"])
 def test_the_configs_that_ship_are_accepted(name):
-    assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), NOTEBOOKS)
+    assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), ROOT)
 
 
 def test_a_key_that_nothing_reads_is_named_with_the_nearest(config):
     with pytest.raises(InputError, match=r"a key 'modelz' that nothing reads: did you mean models\?"):
-        workflow.check_config(config | {"modelz": []}, NOTEBOOKS)
+        workflow.check_config(config | {"modelz": []}, ROOT)
 
 
 def test_a_missing_key_is_named(config):
     del config["datasets"]
     with pytest.raises(InputError, match="needs 'datasets' as list, got nothing"):
-        workflow.check_config(config, NOTEBOOKS)
+        workflow.check_config(config, ROOT)
 
 
 def test_a_value_of_another_kind_is_named(config):
     with pytest.raises(InputError, match="needs 'seed' as int, got 'one'"):
-        workflow.check_config(config | {"seed": "one"}, NOTEBOOKS)
+        workflow.check_config(config | {"seed": "one"}, ROOT)
 
 
 def test_a_run_cannot_be_a_path(config):
     with pytest.raises(InputError, match=r"name of a folder, got '\.\./demo'"):
-        workflow.check_config(config | {"run": "../demo"}, NOTEBOOKS)
+        workflow.check_config(config | {"run": "../demo"}, ROOT)
 
 
 def test_a_chapter_that_does_not_exist_is_named_with_the_nearest(config):
     with pytest.raises(InputError, match=r"no notebook '30_acuracy'.*did you mean 30_accuracy\?"):
-        workflow.check_config(config | {"chapters": ["30_acuracy"]}, NOTEBOOKS)
+        workflow.check_config(config | {"chapters": ["30_acuracy"]}, ROOT)
 
 
 def test_a_parameter_that_the_notebook_does_not_declare_is_named_with_the_nearest(config):
     with pytest.raises(InputError, match=r"30_accuracy has no parameter 'resample': did you mean resamples\?"):
-        workflow.check_config(config | {"parameters": {"30_accuracy": {"resample": 3}}}, NOTEBOOKS)
+        workflow.check_config(config | {"parameters": {"30_accuracy": {"resample": 3}}}, ROOT)
 
 
 def test_code_of_a_models_repository_must_be_allowed_in_the_config(config):
     config["models"] = ["jina-clip-v2"]
     with pytest.raises(InputError, match="runs code from the repository jinaai/jina-clip-v2"):
-        workflow.check_config(config, NOTEBOOKS)
-    assert workflow.check_config(config | {"remote_code": ["jinaai/jina-clip-v2"]}, NOTEBOOKS)
+        workflow.check_config(config, ROOT)
+    assert workflow.check_config(config | {"remote_code": ["jinaai/jina-clip-v2"]}, ROOT)
 
 
 def test_a_checkpoint_of_an_unknown_model_is_named(config):
     with pytest.raises(InputError, match=r"no model 'msiglip-b61': did you mean msiglip-b16"):
-        workflow.check_config(config | {"checkpoints": {"msiglip-b61": "/data"}}, NOTEBOOKS)
+        workflow.check_config(config | {"checkpoints": {"msiglip-b61": "/data"}}, ROOT)
 
 
 def test_an_unknown_model_is_named(config):
     with pytest.raises(InputError, match="picto-enn"):
-        workflow.check_config(config | {"models": ["picto-enn"]}, NOTEBOOKS)
+        workflow.check_config(config | {"models": ["picto-enn"]}, ROOT)
 
 
 def test_an_unknown_language_is_named_with_its_notebook(config):
     with pytest.raises(InputError, match=r"20_zeroshot.*klingonese"):
-        workflow.check_config(config | {"parameters": {"20_zeroshot": {"languages": ["klingonese"]}}}, NOTEBOOKS)
+        workflow.check_config(config | {"parameters": {"20_zeroshot": {"languages": ["klingonese"]}}}, ROOT)
 
 
 @pytest.mark.parametrize(
@@ -135,20 +146,20 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
 )
 def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
     with pytest.raises(InputError, match=sentence):
-        workflow.check_config(config | changes, NOTEBOOKS)
+        workflow.check_config(config | changes, ROOT)
 
 
 def test_a_translator_of_ones_own_is_accepted_with_its_folder(config):
     with pytest.raises(InputError, match="no translator 'gated-multi30k'"):
-        workflow.check_config(config | {"translators": ["gated-multi30k"]}, NOTEBOOKS)
+        workflow.check_config(config | {"translators": ["gated-multi30k"]}, ROOT)
     changes = {"translators": ["gated-multi30k"], "checkpoints": {"gated-multi30k": "models/gated-multi30k"}}
-    assert workflow.check_config(config | changes, NOTEBOOKS)
+    assert workflow.check_config(config | changes, ROOT)
 
 
 def test_a_chapter_on_disambiguation_needs_a_data_set_for_it(config):
     changes = {"datasets": ["pictograms"], "protocols": ["pictograms"], "translators": []}
     with pytest.raises(InputError, match=r"chapter 38_disambiguation reads .*disambiguation.*does not make"):
-        workflow.check_config(config | changes | {"chapters": ["00_summary", "38_disambiguation"]}, NOTEBOOKS)
+        workflow.check_config(config | changes | {"chapters": ["00_summary", "38_disambiguation"]}, ROOT)
 
 
 def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp_path, config):
@@ -162,7 +173,7 @@ def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
     assert done.returncode == 0, done.stderr
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if "execute" in line and "/23_" in line]
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "workflow.warm" in line and "/23_" in line]
     pair, table = sorted(lines, key=lambda line: "own.csv" in line)
     assert f'"annotations": "{tmp_path}"' in pair
     assert '"scores": ["right.txt", "wrong.txt"], "scores_lang": "fr"' in pair
@@ -174,7 +185,7 @@ def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp
 
 def test_a_model_of_ones_own_is_accepted_with_its_file(config):
     changes = {"models": [*config["models"], "mine"], "modules": {"mine": "modules/mine.py"}}
-    assert workflow.check_config(config | changes, NOTEBOOKS)
+    assert workflow.check_config(config | changes, ROOT)
 
 
 @pytest.mark.parametrize("key", ["images", "annotations", "checkpoints", "modules"])
@@ -206,46 +217,75 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
     assert not (tmp_path / "results").exists()
 
 
-def write_chapter(path, code: str) -> None:
-    """Write a notebook with a parameter `results` and one more cell."""
-    import nbformat
-    from nbformat.v4 import new_code_cell, new_notebook
-
-    parameters = new_code_cell('results = "results/demo"', metadata={"tags": ["parameters"]})
-    nbformat.write(new_notebook(cells=[parameters, new_code_cell(code)]), path)
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ('a = f"{results}/zeroshot/{model}_x.parquet"', ["zeroshot"]),
-        ('a = f"{results}/scores/accuracy.parquet"', ["scores/accuracy.parquet"]),
-        ('a = f"{results}/retrieval/", f"{results}/subsets/{x}.parquet"', ["retrieval", "subsets"]),
-        ('a = f"{results}/{task}/{model}_x.parquet"', ["retrieval", "zeroshot"]),
-        ("a = 1", sorted(workflow.KINDS)),
-    ],
-)
-def test_what_a_chapter_reads_is_what_its_text_names(tmp_path, code, expected):
-    write_chapter(tmp_path / "39_mine.ipynb", code)
-    assert workflow.reads(tmp_path / "39_mine.ipynb") == expected
+def write_chapter(path, code: str, reads: str = "[]", outputs: str = "") -> None:
+    """Write a notebook with cells of inputs and outputs, and one more cell."""
+    cells = [
+        new_code_cell(f'results = "results/demo"\nreads = {reads}', metadata={"tags": ["inputs"]}),
+        new_code_cell(outputs, metadata={"tags": ["outputs"]}),
+        new_code_cell("seed = 0", metadata={"tags": ["parameters"]}),
+        new_code_cell(code),
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=cells), path)
 
 
-def test_chapters_on_published_numbers_read_nothing_of_the_run():
-    for name in ("40_published_groups", "52_prompts", "60_models"):
-        assert workflow.reads(NOTEBOOKS / f"{name}.ipynb") == []
+@pytest.fixture
+def project(tmp_path):
+    """A project with the study's stages and schema, and no chapter but a title page."""
+    (tmp_path / "config").mkdir()
+    shutil.copy(ROOT / "config" / "schema.yaml", tmp_path / "config")
+    shutil.copytree(NOTEBOOKS / "stages", tmp_path / "notebooks" / "stages")
+    write_chapter(tmp_path / "notebooks" / "chapters" / "00_summary.ipynb", "1")
+    return tmp_path
+
+
+def of_run(plan: plans.Plan, *kinds: str) -> set[str]:
+    return {path for kind in kinds for path in plan.tables()[kind]}
+
+
+def test_what_a_chapter_reads_is_what_its_inputs_cell_lists(project, config):
+    chapter = project / "notebooks" / "chapters" / "39_mine.ipynb"
+    changes = {"chapters": ["00_summary", "39_mine"], "parameters": {}}
+    for reads, kinds in (
+        ('["zeroshot"]', ["zeroshot"]),
+        ('["retrieval", "subsets"]', ["retrieval", "subsets"]),
+        ("[]", []),
+    ):
+        write_chapter(chapter, 'f"{results}/tokens/x.parquet"', reads)
+        plan = workflow.check_config(config | changes, project)
+        assert set(plan.reads("39_mine")) == of_run(plan, *kinds)
+    write_chapter(chapter, "1", '["zeroshots"]')
+    with pytest.raises(InputError, match=r"39_mine reads 'zeroshots': did you mean zeroshot\?"):
+        workflow.check_config(config | changes, project)
+
+
+def test_every_chapter_reads_only_kinds_of_tables_that_its_inputs_cell_lists():
+    kinds = set(plans.Plan(yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8")), ROOT).tables())
+    for path in ALL:
+        code = "\n".join(cell["source"] for cell in notebooks.cells(path) if cell["cell_type"] == "code")
+        named = {name for name in re.findall(r"\{results\}/(\w+)/", code) if name in kinds}
+        named |= set(re.findall(r"\{results\}/(scores/\w+\.parquet)", code))
+        listed = notebooks.declared(path)["inputs"].get("reads", [])
+        assert named <= {*listed, *(name.split("/")[0] for name in listed)}, path.stem
+
+
+def test_chapters_on_published_numbers_read_nothing_of_the_run(config):
+    plan = workflow.check_config(config, ROOT)
+    for name in ("40_published_groups", "60_models"):
+        assert plan.reads(name) == []
 
 
 @pytest.mark.parametrize("chapter", ["36_world", "37_exports", "70_model", "71_languages"])
 def test_a_chapter_on_scores_that_no_other_chapter_writes_is_named_with_the_one_that_does(config, chapter):
     sentence = rf"{chapter} reads scores/\w+\.parquet, which no chapter of this config writes: add 35_leaderboard to"
     with pytest.raises(InputError, match=sentence):
-        workflow.check_config(config | {"chapters": ["00_summary", chapter]}, NOTEBOOKS)
-    assert workflow.check_config(config | {"chapters": ["00_summary", "35_leaderboard", chapter]}, NOTEBOOKS)
+        workflow.check_config(config | {"chapters": ["00_summary", chapter]}, ROOT)
+    assert workflow.check_config(config | {"chapters": ["00_summary", "35_leaderboard", chapter]}, ROOT)
 
 
 def test_a_book_without_a_title_page_is_refused_before_anything_runs(config):
     with pytest.raises(InputError, match="no title page: add 00_summary to the config's chapters"):
-        workflow.check_config(config | {"chapters": ["30_accuracy"]}, NOTEBOOKS)
+        workflow.check_config(config | {"chapters": ["30_accuracy"]}, ROOT)
 
 
 def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
@@ -257,7 +297,7 @@ def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
     assert done.returncode == 0, done.stderr
     lines = (done.stdout + done.stderr).splitlines()
-    (summary,) = [line for line in lines if re.search(r"execute \S+/00_summary\.ipynb", line)]
+    (summary,) = [line for line in lines if re.search(r"workflow.warm \S+/00_summary\.ipynb", line)]
     assert '"accuracy": ""' in summary
 
 
@@ -279,35 +319,53 @@ def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
 )
 def test_a_parameter_of_another_kind_is_named(config, notebook, given, sentence):
     with pytest.raises(InputError, match=sentence):
-        workflow.check_config(config | {"parameters": {notebook: given}}, NOTEBOOKS)
+        workflow.check_config(config | {"parameters": {notebook: given}}, ROOT)
 
 
 def test_parameters_that_may_be_lists_and_numbers_that_may_be_whole_are_accepted(config):
-    given = {"20_zeroshot": {"fallback": ["label"], "prompts": "own.parquet"}, "21_retrieval": {"images": ["a", "b"]}}
-    given |= {"00_summary": {"threshold": 1}}
-    assert workflow.check_config(config | {"parameters": given}, NOTEBOOKS)
+    given = {"20_zeroshot": {"fallback": ["label"], "prompts": "own.parquet"}, "00_summary": {"threshold": 1}}
+    assert workflow.check_config(config | {"parameters": given}, ROOT)
+    notebooks.check_parameters(found("21_retrieval"), {"images": ["a", "b"]})
 
 
-@given(st.text(min_size=1).filter(lambda key: key not in workflow.KEYS | workflow.OPTIONAL))
+@pytest.mark.parametrize(
+    ("notebook", "name", "value"),
+    [("20_zeroshot", "labels", "own.parquet"), ("21_retrieval", "images", ["a"]), ("12_train", "output", "elsewhere")],
+)
+def test_a_parameter_that_the_workflow_sets_is_refused_and_not_dropped(config, notebook, name, value):
+    with pytest.raises(InputError, match=f"'{name}' of {notebook}, which the workflow sets itself"):
+        workflow.check_config(config | {"parameters": {notebook: {name: value}}}, ROOT)
+
+
+def test_a_key_that_stands_twice_in_a_config_is_refused(tmp_path):
+    path = tmp_path / "twice.yml"
+    path.write_text("run: a\nparameters:\n  30_accuracy: {seed: 1}\n  30_accuracy: {seed: 2}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the key '30_accuracy' twice, again in line 4"):
+        workflow.read(path)
+
+
+def test_templates_of_the_config_that_are_not_there_are_named_before_any_job(tmp_path):
+    given = {"20_zeroshot": {"prompts": f"{tmp_path}/absent.parquet"}}
+    with pytest.raises(InputError, match=r"templates of .*absent\.parquet"):
+        workflow.check_paths({"parameters": given})
+
+
+@given(st.text(min_size=1).filter(lambda key: key not in workflow.schema(ROOT)["properties"]))
 def test_no_unknown_key_passes(key):
     with pytest.raises(InputError, match="nothing reads"):
-        workflow.check_config({key: 1}, NOTEBOOKS)
+        workflow.check_config({key: 1}, ROOT)
 
 
 def test_a_cleaning_rule_reruns_the_labels_and_what_reads_them_only():
-    concerned = {
-        path.stem
-        for path in NOTEBOOKS.glob("*.ipynb")
-        if "cleaning.py" in {file.name for file in workflow.sources(path)}
-    }
-    readers = {path.stem for path in NOTEBOOKS.glob("*.ipynb") if {"labels", "cache"} & set(workflow.declared(path))}
+    concerned = {path.stem for path in ALL if "cleaning.py" in {file.name for file in notebooks.sources(path)}}
+    readers = {path.stem for path in ALL if {"labels", "cache"} & set(notebooks.defaults(path))}
     # Those that choose words themselves: labels, the words of ambiguous items, and how many of these there are.
     assert concerned - readers == {"10_labels", "14_pairs", "53_ambiguity"}
     assert not {name for name in concerned if name.startswith("4")}
 
 
 def test_the_labels_are_made_as_those_that_ship(small_run):
-    assert workflow.declared(NOTEBOOKS / "10_labels.ipynb")["without"] == list(labels.RESTRICTED)
+    assert notebooks.defaults(found("10_labels"))["without"] == list(labels.RESTRICTED)
     made = tables.read(small_run / "results" / "tiny" / "labels" / "imagenet-1k.parquet", "labels")
     shipped = labels.shipped()
     shipped = shipped[shipped["lang"].isin(made["lang"])].reset_index(drop=True)
@@ -315,110 +373,90 @@ def test_the_labels_are_made_as_those_that_ship(small_run):
 
 
 def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():
-    names = {path.name for path in workflow.sources(NOTEBOOKS / "40_published_groups.ipynb")}
-    assert {"40_published_groups.ipynb", "__init__.py", "published.py", "stats.py", "tables.py"} <= names
+    names = {path.name for path in notebooks.sources(found("40_published_groups"))}
+    assert {"40_published_groups.ipynb", "__init__.py", "published.py", "bootstrap.py", "tables.py"} <= names
     assert "geigle2024.csv" in names, "published.py names its folder of data"
-    assert not {"zeroshot.py", "pictograms.py", "senses.parquet", "execute.py"} & names
+    assert not {"zeroshot.py", "pictograms.py", "senses.parquet", "run_notebook.py"} & names
 
 
 @pytest.fixture
 def reached(tmp_path, monkeypatch):
     """A function that writes a library of modules, name -> code, and returns what a chapter with some code reaches."""
-    monkeypatch.setattr(workflow, "LIBRARY", tmp_path)
+    monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
+    monkeypatch.setattr(notebooks, "DATA", tmp_path / "data")
+    for cached in (notebooks._shipped, notebooks._files, notebooks._module):
+        cached.cache_clear()
     (tmp_path / "data" / "published").mkdir(parents=True)
     for name in ("words.csv", "files.csv", "published/paper.csv"):
         (tmp_path / "data" / name).write_text("", encoding="utf-8")
 
     def write(code: str, **modules: str) -> set[str]:
-        for name, text in {"__init__": "", **modules}.items():
-            (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        for name, text in {"__init__": "", "room/__init__": "", **modules}.items():
+            path = tmp_path / f"{name.replace('__room__', 'room/')}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         write_chapter(tmp_path / "chapter.ipynb", code)
-        found = {str(path.relative_to(tmp_path)) for path in workflow.sources(tmp_path / "chapter.ipynb")}
-        return found - {"chapter.ipynb", "__init__.py"}
+        found = {str(path.relative_to(tmp_path)) for path in notebooks.sources(tmp_path / "chapter.ipynb")}
+        return found - {"chapter.ipynb", "__init__.py", "room/__init__.py"}
 
-    return write
+    yield write
+    for cached in (notebooks._shipped, notebooks._files, notebooks._module):
+        cached.cache_clear()
 
 
-# A module with a function that reads a file, one that uses another module for it, and one for the command line.
+# A module of a room that reads a file and imports another at the top, and a third in a function.
 WORDS = """
-from babelatlas import papers
-
-DATA = Path(__file__).parent / "data"
+from babelatlas.room import papers
 
 def words():
-    "Not of data/files.csv, which is published elsewhere."
-    return open(DATA / "words.csv")
-
-def compared():
-    return papers.read(words())
-
-def main():
     from babelatlas import tools
 
-    return tools, compared()
-
-if __name__ == "__main__":
-    main()
+    return open(DATA / "words.csv")
 """
-PAPERS = 'FOLDER = resources.files("babelatlas") / "data" / "published"\ndef read(x):\n    return FOLDER / f"{x}.csv"'
+PAPERS = 'def read(x):\n    return DATA / "published" / f"{x}.csv"'
 
 
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("from babelatlas import words\nwords.words()", {"words.py", "data/words.csv"}),
-        ("from babelatlas import words as w\nf = w.words", {"words.py", "data/words.csv"}),
-        ("from babelatlas.words import words\nwords()", {"words.py", "data/words.csv"}),
-        ("from babelatlas import words\n'published'", set()),
-        ("from babelatlas import again\nagain.words()", {"again.py", "words.py", "data/words.csv"}),
-        ("from babelatlas import words\nwords.compared()", {"all"}),
-        ("import babelatlas.words", {"all", "tools.py"}),
-        ("from babelatlas import words\ngetattr(words, 'words')()", {"all", "tools.py"}),
-        ("from babelatlas import words\nwords.made_elsewhere()", {"all", "tools.py"}),
-        ("from babelatlas import words\nwords.main()", {"all", "tools.py"}),
+        ("from babelatlas.room import words\nwords.words()", {"all"}),
+        ("from babelatlas.room.words import words as w", {"all"}),
+        ("import babelatlas.room.words", {"all"}),
+        ("if x:\n    from babelatlas.room import words", {"all"}),
+        ("from babelatlas.room import papers", {"room/papers.py", "data/published/paper.csv"}),
+        ("from babelatlas import tools\n'data/words.csv'", {"tools.py"}),
+        ("%matplotlib inline\nimport babelatlas", set()),
     ],
 )
-def test_a_chapter_depends_on_what_it_uses_of_a_module_not_on_all_that_the_module_can_do(reached, code, expected):
-    whole = {"words.py", "papers.py", "data/words.csv", "data/published/paper.csv"}
-    found = reached(code, words=WORDS, papers=PAPERS, tools="", again="from babelatlas.words import words")
-    assert found == (expected - {"all"} | whole if "all" in expected else expected)
+def test_a_chapter_depends_on_the_modules_it_imports_and_on_theirs_at_any_depth(reached, code, expected):
+    whole = {"room/words.py", "room/papers.py", "tools.py", "data/words.csv", "data/published/paper.csv"}
+    found = reached(code, __room__words=WORDS, __room__papers=PAPERS, tools="")
+    assert found == (whole if expected == {"all"} else expected)
 
 
 def test_the_gpus_work_is_not_done_again_for_a_paper_more():
-    papers = {path.name for path in (workflow.LIBRARY / "data" / "published").iterdir()} | {"published.py"}
+    papers = {path.name for path in (notebooks.LIBRARY / "data" / "published").iterdir()} | {"published.py"}
     for name in ("20_zeroshot", "21_retrieval", "28_protocols", "29_subsets"):
-        assert papers & {path.name for path in workflow.sources(NOTEBOOKS / f"{name}.ipynb")} == set()
-    assert "cocosm.py" not in {path.name for path in workflow.sources(NOTEBOOKS / "20_zeroshot.ipynb")}
-    assert papers <= {path.name for path in workflow.sources(NOTEBOOKS / "43_coco_sm.ipynb")}
+        assert papers & {path.name for path in notebooks.sources(found(name))} == set()
+    assert "cocosm.py" not in {path.name for path in notebooks.sources(found("20_zeroshot"))}
+    assert papers <= {path.name for path in notebooks.sources(found("43_coco_sm"))}
 
 
 def test_every_file_of_the_data_is_read_by_something():
-    named = {path.name for notebook in NOTEBOOKS.glob("*.ipynb") for path in workflow.sources(notebook)}
-    shipped = {path.name for path in (workflow.LIBRARY / "data").rglob("*") if path.is_file()}
+    named = {path.name for notebook in ALL for path in notebooks.sources(notebook)}
+    shipped = {path.name for path in (notebooks.LIBRARY / "data").rglob("*") if path.is_file()}
     # A licence, and what only a command reads: where the facts about models are from, the sheets to fill in.
     other = {"licence_cecill-c.txt", "models_sources.csv", "sheet.html", "candidates.html"}
     assert shipped - named == other
 
 
-def test_what_a_chapter_writes_itself_it_does_not_read(tmp_path):
-    write_chapter(tmp_path / "39_mine.ipynb", 'f"{results}/scores/mine.parquet", f"{results}/scores/other.parquet"')
-    import nbformat
-
-    notebook = nbformat.read(tmp_path / "39_mine.ipynb", as_version=4)
-    notebook.cells[0].source += '\noutput = "results/demo/scores/mine.parquet"'
-    nbformat.write(notebook, tmp_path / "39_mine.ipynb")
-    assert workflow.reads(tmp_path / "39_mine.ipynb") == ["scores/other.parquet"]
-
-
 def test_a_parameters_cell_that_computes_is_refused(tmp_path):
-    import nbformat
-    from nbformat.v4 import new_code_cell, new_notebook
 
     path = tmp_path / "computes.ipynb"
     cell = new_code_cell("half = whole / 2", metadata={"tags": ["parameters"]})
     nbformat.write(new_notebook(cells=[cell]), path)
     with pytest.raises(InputError, match="plain values only"):
-        workflow.declared(path)
+        notebooks.declared(path)
 
 
 def jobs(printed: str) -> dict[str, int]:
@@ -538,7 +576,9 @@ def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_s
     inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", told, re.MULTILINE))
     texts = {f"texts/en-fr/{name}" for name in ("src.en", "correct.fr", "img.order")}
     assert {name for name in inputs["commute"].split(", ") if name.startswith("texts/")} == texts
-    commands = {line.split(" --parameters ")[0].split()[-1]: line for line in told.splitlines() if "execute" in line}
+    commands = {
+        line.split(" --parameters ")[0].split()[-1]: line for line in told.splitlines() if "workflow.warm" in line
+    }
     folder = "results/demo/notebooks"
     assert '"images": "texts/images"' in commands[f"{folder}/14_pairs_imagenet-1k-pairs.ipynb"]
     assert '"annotations": "texts"' in commands[f"{folder}/15_commute_commute.ipynb"]
@@ -624,24 +664,20 @@ def test_the_contents_keep_only_pages_of_this_run():
     assert contents(toc, staged) == {"root": "index", "parts": [{"caption": "One", "chapters": kept}]}
 
 
-def test_a_chapter_that_is_not_valid_python_is_named_before_anything_runs(tmp_path, config):
-    import nbformat
-    from nbformat.v4 import new_code_cell, new_notebook
+def test_a_chapter_that_is_not_valid_python_is_named_before_anything_runs(project, config):
 
-    nbformat.write(new_notebook(cells=[new_code_cell("f(")]), tmp_path / "30_accuracy.ipynb")
+    write_chapter(project / "notebooks" / "chapters" / "30_accuracy.ipynb", "f(")
     with pytest.raises(InputError, match=r"A cell of 30_accuracy.ipynb is not valid Python \(line 1"):
-        workflow.check_config(config | {"chapters": ["30_accuracy"], "parameters": {}}, tmp_path)
+        workflow.check_config(config | {"chapters": ["30_accuracy"], "parameters": {}}, project)
 
 
 def test_an_unknown_data_set_is_named_with_the_nearest(config):
     with pytest.raises(InputError, match=r"no data set 'pictogram': did you mean pictograms\?"):
-        workflow.check_config(config | {"datasets": ["pictogram"]}, ROOT / "notebooks")
+        workflow.check_config(config | {"datasets": ["pictogram"]}, ROOT)
 
 
 def test_what_the_chapters_import_needs_neither_torch_nor_open_clip():
-    chapters = [
-        path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if path.stem[0] in "03456789" and path.stem[:2] != "09"
-    ]
+    chapters = [path for path in ALL if path.stem[0] in "03456789" and path.stem[:2] != "09"]
     lines = []
     for path in chapters:
         cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]

@@ -21,7 +21,7 @@ GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-bbbb2222)
 # A job: it takes a GPU, says which it has, and holds it until it is told to end.
 JOB = """
 import sys
-from babelatlas import gpus
+from babelatlas.workflow import gpus
 with gpus.claimed(0.05) as name:
     print(name, flush=True)
     sys.stdin.read()

@@ -84,7 +84,8 @@ def test_any_other_error_shows_the_cell_and_where_the_partial_copy_is(notebook, 
 
 def test_a_notebook_that_does_not_write_its_table_fails(notebook, tmp_path):
     page = nbformat.read(notebook, as_version=4)
-    page.cells[1].source += '\noutput = "results/demo/scores/division.parquet"'
+    written = new_code_cell('output = "results/scratch/scores/division.parquet"', metadata={"tags": ["outputs"]})
+    page.cells.insert(1, written)
     nbformat.write(page, notebook)
     with pytest.raises(
         RuntimeError, match=r"05_division ended without writing its output, results/x/division\.parquet"

@@ -166,7 +166,7 @@ def check_paths(config: dict) -> None:
     found = config | {"scores": files}
     own = {name: given.get("images", "") for name, given in config.get("custom_datasets", {}).items()}
     found |= {"custom_datasets": own, "words": {path: path for path in config.get("words", [])}}
-    given = config["parameters"]
+    given = config.get("parameters", {})
     found["templates"] = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
     for key in ("images", "annotations", "checkpoints", "modules", "scores", "words", "classes", "verified_labels",
                 "custom_datasets", "templates"):  # fmt: skip

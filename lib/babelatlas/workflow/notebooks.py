@@ -8,6 +8,7 @@ a notebook depends on the modules that it imports, on those that they import, an
 import ast
 import json
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -140,7 +141,8 @@ def sources(path: str | os.PathLike) -> list[Path]:
     """Return the files that decide what a notebook does: itself, the modules it reaches, the data that they name.
 
     A module is reached by an import, at any depth and wherever it stands. A file of `data/` belongs to a module whose
-    text holds its name, or its folder's as `DATA / "folder"`. Absolute paths, sorted; the notebook comes first, as given.
+    text holds its name, or that of its folder as in `DATA / "published"`. Absolute paths, sorted; the notebook comes
+    first, as given.
     """
     text = []
     for cell in cells(path):
@@ -162,7 +164,8 @@ def sources(path: str | os.PathLike) -> list[Path]:
 def _module(file: Path, changed: int) -> tuple[list[Path], set[Path]]:
     """Return the modules that a module imports and the data that it names; `changed`: its time."""
     text = file.read_text(encoding="utf-8")
-    data = {each for each in _shipped() if each.name in text or f'DATA / "{each.parent.name}"' in text}
+    folders = set(re.findall(r'(?:DATA|"data") / "(\w+)"', text))
+    data = {each for each in _shipped() if each.name in text or each.parent.name in folders}
     return _imports(text, file.name), data
 
 
