@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_workflow import jobs
 
 from babelatlas.workflow import config
 from conftest import ROOT, snakemake
 from test_project import pins
+from workflow.test_config import jobs
 
 RUN = Path("results") / "tiny"
 QUIET = ["--quiet", "rules", "host", "reason"]
