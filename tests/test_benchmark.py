@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+import engine as benchmark
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts
 from babelatlas.models import encoders
 from babelatlas.report import figures, timings
-from benchmarks import engine as benchmark
 
 # Warnings of third parties, at their first import.
 pytestmark = [
