@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("BABELATLAS_MIRROR", ROOT.parent / "shared" / "mirror"))
@@ -15,6 +16,13 @@ def pytest_addoption(parser):
     parser.addoption(
         "--book", default=os.environ.get("BOOK"), help="folder of a rendered book to test in place of the small run's"
     )
+
+
+def pytest_collection_modifyitems(items):
+    """A test that needs the whole run is slow: `make test` leaves it out, `make test-all` has it."""
+    for item in items:
+        if {"small_run", "book"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
 def snakemake(folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml") -> subprocess.CompletedProcess:
@@ -37,10 +45,20 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def small_run(tmp_path_factory) -> Path:
-    """The folder of one run of every notebook with small parameters (tests/tiny.yml), and of its book."""
-    folder = tmp_path_factory.mktemp("study")
-    done = snakemake(folder, "--quiet", "rules", "host", "reason")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    """The folder of one run of every notebook with small parameters (tests/tiny.yml), and of its book.
+
+    Where several processes share the tests (pytest-xdist), the first that asks makes it and the others wait for it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "study"
+    said = folder.with_suffix(".txt")  # what Snakemake said, of a run that failed
+    with FileLock(folder.with_suffix(".lock")):
+        if not folder.exists():
+            folder.mkdir()
+            said.write_text("The run was not finished.", encoding="utf-8")
+            done = snakemake(folder, "--quiet", "rules", "host", "reason")
+            said.write_text(done.stdout[-3000:] + done.stderr[-6000:] if done.returncode else "", encoding="utf-8")
+    assert not said.read_text(encoding="utf-8"), said.read_text(encoding="utf-8")
     return folder
 
 

@@ -56,7 +56,7 @@ def answer(notebook, **parameters):
     """Return the answer of a chapter whose code is run here with these parameters, and its variables."""
     cells = [
         cell
-        for cell in nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
+        for cell in nbformat.read(ROOT / f"notebooks/chapters/{notebook}.ipynb", as_version=4).cells
         if cell.cell_type == "code"
     ]
     known = {}

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from babelatlas.base.errors import InputError, benchmark
+import engine as benchmark
+from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts
 from babelatlas.models import encoders
 from babelatlas.report import figures, timings
@@ -81,7 +82,6 @@ def test_docstrings_are_right():
     assert doctest.testmod(benchmark).failed == 0
 
 
-@pytest.mark.slow
 def test_the_engine_and_the_papers_procedure_predict_the_same(model, work):
     ours, paper = (run(model, *work, 0) for run in (benchmark.run_ours, benchmark.run_paper))
     same = benchmark.check_same(ours, paper, ("ours", "paper"))
@@ -95,7 +95,6 @@ def test_the_engine_and_the_papers_procedure_predict_the_same(model, work):
     assert all(set(found["seconds"]) == set(timings.PARTS) for found in (ours, paper))
 
 
-@pytest.mark.slow
 def test_the_engine_and_clip_benchmark_predict_the_same(model, work):
     pytest.importorskip("clip_benchmark")
     ours, theirs = (run(model, *work, 0) for run in (benchmark.run_ours, benchmark.run_clip_benchmark))
@@ -118,7 +117,6 @@ def test_results_that_differ_stop_the_run():
         benchmark.check_same(one, one | {"vectors": {"de": np.eye(2) + 1e-4}}, ("a", "b"))
 
 
-@pytest.mark.slow
 def test_operations_are_those_that_torch_counts(model):
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -132,7 +130,6 @@ def test_operations_are_those_that_torch_counts(model):
     assert counted.get_total_flops() == benchmark.text_flops(np.array([7, 7]), TINY)
 
 
-@pytest.mark.slow
 def test_towers_and_a_matrix_product_are_timed(model):
     encoder = encoders.load(benchmark.entry(model), model, "cpu", "float32")
     pixels = np.stack([encoder.transform(Image.new("RGB", (40, 30)))] * 2)

@@ -15,7 +15,7 @@ from babelatlas.base import languages, published
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels, senses
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 
 
 def test_the_examples_in_the_docstrings_hold():

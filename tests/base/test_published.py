@@ -11,7 +11,7 @@ from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 CODES = {"jp": "ja", "fil": "tl"}
 
 

@@ -565,7 +565,7 @@ def test_real_photographs_lie_flat_in_the_sample_and_are_refused_as_such(mirror)
 
 
 def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
-    text = (Path(__file__).parents[1] / "book" / "references.bib").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "book" / "references.bib").read_text(encoding="utf-8")
     assert len(datasets.names()) == len(set(datasets.names())) >= 16
     for one in datasets.DATASETS:
         assert one.task in ("zero-shot", "retrieval", "disambiguation")

@@ -607,7 +607,6 @@ def begin(cache):
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_shards_it_lacks(tmp_path, monkeypatch):
     monkeypatch.setattr(embedding, "SHARD", 4)
     with begin(tmp_path) as run:
@@ -625,7 +624,6 @@ def test_a_killed_run_goes_on_with_the_shards_it_lacks(tmp_path, monkeypatch):
     np.testing.assert_allclose(vectors, [vector(text) for text in TEXTS], rtol=1e-6)
 
 
-@pytest.mark.slow
 def test_two_runs_at_once_share_a_cache_and_both_are_right(tmp_path):
     with begin(tmp_path) as one, begin(tmp_path) as other:
         encoded = [int(run.communicate()[0]) for run in (one, other)]
@@ -655,7 +653,6 @@ def spent(n_languages, n_labels=25, dimensions=512):
     return peak, time.process_time() - began, counts
 
 
-@pytest.mark.slow
 def test_four_times_the_languages_need_little_more_memory_and_four_times_the_work():
     spent(1)
     few, many = spent(10), spent(40)
@@ -678,7 +675,6 @@ def encoder(tmp_path_factory):
 
 
 # The warnings are those of third parties, at their first import.
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning:timm")
 def test_a_real_model_gives_a_text_the_vector_it_has_alone(encoder):
     texts = ["cat", "a picture of a small red umbrella", "зонт", "", "Größe!", "cat " * 30, "猫", "a cat"]
@@ -695,7 +691,6 @@ def test_a_real_model_gives_a_text_the_vector_it_has_alone(encoder):
     check()
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning:timm")
 def test_a_real_model_gives_a_picture_the_vector_it_has_alone(encoder, tmp_path):
     paths = [tmp_path / f"{number}.png" for number in range(6)]

@@ -342,7 +342,7 @@ def test_texts_that_lose_their_end_are_counted_for_each_set_and_not_printed(pict
 
 @pytest.mark.parametrize("given", ["", "test_2017_flickr", "absent.parquet"])
 def test_notebook_28_checks_its_inputs_before_any_work(given, tmp_path, monkeypatch):
-    notebook = json.loads((Path(__file__).parent.parent / "notebooks" / "28_protocols.ipynb").read_text("utf-8"))
+    notebook = json.loads((Path(__file__).parents[2] / "notebooks/stages/28_protocols.ipynb").read_text("utf-8"))
     parameters, work = ("".join(notebook["cells"][number]["source"]) for number in (1, 4))
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:

@@ -535,7 +535,8 @@ def test_notebook_21_takes_a_list_of_images_and_reports_where_a_language_has_no_
     parameters |= {"annotations": texts, "minimum_images": 2, "resamples": 20, "cache": "", "device": "cpu"}
     parameters |= {"output": tmp_path / "ranks.parquet", "report": tmp_path / "own.csv"}
     plain = json.loads(json.dumps(parameters, default=str))
-    run_notebook.execute(Path(__file__).parents[1] / "notebooks" / "21_retrieval.ipynb", tmp_path / "page.ipynb", plain)
+    notebook = Path(__file__).parents[2] / "notebooks/stages/21_retrieval.ipynb"
+    run_notebook.execute(notebook, tmp_path / "page.ipynb", plain)
 
     found = tables.read(tmp_path / "ranks.parquet", "retrieval")
     assert set(tables.made_from(tmp_path / "ranks.parquet")["inputs"]) == {str(images), str(texts)}

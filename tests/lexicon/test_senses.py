@@ -11,7 +11,7 @@ from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels, senses, wordnets
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[2]
 
 
 def nltk_data():

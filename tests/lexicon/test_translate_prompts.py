@@ -336,7 +336,6 @@ def test_a_device_that_is_not_there_is_named(model_folder, monkeypatch):
         translate_prompts.load(str(model_folder), device="cuda")
 
 
-@pytest.mark.slow
 def test_without_network_and_model_the_command_says_how_to_fetch_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))

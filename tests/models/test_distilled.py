@@ -18,7 +18,6 @@ from tiny_openclip import TEXTS
 
 # Warnings of third parties, at their first import.
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),

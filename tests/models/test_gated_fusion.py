@@ -357,7 +357,6 @@ def test_towers_and_images_that_are_not_there_are_told(tmp_path, monkeypatch):
         gated_fusion.photographs(["1.jpg"], tmp_path, "x")
 
 
-@pytest.mark.slow
 def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
     from babelatlas.models import training
 

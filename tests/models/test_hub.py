@@ -424,7 +424,6 @@ def test_a_file_of_json_that_holds_no_object_is_named(tmp_path):
     assert checkpoints.read_json(ENTRY, tmp_path / "config.json") == {"a": 1}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.safetensors", "a.bin"])
 def test_weights_are_read_whole_or_not_at_all(tmp_path, name):
     torch = pytest.importorskip("torch")
@@ -438,7 +437,6 @@ def test_weights_are_read_whole_or_not_at_all(tmp_path, name):
         checkpoints.read_weights(ENTRY, file)
 
 
-@pytest.mark.slow
 def test_a_file_of_something_else_than_tensors_is_refused(tmp_path):
     torch = pytest.importorskip("torch")
     torch.save([1, 2], tmp_path / "a.bin")
@@ -447,7 +445,6 @@ def test_a_file_of_something_else_than_tensors_is_refused(tmp_path):
         checkpoints.read_weights(ENTRY, tmp_path / "a.bin")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_weight_that_is_no_number_is_named(value):
     torch = pytest.importorskip("torch")

@@ -15,7 +15,6 @@ from babelatlas.models import registry as models
 
 # Warnings of third parties, at their first import.
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:timm"),

@@ -296,7 +296,6 @@ def test_the_list_of_models_imports_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_entries_agree_with_open_clips_own_configurations():
     open_clip = pytest.importorskip("open_clip")

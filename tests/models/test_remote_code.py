@@ -17,7 +17,6 @@ from babelatlas.models.registry import Source
 
 # Warnings of third parties, at their first import.
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:timm"),

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from test_trials import CONTEXTS, TUPLES
 
 from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, perplexity, translation
 from babelatlas.models import hub, translators
 from conftest import ROOT
+from evaluation.test_trials import CONTEXTS, TUPLES
 
 
 class Letters:

@@ -186,7 +186,6 @@ def test_vectors_that_require_a_gradient_are_taken_without_it(write):
         torch.set_grad_enabled(True)
 
 
-@pytest.mark.slow
 def test_the_published_example_for_open_clip_gives_the_vectors_of_our_own_loader(tmp_path, write):
     """The file is called as the library that it imports, as the published one is."""
     tiny_openclip.clip(tmp_path / "checkpoint")

@@ -15,7 +15,7 @@ from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, geigle2024, scorecard
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 M_CLIP, OPEN_CLIP = "M-CLIP XLMR-L L-14", "OpenCLIP XLMR-L H-14"
 
 

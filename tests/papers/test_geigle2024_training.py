@@ -15,7 +15,7 @@ from babelatlas.models import registry as models
 from babelatlas.papers import claims, scorecard
 from babelatlas.papers import geigle2024_training as module
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 FILE = Path(module.__file__).parent / "data" / "claims" / "geigle2024_training.csv"
 # WikiMatrix's pairs with English among the languages of Table 4, from LASER's tasks/WikiMatrix/list_of_bitexts.txt.
 WIKIMATRIX = {"si", "hi", "et", "sk", "lt", "eu", "ar", "ko", "fa", "de", "zh"}

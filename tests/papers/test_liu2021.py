@@ -14,7 +14,7 @@ from babelatlas.base import paths, published
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, liu2021, scorecard
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[2] / "shared" / "published"))
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 KNOWN = {(definition.paper, definition.name): definition for definition in liu2021.DEFINITIONS}
 
 

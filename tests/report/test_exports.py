@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from test_leaderboard import counts, queries
 
+from analysis.test_leaderboard import counts, queries
 from babelatlas.analysis import leaderboard
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
@@ -25,9 +25,10 @@ from babelatlas.report import exports
 MODELS, DATASETS = ["openai-b32", "my-model"], ["toy", "toy-captions"]
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
     """A run of a public model and one of the user's own, in classification (2 languages) and retrieval (1)."""
+    tmp_path = tmp_path_factory.mktemp("run")
     for model in MODELS:
         zeroshot = counts(model, {"de": 0.5, "zh-Hant": 0.3})
         short = (zeroshot["lang"] == "de") & (zeroshot["wnid"] > "n00000003")  # German has four classes
@@ -40,13 +41,13 @@ def run(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def found(run):
     """The `languages` table of the run."""
     return leaderboard.by_language(str(run), MODELS, DATASETS, 20)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def scores(found):
     """What models are compared by, as the pages of models show it."""
     main = leaderboard.main(found)
