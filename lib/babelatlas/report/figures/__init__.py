@@ -2,7 +2,13 @@
 """One function per figure: a table in, Axes out; `figures.forest(...)` and the others stand in one file a kind."""
 
 from babelatlas.report.figures.bars import stacked_histogram, stacked_shares
-from babelatlas.report.figures.curves import at_least, class_count_curves, languages_above, temperature_curves
+from babelatlas.report.figures.curves import (
+    at_least,
+    class_count_curves,
+    languages_above,
+    temperature_curves,
+    training_curves,
+)
 from babelatlas.report.figures.diagnostics import mixed_checks, residual_panels
 from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap
 from babelatlas.report.figures.intervals import (

@@ -130,3 +130,20 @@ def temperature_curves(table: pd.DataFrame, panel: str = "metric", series: str =
         percent_axis(axis)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     return axes[0]
+
+
+def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
+    """Draw losses over the steps of a training, one panel for each value of `panel`; return the Axes of the panels.
+
+    `table`: panel, series, step, value (a loss, on an axis of its own in each panel, which is log).
+    """
+    panels = list(dict.fromkeys(table[panel]))
+    _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 2.9 * len(panels)), squeeze=False, layout="constrained")
+    for axis, title in zip(axes[:, 0], panels, strict=True):
+        for place, (name, rows) in enumerate(table[table[panel] == title].groupby(series, sort=False)):
+            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)], "marker": ""}
+            axis.plot(rows["step"], rows["value"], label=name, linewidth=1.3, **look)
+        axis.set(yscale="log", xlabel="step", ylabel="loss")
+        axis.set_title(title, size=10.5)
+        axis.legend(fontsize=9)
+    return axes[:, 0]

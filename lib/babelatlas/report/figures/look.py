@@ -14,6 +14,7 @@ from cycler import cycler
 from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL.Image import Image
 
 from babelatlas.base import languages
 
@@ -60,18 +61,22 @@ def sortable_tables() -> None:
     itables.init_notebook_mode(all_interactive=False, connected=False)
 
 
-def show(figure: Figure | Axes, caption: str, alt: str, dpi: int = 150) -> HTML:
+def show(figure: Figure | Axes | Image, caption: str, alt: str, dpi: int = 150) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
     `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says in a sentence what is drawn.
+    A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure with `dpi`, as PNG.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
-    plt.close(figure)
+    buffer, kind = io.BytesIO(), "webp" if isinstance(figure, Image) else "png"
+    if kind == "webp":
+        figure.save(buffer, format=kind, quality=85)
+    else:
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata={"Software": None})
+        plt.close(figure)
     data = base64.b64encode(buffer.getvalue()).decode()
     return HTML(
-        f'<figure class="atlas-figure"><img src="data:image/png;base64,{data}" alt="{html.escape(alt, quote=True)}">'
+        f'<figure class="atlas-figure"><img src="data:image/{kind};base64,{data}" alt="{html.escape(alt, quote=True)}">'
         f"<figcaption>{caption}</figcaption></figure>"
     )
 
