@@ -132,7 +132,7 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     Raises InputError where the title page is missing, two pages have one name, or one is not in the contents.
     """
     folder = build / "stage"
-    given = [file for page in pages for file in (sorted(page.iterdir()) if page.is_dir() else [page])]
+    given = [file for page in pages for file in (sorted(page.glob("[!.]*")) if page.is_dir() else [page])]
     prose = {file.relative_to(project / "book"): file for file in (project / "book").rglob("*") if file.is_file()}
     check_contents(project / "_toc.yml", [file.stem for file in given])
     for file in given:
