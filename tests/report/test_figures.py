@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 @pytest.fixture(autouse=True)
 def closed():
     yield
-    figures.plt.close("all")
+    matplotlib.pyplot.close("all")
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
 
 
 def test_a_letter_may_be_followed_by_a_number():
-    assert figures._words("aZb1c12") == ["a", "Z", "b1", "c12"]
+    assert figures.single_letters("aZb1c12") == ["a", "Z", "b1", "c12"]
 
 
 def test_a_map_of_accuracy_draws_each_language_in_its_step_with_its_own_marker():

@@ -1,8 +1,8 @@
 """Further images of each sense of a disambiguation data set: found by a CLIP model, chosen by a person.
 
     python -m babelatlas.annotation.image_sheets captions --tuples tuples/commute.parquet --output captions.csv
-    python -m babelatlas.annotation.image_sheets find  --captions captions.csv --images FOLDER --model NAME --output candidates
-    python -m babelatlas.annotation.image_sheets read  sheet.csv --candidates candidates --output extended
+    python -m babelatlas.annotation.image_sheets find  --captions captions.csv --images FOLDER --model NAME --output out
+    python -m babelatlas.annotation.image_sheets read  sheet.csv --candidates out --output extended
 
 Kashani Motlagh et al. (2024), section 5.5, wrote an unambiguous caption for each sense, had a CLIP model find the 15
 images of DataComp that are most similar to it, of at least 64 pixels and an aspect of at most 2.5, and chose the four
@@ -18,9 +18,7 @@ over and counted, and of images with the same bytes one is shown.
 import argparse
 import base64
 import hashlib
-import html
 import io
-import json
 import os
 import shutil
 import string
@@ -36,9 +34,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from babelatlas.annotation import sheets
+from babelatlas.annotation.sheets import write_csv
 from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA
 from babelatlas.datasets import item_images
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.item_images import EXTENDED, SENSES
@@ -52,7 +51,6 @@ TARS = (".tar", ".tar.gz", ".tgz")
 SHEET, TABLE = "sheet.html", "sheet.csv"
 # The captions that `find` looked for, beside the images: a sheet in which one has no row any more is told apart by it.
 SOUGHT = "sought.csv"
-TEMPLATE = DATA / "candidates.html"
 TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
 
 
@@ -285,13 +283,6 @@ def sheet(found: pd.DataFrame) -> pd.DataFrame:
     return made.assign(chosen="", check=[_check(row) for row in made.to_dict("records")])[COLUMNS]
 
 
-def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:
-    """Write a sheet as CSV that spreadsheets open as what it is (UTF-8 with a byte order mark); return the path."""
-    with tables.beside(path) as part:
-        made.to_csv(part, index=False, encoding="utf-8-sig", lineterminator="\r\n")
-    return tables.locate(path)
-
-
 def _thumbnail(path: Path, side: int) -> str:
     """Return an image, made small, as the address of a picture that a page holds itself."""
     image = datasets.open_image(path)
@@ -316,27 +307,27 @@ def write_html(
             address = _thumbnail(folder / row["file"], side)
             boxes.append(BOX.substitute(number=number, rank=row["rank"], image=address))
             number += 1
-        facts = {"item": item, "sense": sense, "caption": caption}
-        cards.append(CARD.substitute({k: html.escape(v) for k, v in facts.items()}, boxes="\n".join(boxes)))
-    # "<" cannot end the script early when it is written as an escape of JSON.
-    data = {"columns": COLUMNS, "rows": made.to_dict("records"), "each": each, "sheet": _check(made.iloc[0].to_dict())}
-    page = string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        each=each,
-        total=len(cards),
-        cards="\n".join(cards),
-        data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
-    )
-    with tables.beside(path) as part:
-        part.write_text(page, encoding="utf-8")
-    return tables.locate(path)
+        cards.append(sheets.fill(CARD, {"item": item, "sense": sense, "caption": caption}, boxes="\n".join(boxes)))
+    data = {"fields": {"chosen": "row-"}, "ids": list(range(number)), "each": each, "file": "candidates.csv"}
+    data |= {"key": f"babelatlas candidates {_check(made.iloc[0].to_dict())}", "answered": f"captions have {each}"}
+    data |= {
+        "left": f"captions do not have {each} yet.",
+        "done": "Each caption has its images. Save the file: thank you.",
+    }
+    texts = {"title": "Images to choose", "heading": "Which images show it?", "next": "Next that lacks some"}
+    introduction = INTRODUCTION.format(each=each)
+    return sheets.write_page(made[COLUMNS], path, cards, data, introduction=introduction, width="60rem", **texts)
 
 
+INTRODUCTION = """<p>Below each caption are the images that a model found most similar to it, the nearest first. Tick
+the {each} that show best what the caption says; tick fewer where fewer do. Do not tick one that could as well show
+something else that the same word names.</p>"""
 CARD = string.Template(
     """<article><h2>$caption</h2>
-<p class="item">sense $sense of $item, <span class="count"></span></p>
-<div class="images">
+<p class="also">sense $sense of $item, <span class="count"></span></p>
+<fieldset>
 $boxes
-</div></article>"""
+</fieldset></article>"""
 )
 BOX = string.Template(
     '<label><img src="$image" alt="candidate $rank" loading="lazy">'

@@ -19,7 +19,6 @@ import csv
 import hashlib
 import html
 import io
-import json
 import re
 import string
 import sys
@@ -29,9 +28,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from babelatlas.annotation import sheets
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
 from babelatlas.lexicon import labels, wordnets
 
 # What an answer may be, and what a speaker is told about it.
@@ -57,7 +56,6 @@ SIZES = (
     "If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334 "
     "answers 5 points."
 )
-TEMPLATE = DATA / "sheet.html"
 
 
 def _letters(*parts: object) -> str:
@@ -134,45 +132,41 @@ def of(filled: pd.DataFrame) -> dict[str, str]:
 
 
 def write_csv(made: pd.DataFrame, path: str | Path) -> Path:
-    """Write a sheet as CSV that spreadsheets open as what it is (UTF-8 with a byte order mark); return the path."""
-    path = tables.locate(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made[COLUMNS].rename(columns=HEADINGS).to_csv(path, index=False, encoding="utf-8-sig", lineterminator="\r\n")
-    return path
+    """Write a sheet as CSV that spreadsheets open as what it is, with the headings for speakers; return the path."""
+    return sheets.write_csv(made[COLUMNS].rename(columns=HEADINGS), path)
 
 
 def write_html(made: pd.DataFrame, path: str | Path) -> Path:
     """Write a sheet as one HTML file that needs nothing else and saves its answers as CSV; return the path."""
-    facts = of(made)
-    cards = []
+    code, cards = of(made)["language"], []
     for row in made.to_dict("records"):
-        texts = {name: html.escape(value) for name, value in row.items()} | {"language": facts["language"]}
         words = row["alternatives"].split("; ") if row["alternatives"] else []
-        texts["options"] = "".join(f'<option value="{html.escape(word)}">' for word in words)
-        texts["also"] = ALSO.substitute(texts) if words else ""
-        texts["choices"] = "".join(CHOICE.substitute(texts, verdict=verdict) for verdict in VERDICTS)
-        cards.append(CARD.substitute(texts))
-    help_items = "".join(f"<li><b>{name}</b>: {html.escape(text)}</li>" for name, text in VERDICTS.items())
-    # "<" cannot end the script early when it is written as an escape of JSON.
-    data = {
-        "headings": [HEADINGS.get(name, name) for name in COLUMNS],
-        "columns": COLUMNS,
-        "rows": made.to_dict("records"),
-    }
-    page = string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        language=html.escape(languages.name(facts["language"])),
-        code=facts["language"],
-        total=len(made),
-        help=help_items,
-        cards="\n".join(cards),
-        data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
-    )
-    path = tables.locate(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
-    return path
+        texts = row | {"language": code}
+        cards.append(
+            sheets.fill(
+                CARD,
+                texts,
+                options="".join(f'<option value="{html.escape(word)}">' for word in words),
+                also=sheets.fill(ALSO, texts) if words else "",
+                choices="".join(sheets.fill(CHOICE, texts | {"verdict": verdict}) for verdict in VERDICTS),
+            )
+        )
+    language = html.escape(languages.name(code))
+    data = {"fields": {name: f"{name}-" for name in ANSWERS}, "ids": made["number"].tolist(), "each": 1}
+    data |= {"key": f"babelatlas {made['sheet'].iloc[0]}", "file": f"labels_{code}.csv", "answered": "answered"}
+    data |= {"left": "have no answer yet.", "done": "All are answered. Save the file and send it back: thank you."}
+    texts = {"title": f"Labels in {language}", "heading": f"Are these labels in {language} right?"}
+    texts |= {"next": "Next without answer", "width": "42rem"}
+    items = "".join(f"<li><b>{name}</b>: {html.escape(text)}</li>" for name, text in VERDICTS.items())
+    introduction = INTRODUCTION.format(language=language, items=items)
+    return sheets.write_page(made[COLUMNS], path, cards, data, HEADINGS, introduction=introduction, **texts)
 
 
+INTRODUCTION = """<p>Each card shows a word in {language} and, in English, the thing that it should name. Judge each
+label by itself:</p>
+<ul>{items}</ul>
+<p>Look words up if you like. Spelling counts, capital letters do not. Go from top to bottom: the order is random, so if
+you stop early, your answers up to there still count.</p>"""
 # `dir="auto"`: the first strong letter decides, so that Arabic or Hebrew runs from right to left.
 ALSO = string.Template('<p class="also">Other words: <bdi lang="$language">$alternatives</bdi></p>')
 CHOICE = string.Template('<label><input type="radio" name="verdict-$number" value="$verdict"> $verdict</label>')

@@ -75,6 +75,11 @@ SCHEMAS = {
         {"model": TEXT, "lang": TEXT, "wnid": TEXT, "label": TEXT, "weight": REAL},
         ["model", "lang", "wnid", "label"],
     ),
+    # The loss of each step of a training; `kind` says which and its unit. `replicate` numbers trainings of one model.
+    "training_losses": (
+        {"model": TEXT, "replicate": WHOLE, "step": WHOLE, "loss": REAL, "kind": TEXT},
+        ["model", "replicate", "step"],
+    ),
     # n_correct is an expected value: an image whose best score is shared by k classes counts 1/k (see zeroshot.py).
     "zeroshot": (
         EVALUATION | {"wnid": TEXT, "n_correct": REAL, "n_correct_top5": REAL, "n_ties": WHOLE, "n_images": WHOLE},

@@ -21,6 +21,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
+from babelatlas.report.formatting import escape, markdown_table, percent, word
 
 EXAMPLES = 8
 # What models are compared by, in the order of the pages.
@@ -32,40 +33,6 @@ RECORDED = (
     "weights", "device", "preset", "prompts", "stand_in", "choice", "similarity", "precision", "preprocessing",
     "canonicalise", "context", "cut", "missing", "left out",
 )  # fmt: skip
-
-
-def escape(text: str) -> str:
-    """Return text so that Markdown, tables, HTML and mathematics leave it as it is: one line, signs as references.
-
-    >>> escape("a|b_c")
-    'a&#124;b&#95;c'
-    """
-    plain = " ".join(str(text).split())
-    return re.sub(r"[!-+<=>\[-`{-~]", lambda sign: f"&#{ord(sign[0])};", plain)
-
-
-def word(text: str, lang: str) -> str:
-    """Return a word of a language for a page: escaped, with its language, apart from the direction of its neighbours.
-
-    >>> word("שלג", "he")
-    '<bdi lang="he">שלג</bdi>'
-    """
-    return f'<bdi lang="{lang}">{escape(text)}</bdi>'
-
-
-def percent(value: float) -> str:
-    """Return a fraction as percent with one decimal, "" where there is none."""
-    return "" if pd.isna(value) else f"{100 * value:.1f} %"
-
-
-def markdown_table(table: pd.DataFrame) -> str:
-    """Return a table as Markdown; its cells are Markdown already, its columns' names are the head."""
-    rows = [[str(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
-    bare = [cell for row in rows for cell in row if "|" in cell or "\n" in cell]
-    if bare:
-        raise InputError(f"A cell of a table cannot hold a bar or a line break, got {bare[0]!r}: escape it.")
-    lines = [list(map(str, table.columns)), ["---"] * len(table.columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def model_link(name: str, linked: Sequence[str] = ()) -> str:

@@ -1,17 +1,23 @@
-"""Render the book: `python -m babelatlas.workflow.book PROJECT BUILD PAGE...` lays out BUILD/stage and renders BUILD/html.
+"""Render the book: `stage` lays out its pages in one flat folder, `render` makes HTML of those that changed.
 
 The staged tree is flat, so that a page links to any other by its bare name: the prose of book/, the executed notebooks,
 the Markdown pages of folders that notebooks wrote, and the project's _config.yml and _toc.yml. Nothing is executed.
+Both folders stay between builds: a page is written again only where its text changed. What all pages need alike, the
+contents, titles, settings and cited works, is kept too; where that changes, everything is rendered from scratch.
 """
 
 import argparse
+import base64
 import fnmatch
+import hashlib
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -20,6 +26,8 @@ import yaml
 from babelatlas.base.errors import InputError
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
+FILES = "_files"  # beside the pages: their images, the tables' library, and the data of large tables
+LARGE = 100_000  # characters of a script that a page does not hold itself
 # What the theme puts on every page and a page on disk cannot use: fonts loaded ahead, which a browser refuses for a
 # file, and Thebe, which runs code on a server and is declared twice.
 UNWANTED = [
@@ -30,6 +38,52 @@ UNWANTED = [
     r"<script>kernelName = .*?</script>",
     r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
 ]
+UNUSED = ["*.map", "locales", "sphinx-thebe.*"]  # what Sphinx and the theme copy and no page asks for
+MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
+# Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
+# parts does not say that it may read pages in parallel; it numbers nothing here.
+BUILD = """
+import sys
+import sphinx_multitoc_numbering as numbering
+from jupyter_book.sphinx import build_sphinx
+
+folder, jobs, setup = sys.argv[1], int(sys.argv[2]), numbering.setup
+numbering.setup = lambda app: {**(setup(app) or {}), "parallel_read_safe": True}
+given = {"external_toc_path": f"{folder}/_toc.yml", "latex_individualpages": False}
+strict = {"quiet": True, "warningiserror": True, "keep_going": True}
+place = {"noconfig": True, "path_config": f"{folder}/_config.yml"}
+sys.exit(bool(build_sphinx(folder, f"{folder}/_build/html", confoverrides=given, jobs=jobs, **place, **strict)))
+"""
+IMAGE = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=\s]+)")
+SCRIPT = re.compile(r"<script(?: type=\"module\")?>(.*?)</script>", re.DOTALL)
+LINK = re.compile(
+    r"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
+)
+
+
+def listed(toc: dict) -> Iterator[str]:
+    """Yield the names and patterns of pages in a table of contents, in its order.
+
+    >>> list(listed({"root": "index", "chapters": [{"file": "x", "sections": [{"glob": "y-*"}]}]}))
+    ['index', 'x', 'y-*']
+    """
+    for key, value in toc.items():
+        if key in ("root", "file", "glob"):
+            yield value
+        elif isinstance(value, list):
+            for item in value:
+                yield from listed(item)
+
+
+def check_contents(toc_path: str | os.PathLike, pages: list[str]) -> None:
+    """Raise InputError where a page, named without suffix, is not in the table of contents: it would not appear."""
+    known = list(listed(yaml.safe_load(Path(toc_path).read_text(encoding="utf-8"))))
+    for page in pages:
+        if page != TITLE_PAGE and not any(fnmatch.fnmatchcase(page, pattern) for pattern in known):
+            raise InputError(
+                f"{page} is not in the contents, {Path(toc_path).name}, and would not appear in the book: add the line "
+                f"'- file: {page}' to the part where it belongs."
+            )
 
 
 def contents(toc: dict, staged: set[str]) -> dict:
@@ -57,32 +111,102 @@ def _has_page(item: dict, staged: set[str]) -> bool:
     return "file" not in item or item["file"] in staged
 
 
-def stage(project: Path, build: Path, pages: list[Path]) -> Path:
-    """Lay out the staged tree afresh and return its folder. A folder among `pages` stands for the files in it.
+def without_links(text: str, absent: set[str]) -> str:
+    """Return Markdown with the links to absent pages as plain text: this run has no such page.
 
-    Raises InputError where the title page is missing, and where two pages have one name.
+    >>> without_links("See [the list](languages.md) and {doc}`data <data>`.", {"languages"})
+    'See the list and {doc}`data <data>`.'
+    """
+
+    def plain(link: re.Match) -> str:
+        name = link[2] or link[4] or link[5]
+        return (link[1] or link[3] or name) if name in absent else link[0]
+
+    return LINK.sub(plain, text) if absent else text
+
+
+def stage(project: Path, build: Path, pages: list[Path]) -> Path:
+    """Lay out the staged tree and return its folder; files that are there as they should be stay untouched.
+
+    A folder among `pages` stands for the files in it. Links to pages that this run leaves out become plain text.
+    Raises InputError where the title page is missing, two pages have one name, or one is not in the contents.
     """
     folder = build / "stage"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(project / "book", folder)
-    files = [file for page in pages for file in (sorted(page.iterdir()) if page.is_dir() else [page])]
-    for file in files:
-        place = folder / ("index.ipynb" if file.stem == TITLE_PAGE else file.name)
-        if any(place.with_suffix(suffix).exists() for suffix in (".md", ".ipynb")):
+    given = [file for page in pages for file in (sorted(page.glob("[!.]*")) if page.is_dir() else [page])]
+    prose = {file.relative_to(project / "book"): file for file in (project / "book").rglob("*") if file.is_file()}
+    check_contents(project / "_toc.yml", [file.stem for file in given])
+    for file in given:
+        place = Path("index.ipynb" if file.stem == TITLE_PAGE else file.name)
+        if any(place.with_suffix(suffix) in prose for suffix in (".md", ".ipynb")):
             raise InputError(f"The book would have two pages {place.stem!r}, one of them {file}: rename one.")
-        if file.suffix == ".ipynb":
-            place.write_text(json.dumps(without_blanks(json.loads(file.read_text(encoding="utf-8")))), encoding="utf-8")
-        else:
-            shutil.copyfile(file, place)
-    shutil.copyfile(project / "_config.yml", folder / "_config.yml")
+        prose[place] = file
     toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
-    staged = {file.stem for file in [*folder.glob("*.md"), *folder.glob("*.ipynb")]}
+    staged = {place.stem for place in prose if place.suffix in (".md", ".ipynb")}
     if toc["root"] not in staged:
         raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
-    (folder / "_toc.yml").write_text(
-        yaml.safe_dump(contents(toc, staged), sort_keys=False, allow_unicode=True), encoding="utf-8"
-    )
+    kept = contents(toc, staged)
+    shown = {name for pattern in listed(kept) for name in fnmatch.filter(staged, pattern)}
+    absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
+    content = {Path("_config.yml"): (project / "_config.yml").read_bytes()}
+    content[Path("_toc.yml")] = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True).encode()
+    for place, file in prose.items():
+        content |= _page(place, file, absent)
+    _sync(folder, content)
     return folder
+
+
+def _page(place: Path, file: Path, absent: set[str]) -> dict[Path, bytes]:
+    """Return the files of the staged tree that one page or picture needs: path in the tree -> content."""
+    if file.suffix == ".md":
+        return {place: without_links(file.read_text(encoding="utf-8"), absent).encode()}
+    if file.suffix != ".ipynb":
+        return {place: file.read_bytes()}
+    notebook, files = light(without_blanks(json.loads(file.read_text(encoding="utf-8"))))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = without_links("".join(cell["source"]), absent)
+        for output in cell.get("outputs", []):
+            if "text/markdown" in output.get("data", {}):
+                output["data"]["text/markdown"] = without_links("".join(output["data"]["text/markdown"]), absent)
+    return {place: json.dumps(notebook).encode()} | {Path(FILES) / name: content for name, content in files.items()}
+
+
+def _sync(folder: Path, content: dict[Path, bytes]) -> None:
+    """Make a folder hold these files; those of equal content stay untouched, and all others but _build/ go."""
+    for old in folder.rglob("*"):
+        place = old.relative_to(folder)
+        if place.parts[0] != "_build" and old.is_file() and place not in content:
+            old.unlink()
+    for place, text in content.items():
+        path = folder / place
+        if not path.is_file() or path.read_bytes() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text)
+
+
+def light(notebook: dict) -> tuple[dict, dict[str, bytes]]:
+    """Return an executed notebook whose HTML refers to files for images and long scripts, and these: name -> content.
+
+    A script becomes one that a page on disk may load: not of type module, which browsers refuse for a file.
+    """
+    files: dict[str, bytes] = {}
+
+    def filed(content: bytes, suffix: str) -> str:
+        name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+        files[name] = content
+        return f"{FILES}/{name}"
+
+    def script(found: re.Match) -> str:
+        return f'<script src="{filed(found[1].encode(), "js")}"></script>' if len(found[1]) > LARGE else found[0]
+
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if "text/html" in output.get("data", {}):
+                text = IMAGE.sub(
+                    lambda one: filed(base64.b64decode(one[2]), one[1]), "".join(output["data"]["text/html"])
+                )
+                output["data"]["text/html"] = SCRIPT.sub(script, text)
+    return notebook, files
 
 
 def without_blanks(notebook: dict) -> dict:
@@ -100,30 +224,75 @@ def without_blanks(notebook: dict) -> dict:
     return notebook
 
 
-def render(folder: Path, build: Path) -> Path:
-    """Render the staged tree, put it in the place of the book before, and return its first page.
+def _shared(folder: Path) -> str:
+    """Return a sum over what other pages show of a page: contents, settings, headings, labels, cited works, styles."""
+    told = [(folder / name).read_text(encoding="utf-8") for name in ("_toc.yml", "_config.yml", "references.bib")]
+    told += [path.read_text(encoding="utf-8") for path in sorted(folder.glob("_static/*"))]
+    for path in sorted([*folder.glob("*.md"), *folder.glob("*.ipynb")]):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            cells = json.loads(text)["cells"]
+            text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+            text += "\n".join(
+                "".join(output.get("data", {}).get("text/markdown", ""))
+                for cell in cells
+                for output in cell.get("outputs", [])
+            )
+        told += [path.name, *re.findall(r"^#+ .*|^\(.*\)=$|\{cite[^`]*`[^`]*`", text, re.MULTILINE)]
+    return hashlib.sha256("\n".join([sys.version, *told]).encode()).hexdigest()
+
+
+def render(folder: Path, build: Path, jobs: int = 2) -> Path:
+    """Render what changed in the staged tree, put the book in the place of the one before, return its first page.
 
     Raises RuntimeError with the renderer's warnings where there are any: a link that leads nowhere, an unknown
-    citation, a malformed table.
+    citation, a malformed table. After that the next call renders everything anew.
     """
-    program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", folder, "--path-output", folder, "-W", "--keep-going", "-q"]
+    work, shared = folder / "_build", _shared(folder)
+    before = work / "shared"
+    if not before.is_file() or before.read_text() != shared:
+        shutil.rmtree(work, ignore_errors=True)
     done = subprocess.run(
-        [os.fspath(word) for word in command], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+        [sys.executable, "-c", BUILD, os.fspath(folder.resolve()), str(jobs)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
     )
-    made = folder / "_build" / "html"
+    made = work / "html"
     if done.returncode or not (made / "index.html").is_file():
+        shutil.rmtree(work, ignore_errors=True)  # a page that was read with a warning would not be read again
         lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr + done.stdout).splitlines()
         told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-15:]
         raise RuntimeError("The book could not be rendered:\n" + "\n".join(told))
-    for page in made.glob("*.html"):
+    before.write_text(shared)
+    part = build / "html.part"
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(made, part, ignore=shutil.ignore_patterns(*UNUSED, ".buildinfo"))
+    _finish(part, folder)
+    shutil.rmtree(build / "html", ignore_errors=True)
+    part.replace(build / "html")
+    return build / "html" / "index.html"
+
+
+def _finish(book: Path, folder: Path) -> None:
+    """Add the files that pages share, and take away what only weighs: a source is offered without its outputs."""
+    for page in book.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
         page.write_text(text, encoding="utf-8")
-    shutil.rmtree(build / "html", ignore_errors=True)
-    made.replace(build / "html")
-    return build / "html" / "index.html"
+    for source in book.glob("_sources/*.ipynb"):
+        notebook = json.loads(source.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            cell |= {"outputs": [], "execution_count": None} if cell["cell_type"] == "code" else {}
+        source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
+    if (folder / FILES).is_dir():
+        shutil.copytree(folder / FILES, book / FILES)
+    home = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    for name in MATHJAX:
+        place = book / "_static" / "mathjax" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (home / name).is_dir() else shutil.copyfile)(home / name, place)
 
 
 def main(arguments: list[str] | None = None) -> int:

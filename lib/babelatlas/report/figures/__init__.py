@@ -1,0 +1,44 @@
+# ruff: noqa: F401
+"""One function per figure: a table in, Axes out; `figures.forest(...)` and the others stand in one file a kind."""
+
+from babelatlas.report.figures.bars import stacked_histogram, stacked_shares
+from babelatlas.report.figures.curves import (
+    at_least,
+    class_count_curves,
+    languages_above,
+    temperature_curves,
+    training_curves,
+)
+from babelatlas.report.figures.diagnostics import mixed_checks, residual_panels
+from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap
+from babelatlas.report.figures.intervals import (
+    class_counts,
+    forest,
+    group_means,
+    means_with_intervals,
+    profile,
+    ranks,
+    reach,
+    single_letters,
+    strips,
+)
+from babelatlas.report.figures.look import (
+    COLOURS,
+    LINES,
+    MARKERS,
+    SEQUENTIAL,
+    look_of,
+    percent_axis,
+    show,
+    sortable_tables,
+    style,
+)
+from babelatlas.report.figures.maps import STEPS, accuracy_map, world_map
+from babelatlas.report.figures.scatter import (
+    classes_against_tokens,
+    correlation_panels,
+    paired_counts,
+    text_against_image,
+    times,
+    two_ways,
+)

@@ -1,0 +1,84 @@
+"""Bars that add up: counts in a histogram, shares of a whole."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from babelatlas.report.figures.look import COLOURS, percent_axis
+
+
+def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Sequence[float], label: str) -> Axes:
+    """Draw how many rows lie in each bin of column `value`, stacked by `series`, each with its colour and hatching.
+
+    `edges`: whole numbers, the lowest of each bin and, last, one more than the highest of all; bins are drawn equally
+    wide whatever they span. `label` names the axis of values.
+    """
+    _, axis = plt.subplots()
+    bottom = np.zeros(len(edges) - 1)
+    for place, name in enumerate(dict.fromkeys(table[series])):
+        counted, _ = np.histogram(table.loc[table[series] == name, value], bins=edges)
+        look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "...", "xx"][place % 4]}
+        axis.bar(
+            range(len(counted)), counted, 0.85, bottom, label=f"{name} ({counted.sum()})", edgecolor="white", **look
+        )
+        bottom += counted
+    spans = [f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}" for low, high in pairwise(edges)]
+    axis.set_xticks(range(len(spans)), spans, rotation=30 if len(spans) > 7 else 0)
+    for place, total in enumerate(bottom):
+        axis.text(place, total, f"{total:.0f}", ha="center", va="bottom", size=9, color="0.3")
+    axis.grid(axis="x", visible=False)
+    axis.set_xlabel(label)
+    axis.set_ylabel("classes")
+    axis.legend(loc="upper right")
+    return axis
+
+
+def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0.04) -> Axes:
+    """Draw one bar for each value of column `label`, split by column `part`, in the order of the table.
+
+    `table`: label, part, value (fraction; a bar adds up to 1). Parts of at least `narrow` carry their percent.
+    """
+    rows, parts = list(dict.fromkeys(table[label])), list(dict.fromkeys(table[part]))
+    figure, axis = plt.subplots(figsize=(7.2, 1.3 + 0.42 * len(rows)), layout="constrained")
+    wide = table.pivot_table(index=label, columns=part, values="value", observed=True, aggfunc="sum")
+    wide = wide.reindex(index=rows, columns=parts).fillna(0)
+    left = np.zeros(len(rows))
+    colours = [*COLOURS[:-1], "0.85"] if len(parts) > 1 else COLOURS
+    for place, name in enumerate(parts):
+        colour = colours[-1] if place == len(parts) - 1 and len(parts) > 1 else colours[place % (len(colours) - 1)]
+        hatch = ["", "///", "...", "xx", "\\\\\\", ""][place % 6]
+        axis.barh(
+            range(len(rows)),
+            wide[name],
+            0.72,
+            left,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0.3,
+            label=name,
+        )
+        for row, (start, value) in enumerate(zip(left, wide[name], strict=True)):
+            if value >= narrow:
+                box = {"facecolor": "white", "alpha": 0.8, "pad": 1, "linewidth": 0}
+                axis.text(
+                    start + value / 2,
+                    row,
+                    f"{100 * value:.0f}",
+                    ha="center",
+                    va="center",
+                    size=9,
+                    color="0.1",
+                    bbox=box,
+                )
+        left += wide[name].to_numpy()
+    axis.set_yticks(range(len(rows)), rows)
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.set_xlim(0, 1)
+    axis.grid(False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return percent_axis(axis, "x")

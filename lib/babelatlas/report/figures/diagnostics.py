@@ -1,0 +1,87 @@
+"""What the assumptions of a fit look like."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, look_of
+
+
+def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model") -> np.ndarray:
+    """Draw what the assumptions of a mixed model look like, four panels; return their Axes (2, 2).
+
+    `rows`: fitted, residual and the column `series` (colour and marker). `effects`: name, value (random effects as
+    predicted); those of the same name are one sample. Panels: residuals against fitted values, with the mean of each
+    tenth of the rows; residuals, the largest sample of effects, and all others (each divided by its own standard
+    deviation) against the quantiles of a normal distribution, with the line on which normal values lie.
+    """
+    from scipy import stats as scipy_stats
+
+    figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.2), layout="constrained")
+    first = axes[0, 0]
+    names = sorted(set(rows[series]))
+    for place, name in enumerate(names):
+        part, (colour, marker) = rows[rows[series] == name], look_of(name, place)
+        # Seven colours and markers: the eighth series takes the first colour with the second marker.
+        marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+        look = {"color": colour, "marker": marker, "linestyle": "", "markersize": 3, "alpha": 0.6}
+        first.plot(part["fitted"], part["residual"], label=name, **look)
+    tenths = rows.groupby(pd.qcut(rows["fitted"], 10, duplicates="drop"), observed=True)[["fitted", "residual"]].mean()
+    first.plot(tenths["fitted"], tenths["residual"], color="0.1", marker="", linestyle="-", linewidth=1.8)
+    first.axhline(0, color="0.35", linestyle="--", linewidth=1)
+    first.set_title("residual against fitted", size=10.5)
+    sizes = effects.groupby("name", sort=False).size()
+    largest = sizes.idxmax()
+    samples = {"residuals": {"residuals": rows["residual"]}}
+    samples[f"effects of: {largest}"] = {largest: effects.loc[effects["name"] == largest, "value"]}
+    others = {name: part["value"] / part["value"].std() for name, part in effects.groupby("name") if name != largest}
+    samples["other random effects, in units of their sd"] = others
+    for axis, (title, parts) in zip(axes.ravel()[1:], samples.items(), strict=True):
+        for place, (name, values) in enumerate(parts.items()):
+            (at, ordered), (slope, start, _) = scipy_stats.probplot(values.to_numpy(float))
+            axis.plot(at, ordered, MARKERS[place], color=COLOURS[place], linestyle="", markersize=4, label=name)
+            axis.plot(at, start + slope * at, color=COLOURS[place], linestyle=LINES[place], marker="", linewidth=1)
+        axis.set_title(title, size=10.5)
+        axis.set_xlabel("normal quantile", size=9.5)
+        if len(parts) > 1:
+            axis.legend(fontsize=8.5)
+    for axis in axes.ravel():
+        axis.tick_params(labelsize=9)
+    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, markerscale=2)
+    return axes
+
+
+def residual_panels(
+    table: pd.DataFrame, panel: str, series: str, x: str = "n_classes", label: str = "residual (points)"
+) -> np.ndarray:
+    """Draw what a fit leaves at each number in column `x`, on a log axis, panels side by side; return their Axes.
+
+    `table`: panel, series, x, value, ci_low, ci_high (points; NaN where there is no interval). A line for each series,
+    panels and series in the order of the table; zero, where the fit is exact, is dashed.
+    """
+    panels, names = (list(dict.fromkeys(table[column])) for column in (panel, series))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 3.6), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, title in zip(axes[0], panels, strict=True):
+        for place, name in enumerate(names):
+            rows = table[(table[panel] == title) & (table[series] == name)].sort_values(x)
+            colour, marker = look_of(name, place)
+            line = LINES[place % len(LINES)]
+            # A little apart, so that intervals do not hide each other: the axis is logarithmic.
+            at = rows[x] * 1.06 ** (place - (len(names) - 1) / 2)
+            axis.vlines(at, rows["ci_low"], rows["ci_high"], color=colour, linewidth=1.4)
+            axis.plot(
+                at, rows["value"], marker, color=colour, linestyle=line, linewidth=1.1, markersize=4.5, label=name
+            )
+        axis.axhline(0, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
+        axis.set_xscale("log")
+        ticks = sorted(table[x].unique())
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+    axes[0, len(panels) // 2].set_xlabel("number of classes on offer (log scale)", size=10.5)
+    axes[0, 0].set_ylabel(label, size=10.5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9.5)
+    return axes[0]

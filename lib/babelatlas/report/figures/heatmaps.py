@@ -1,0 +1,95 @@
+"""A number for each pair of names, as colour and as text."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from babelatlas.report.figures.look import SEQUENTIAL, percent_axis
+
+
+def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = True) -> np.ndarray:
+    """Draw accuracy by language (rows) and model (columns), one panel for each group; return the Axes of the panels.
+
+    `table`: model, group, value (fraction) and the column `label` that names the rows. Rows, columns and groups are
+    drawn in the order of the table. `number` writes the percent into the cells. Cells without a value stay blank.
+    """
+    models = list(dict.fromkeys(table["model"]))
+    parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in table.groupby("group", sort=False)]
+    heights = [len(names) for _, _, names in parts]
+    figure, axes = plt.subplots(
+        len(parts),
+        1,
+        figsize=(7.2, 0.185 * sum(heights) + 1.15 * len(parts) + 0.8),
+        height_ratios=heights,
+        squeeze=False,
+        layout="constrained",
+    )
+    top = table["value"].max()
+    for place, (axis, (name, rows, names)) in enumerate(zip(axes[:, 0], parts, strict=True)):
+        cells = rows.pivot_table(index=label, columns="model", values="value").reindex(index=names, columns=models)
+        image = axis.imshow(cells, aspect="auto", vmin=0, vmax=top, cmap=SEQUENTIAL, interpolation="nearest")
+        axis.set_yticks(range(len(names)), names, size=9)
+        axis.set_xticks(range(len(models)), [])
+        if place == 0 or heights[place - 1] > 3:  # the names of the models stand above every panel that is not tiny
+            axis.set_xticks(range(len(models)), models, rotation=40, ha="left", rotation_mode="anchor", size=9)
+        axis.tick_params(top=False, bottom=False, labeltop=True, labelbottom=False, left=False, pad=2)
+        axis.text(-0.008, 1, name, transform=axis.transAxes, ha="right", va="bottom", weight="bold", size=10.5)
+        axis.grid(False)
+        axis.spines[:].set_visible(False)
+        if number:
+            for (row, column), value in np.ndenumerate(cells.to_numpy()):
+                if np.isfinite(value):
+                    colour = "black" if value > 0.6 * top else "white"
+                    text = axis.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=8.5, c=colour)
+                    text.set_in_layout(False)  # a thousand texts would slow the layout down
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label="accuracy")
+    percent_axis(bar.ax, "x")
+    return axes[:, 0]
+
+
+def overlap_heatmap(
+    table: pd.DataFrame, order: Sequence[str], groups: Sequence[str] = (), label: str = "", number: bool = True
+) -> np.ndarray:
+    """Draw a number for each pair of names, one panel for each `panel`; the lower triangle only, as it is symmetric.
+
+    `table`: panel, first, second, value (fraction), in any order; pairs that are not there stay blank. `order`: the
+    names; `groups`: the group of each, in which case lines part the groups. `label` names the colour bar. `number`
+    writes the percent into the cells. Panels of more than 16 names stand below one another. Returns the Axes of the
+    panels.
+    """
+    panels = list(dict.fromkeys(table["panel"]))
+    wide = len(order) > 16
+    size = 9 if len(order) <= 9 else 8
+    shape = (len(panels), 1) if wide else (1, len(panels))
+    height = 1.2 + len(panels) * (0.6 + 0.13 * len(order)) if wide else 1.7 + 7.2 / max(2, len(panels))
+    figure, axes = plt.subplots(*shape, figsize=(7.2, height), sharey=True, squeeze=False, layout="constrained")
+    axes = axes.ravel()
+    top = max(table["value"].max(), 1e-9)
+    place = {name: number for number, name in enumerate(order)}
+    for axis, title in zip(axes, panels, strict=True):
+        cells = np.full((len(order), len(order)), np.nan)
+        for row in table[table["panel"] == title].itertuples():
+            one, other = sorted((place[row.first], place[row.second]))
+            cells[other, one] = row.value
+        image = axis.imshow(cells, vmin=0, vmax=top, cmap=SEQUENTIAL, interpolation="nearest")
+        axis.set_yticks(range(len(order)), order, size=size)
+        axis.set_xticks(range(len(order)), order, size=size, rotation=90)
+        axis.tick_params(left=False, bottom=False, pad=2)
+        axis.grid(False)
+        axis.spines[:].set_visible(False)
+        axis.set_title(title, size=10.5)
+        for edge in (number for number in range(1, len(groups)) if groups[number] != groups[number - 1]):
+            axis.plot([-0.5, edge - 0.5], [edge - 0.5] * 2, color="black", linewidth=1, linestyle="-", marker="")
+            axis.plot(
+                [edge - 0.5] * 2, [edge - 0.5, len(order) - 0.5], color="black", linewidth=1, linestyle="-", marker=""
+            )
+        for (row, column), value in np.ndenumerate(cells):
+            if number and np.isfinite(value):
+                colour = "black" if value > 0.6 * top else "white"
+                text = axis.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=size - 0.5, c=colour)
+                text.set_in_layout(False)
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
+    percent_axis(bar.ax, "x")
+    return axes

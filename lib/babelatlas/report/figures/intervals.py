@@ -1,0 +1,278 @@
+"""Values with their intervals, one row or one place on the axis for each model, language or setting."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, look_of, percent_axis
+
+
+def forest(
+    table: pd.DataFrame,
+    label: str,
+    panel: str = "",
+    series: str = "",
+    reference: dict | float | None = None,
+    width: float = 7.2,
+) -> np.ndarray:
+    """Draw values with their intervals, one row for each value of column `label`; return the Axes of the panels.
+
+    `table`: label, value, ci_low, ci_high (NaN where there is no interval), and, where named, `panel` (panels side by
+    side) and `series` (colours and markers within a row). All are drawn in the order of the table, the first on top.
+    `reference` draws a vertical line: one number, or one for each panel.
+    """
+    labels = list(dict.fromkeys(table[label]))
+    panels = list(dict.fromkeys(table[panel])) if panel else [""]
+    names = list(dict.fromkeys(table[series])) if series else [""]
+    height = 0.9 + (0.22 + 0.12 * len(names)) * len(labels) + 0.3 * bool(series)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(width, height), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    figure.get_layout_engine().set(w_pad=0.08)  # room between the last tick of a panel and the first of the next
+    for axis, title in zip(axes[0], panels, strict=True):
+        rows = table[table[panel] == title] if panel else table
+        for place, name in enumerate(names):
+            part = rows[rows[series] == name] if series else rows
+            # A list, because a panel may lack a series: then a column of texts stays one of texts.
+            y = np.array([labels.index(each) for each in part[label]], float) + (
+                place - (len(names) - 1) / 2
+            ) * 0.6 / len(names)
+            colour, marker = look_of(name, place)
+            axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.8, zorder=2)
+            axis.plot(part["value"], y, marker, color=colour, linestyle="", markersize=5, label=name)
+        line = reference.get(title) if isinstance(reference, dict) else reference
+        if line is not None:
+            axis.axvline(line, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
+        axis.set_title(title, size=10.5)
+        axis.grid(axis="y", color="0.9", linewidth=0.6)
+        axis.tick_params(labelsize=9.5)
+    axes[0, 0].set_yticks(range(len(labels)), labels)
+    axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
+    if series:
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=len(names), fontsize=9.5)
+    return axes[0]
+
+
+def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
+    """Draw mean accuracy of every model, one panel for each group of languages; return the Axes of the panels.
+
+    `table`: model, group, value, ci_low, ci_high (fractions; NaN where there is no interval), n (languages), and, where
+    named, `series`. Models (rows) and groups (panels) are drawn in the order of the table.
+    """
+    sizes = table.groupby("group")["n"].max()
+    titles = {name: f"{name}\nn = {size}" for name, size in sizes.items()}
+    axes = forest(table.assign(group=table["group"].map(titles)), label="model", panel="group", series=series)
+    for axis in axes:
+        axis.set_xlim(left=0)
+        percent_axis(axis, "x")
+    axes[len(axes) // 2].set_xlabel("mean accuracy", size=10.5)
+    return axes
+
+
+def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, ylabel: str) -> Axes:
+    """Draw means with their intervals over the numbers in column `x`, a line for each value of `series`.
+
+    `table`: x, series, value, ci_low, ci_high (NaN where there is no interval).
+    """
+    _, axis = plt.subplots()
+    names = list(dict.fromkeys(table[series]))
+    for place, name in enumerate(names):
+        rows = table[table[series] == name].sort_values(x)
+        look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
+        at = rows[x] + 0.12 * (place - (len(names) - 1) / 2)
+        axis.vlines(at, rows["ci_low"], rows["ci_high"], color=look["color"], linewidth=1.6)
+        axis.plot(
+            at, rows["value"], marker=MARKERS[place % len(MARKERS)], markersize=5.5, linewidth=1.2, label=name, **look
+        )
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel(xlabel)
+    axis.set_ylabel(ylabel)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(names))
+    return axis
+
+
+def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, named: str = "") -> Axes:
+    """Draw every value as a dot, one strip for each value of column `label`, with the mean and its interval above.
+
+    `points`: label, the column `value`, and, where named, `named`: a text beside the dot, "" for none. `means`: label,
+    value, ci_low, ci_high. Strips are drawn in the order of `means`, the first on top; equal values stand side by side.
+    """
+    rows = list(means[label])
+    _, axis = plt.subplots(figsize=(7.2, 0.7 + 0.85 * len(rows)))
+    for row, mean in enumerate(means.itertuples()):
+        part = points[points[label] == rows[row]].sort_values(value, kind="stable")
+        place = part.groupby(value).cumcount()
+        # Dots of one value are stacked below the middle of the strip, which the mean takes.
+        low = row + 0.02 + 0.42 * (place + 1) / max(5, place.max() + 2)
+        colour, marker = look_of(rows[row], row)
+        axis.plot(part[value], low, marker, color=colour, linestyle="", markersize=4.5, alpha=0.75)
+        axis.hlines(row - 0.15, mean.ci_low, mean.ci_high, color="black", linewidth=1.8)
+        axis.plot([mean.value], [row - 0.15], "|", color="black", markersize=13, markeredgewidth=2.5)
+        for x, y, text in zip(part[value], low, part[named] if named else [""] * len(part), strict=True):
+            axis.annotate(text, (x, y), (0, 5), textcoords="offset points", ha="center", size=9, color="0.25")
+    axis.set_yticks(range(len(rows)), rows)
+    axis.set_ylim(len(rows) - 0.4, -0.5)
+    axis.grid(axis="y", visible=False)
+    return axis
+
+
+def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
+    """Draw a leaderboard: the models' ranks, which of them are not told apart, and their means, with intervals.
+
+    `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
+    rank_high, letters (as `tests.compact_letters` gives them). A column of joined dots is one letter:
+    its models are not told apart. On a narrow screen the first panels are seen first. Returns the Axes of the three.
+    """
+    rows = table.reset_index(drop=True)
+    words = [single_letters(letters) for letters in rows["letters"]]
+    order = sorted({word for row in words for word in row}, key=lambda word: [word in row for row in words].index(True))
+    size = 9.5 if len(rows) <= 30 else 8.5
+    _, axes = plt.subplots(
+        1,
+        3,
+        figsize=(7.2, 1.1 + (0.3 if len(rows) <= 30 else 0.22) * len(rows)),
+        sharey=True,
+        layout="constrained",
+        width_ratios=[2.4, min(3, 0.5 + 0.22 * len(order)), 3],
+    )
+    rank, letter, mean = axes
+    names = {"rank": ("rank", "rank_low", "rank_high"), "value": ("value", "ci_low", "ci_high")}
+    for axis, (middle, low, high), place in zip((rank, mean), names.values(), (1, 0), strict=True):
+        axis.hlines(rows.index, rows[low], rows[high], color=COLOURS[place], linewidth=1.8, zorder=2)
+        axis.plot(rows[middle], rows.index, MARKERS[place], color=COLOURS[place], linestyle="", markersize=5)
+        axis.grid(axis="y", color="0.9", linewidth=0.6)
+        axis.tick_params(labelsize=size)
+    percent_axis(mean, "x").set_xlabel(label, size=10)
+    mean.set_xlim(left=min(0, rows["ci_low"].min()) if rows["ci_low"].notna().any() else 0)
+    rank.set_xlabel("rank", size=10)
+    rank.set_xlim(0.5, len(rows) + 0.5)
+    step = max(1, round(len(rows) / 6))
+    rank.set_xticks(sorted({1, *range(step, len(rows) + 1, step)}))
+    for place, word in enumerate(order):
+        members = [number for number, row in enumerate(words) if word in row]
+        letter.plot([place] * len(members), members, "o-", color="0.25", linewidth=1.4, markersize=4)
+    letter.set_xticks(range(len(order)), order if len(order) <= 16 else [""] * len(order))
+    letter.set_xlim(-0.6, max(len(order), 2) - 0.4)
+    letter.tick_params(labelsize=size)
+    letter.grid(axis="x", visible=False)
+    letter.set_xlabel("not told apart", size=10)
+    rank.set_yticks(range(len(rows)), rows["model"])
+    rank.set_ylim(len(rows) - 0.5, -0.5)
+    return axes
+
+
+def single_letters(letters: str) -> list[str]:
+    """Return the single letters of a display, a letter being followed by a number where one alphabet is not enough."""
+    found: list[str] = []
+    for sign in letters:
+        if sign.isdigit():
+            found[-1] += sign
+        else:
+            found.append(sign)
+    return found
+
+
+def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 14) -> Axes:
+    """Draw the number of labelled classes of every language, most first; the axis of classes is log.
+
+    `counts`: name (of the language), n_classes, group. `groups` orders the groups, each with its colour and marker;
+    left out, all languages share one. `named` languages, evenly spread along the axis, carry their name.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 4.4))
+    table = counts.sort_values(["n_classes", "name"], ascending=[False, True], ignore_index=True)
+    for place, group in enumerate(groups or [""]):
+        rows = table[table["group"] == group] if groups else table
+        colour, marker = look_of(group, place)
+        label = f"{group} ({len(rows)})" if groups else None
+        axis.plot(rows.index + 1, rows["n_classes"], marker, linestyle="", color=colour, markersize=5, label=label)
+    for rank in np.unique(np.linspace(0, len(table) - 1, min(named, len(table))).round().astype(int)):
+        point = (rank + 1, table.loc[rank, "n_classes"])
+        text = {"textcoords": "offset points", "rotation": 30, "size": 9, "color": "0.3"}
+        axis.annotate(table.loc[rank, "name"], point, (4, 5), **text)
+    axis.set_yscale("log")
+    low, high = table["n_classes"].min() / 1.3, table["n_classes"].max() * 2.2  # room for the names above the dots
+    ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if low <= tick <= high]
+    axis.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set_ylim(low, high)
+    axis.set_xlabel("languages, by number of classes")
+    axis.set_ylabel("classes with a label (log scale)")
+    if groups:
+        axis.legend(title="resource group (languages)", loc="upper right")
+    return axis
+
+
+def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy", named: int = 20) -> Axes:
+    """Draw one model's score in every language, the best first, with intervals, above the mean of the other models.
+
+    `table`: language, group, value, ci_low, ci_high, others (mean of the other models, NaN where there are none), all
+    fractions. `groups` orders the groups, each with its colour and marker. Below the axis stand the names of `named`
+    languages, evenly spread, the first and the last among them.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
+    rows = table.sort_values(["value", "language"], ascending=[False, True], ignore_index=True)
+    if rows["others"].notna().any():
+        axis.step(
+            rows.index, rows["others"], where="mid", color="0.55", linewidth=1.2, linestyle="-", marker="",
+            label="mean of other models",
+        )  # fmt: skip
+    for place, group in enumerate(groups):
+        part = rows[rows["group"] == group]
+        colour, marker = look_of(group, place)
+        axis.vlines(part.index, part["ci_low"], part["ci_high"], color=colour, linewidth=1.2)
+        axis.plot(part.index, part["value"], marker, color=colour, linestyle="", markersize=5, label=group)
+    places = np.unique(np.linspace(0, len(rows) - 1, min(named, len(rows))).round().astype(int))
+    axis.set_xticks(places, rows.loc[places, "language"], rotation=45, ha="right", rotation_mode="anchor", size=9)
+    axis.tick_params(axis="x", bottom=True, length=3, color="0.6")
+    axis.set_ylim(0, min(1.02, 1.08 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02))
+    axis.set_xlim(-0.8, len(rows) - 0.2)
+    axis.grid(axis="x", visible=False)
+    some = f", {len(places)} of them named" if len(places) < len(rows) else ""
+    axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
+    axis.set_ylabel(label)
+    handles = axis.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=min(3, len(handles[0])), fontsize=9.5)
+    return percent_axis(axis)
+
+
+def reach(table: pd.DataFrame, label: str) -> Axes:
+    """Draw, for each row, how many languages there are and how many are reached, joined by a line; the axis is log.
+
+    `table`: the column `label`, n_world and n_reached (languages; of 0 no dot is drawn). The first row is on top; the
+    share is written at the right.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 1.3 + 0.27 * len(table)), layout="constrained")
+    rows = table.reset_index(drop=True)
+    some = rows[rows["n_reached"] > 0]
+    axis.hlines(some.index, some["n_reached"], some["n_world"], color="0.8", linewidth=2, zorder=1)
+    axis.plot(
+        rows["n_world"],
+        rows.index,
+        MARKERS[1],
+        color="0.55",
+        linestyle="",
+        markersize=5,
+        label="languages of the world",
+    )
+    axis.plot(some["n_reached"], some.index, MARKERS[0], color=COLOURS[0], linestyle="", markersize=6, label="reached")
+    axis.set_xscale("log")
+    right = rows["n_world"].max()
+    for row in rows.itertuples():
+        share = row.n_reached / row.n_world
+        text = f"{row.n_reached} of {row.n_world:,} ({100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %)"
+        axis.text(right * 1.7, row.Index, text, va="center", size=9, color="0.25")
+    ticks = [tick for tick in (1, 10, 100, 1000, 10_000) if tick <= 2 * right]
+    axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set_xlim(0.8, right * 1.5)
+    axis.set_yticks(range(len(rows)), rows[label])
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    axis.tick_params(labelsize=9.5)
+    axis.set_xlabel("languages (log scale)")
+    axis.grid(axis="y", visible=False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9.5)
+    return axis

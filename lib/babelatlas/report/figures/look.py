@@ -1,0 +1,90 @@
+"""The look that all figures share: colours, markers, axes in percent, and how a page shows a figure.
+
+Colours are Okabe and Ito's, which stay apart for colour-blind readers, and every series also has its own marker or
+line style, so that no figure relies on colour alone.
+"""
+
+import base64
+import html
+import io
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+from cycler import cycler
+from IPython.display import HTML
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL.Image import Image
+
+from babelatlas.base import languages
+
+# Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
+SEQUENTIAL = "viridis"
+
+
+def look_of(name: str, place: int) -> tuple[str, str]:
+    """Return colour and marker of a series: a resource group's own, in every figure; else those of its place."""
+    place = languages.GROUPS.index(name) if name in languages.GROUPS else place
+    return COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+
+
+def style() -> None:
+    """Set the look of the study's figures for this process."""
+    sns.set_theme(
+        context="notebook",
+        style="whitegrid",
+        palette=COLOURS,
+        rc={
+            "axes.prop_cycle": cycler(color=COLOURS, marker=MARKERS, linestyle=LINES),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "figure.dpi": 100,
+            "figure.figsize": (7.2, 4.2),
+            "font.family": "DejaVu Sans",
+            "image.cmap": SEQUENTIAL,
+            "legend.frameon": False,
+            "savefig.bbox": "tight",
+            "svg.hashsalt": "babelatlas",
+        },
+    )
+
+
+def sortable_tables() -> None:
+    """Prepare a notebook for `itables.show`: tables sort by a click on a header, and the page works from disk."""
+    import itables
+
+    itables.options.text_in_header_can_be_selected = False  # else the icon alone sorts, and the text does not
+    itables.options.maxBytes = 0  # else rows of a long table are left out
+    itables.init_notebook_mode(all_interactive=False, connected=False)
+
+
+def show(figure: Figure | Axes | Image, caption: str, alt: str, dpi: int = 150) -> HTML:
+    """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
+
+    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says in a sentence what is drawn.
+    A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure with `dpi`, as PNG.
+    """
+    figure = figure.figure if isinstance(figure, Axes) else figure
+    buffer, kind = io.BytesIO(), "webp" if isinstance(figure, Image) else "png"
+    if kind == "webp":
+        figure.save(buffer, format=kind, quality=85)
+    else:
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata={"Software": None})
+        plt.close(figure)
+    data = base64.b64encode(buffer.getvalue()).decode()
+    return HTML(
+        f'<figure class="atlas-figure"><img src="data:image/{kind};base64,{data}" alt="{html.escape(alt, quote=True)}">'
+        f"<figcaption>{caption}</figcaption></figure>"
+    )
+
+
+def percent_axis(axis: Axes, which: str = "y") -> Axes:
+    """Label the ticks of an axis that holds fractions as percent; return the Axes."""
+    from matplotlib.ticker import PercentFormatter
+
+    for letter in which:
+        getattr(axis, f"{letter}axis").set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+    return axis

@@ -1,0 +1,263 @@
+"""Two numbers of every row against each other."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from babelatlas.base import languages
+from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, look_of, percent_axis
+
+
+def correlation_panels(
+    points: pd.DataFrame, bands: pd.DataFrame, x: str, y: str, panel: str, series: str, ring: str = ""
+) -> np.ndarray:
+    """Draw two fractions of every row against each other, panels side by side, with a line and its band.
+
+    `points`: the columns named by x, y, panel and series (colour and marker), and, where named, `ring`: rows where it
+    is true get a black edge. `bands`: panel, x, y, ci_low, ci_high, as `regression.regression_band` returns them. The
+    names of the columns x and y label the axes. Returns the Axes of the panels.
+    """
+    panels = list(dict.fromkeys(points[panel]))
+    groups = [group for group in languages.GROUPS if (points[series] == group).any()]
+    names = [*groups, *sorted(set(points[series]) - set(groups))]
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 4.0), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, title in zip(axes[0], panels, strict=True):
+        rows, band = points[points[panel] == title], bands[bands[panel] == title]
+        for place, name in enumerate(names):
+            part = rows[rows[series] == name]
+            colour, marker = look_of(name, place)
+            look = {"color": colour, "marker": marker, "s": 16}
+            axis.scatter(part[x], part[y], alpha=0.75, linewidths=0, label=name, **look)
+            if ring:
+                part = part[part[ring]]
+                axis.scatter(part[x], part[y], edgecolors="black", linewidths=1.2, **(look | {"s": 30}))
+        axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
+        axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5)
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis, "xy")
+    axes[0, len(panels) // 2].set_xlabel(x, size=10.5)
+    axes[0, 0].set_ylabel(y, size=10.5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return axes[0]
+
+
+def two_ways(
+    points: pd.DataFrame,
+    x: str,
+    y: str,
+    panel: str,
+    series: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    columns: int = 3,
+) -> np.ndarray:
+    """Draw fractions that were obtained in two ways against each other, with the line on which both are equal.
+
+    `points`: the columns x, y, panel (panels, at most `columns` of them in a row) and, where named, series (colour and
+    marker). All panels share their axes, which have one scale, and the labels. Returns the Axes of the panels.
+    """
+    panels = list(dict.fromkeys(points[panel]))
+    names = list(dict.fromkeys(points[series])) if series else [""]
+    down = -(-len(panels) // columns)
+    across = -(-len(panels) // down)
+    width = min(7.2, 2.6 * across + 0.9)
+    figure, grid = plt.subplots(
+        down,
+        across,
+        figsize=(width, width / across * down + 0.3 * bool(series)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    axes = grid.ravel()
+    low, high = points[[x, y]].min().min(), points[[x, y]].max().max()
+    room = 0.04 * (high - low) or 0.01
+    for axis, title in zip(axes, panels, strict=False):
+        rows = points[points[panel] == title]
+        axis.axline((low, low), slope=1, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
+        for place, name in enumerate(names):
+            part = rows[rows[series] == name] if series else rows
+            colour, marker = look_of(name, place)
+            axis.scatter(part[x], part[y], color=colour, marker=marker, s=18, alpha=0.75, linewidths=0, label=name)
+        axis.set(xlim=(low - room, high + room), ylim=(low - room, high + room), aspect="equal")
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis, "xy")
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    figure.supxlabel(xlabel, size=10.5)
+    figure.supylabel(ylabel, size=10.5)
+    if series:
+        handles = axes[0].get_legend_handles_labels()  # at the top: below is the label that all panels share
+        figure.legend(*handles, loc="outside upper center", ncols=min(4, len(names)), fontsize=9.5)
+    return axes[: len(panels)]
+
+
+def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "family") -> np.ndarray:
+    """Draw IC against TC: every language a small dot, every model's mean a large one with its intervals both ways.
+
+    `points`: panel, model, TC, IC (fractions), one row for each model and language. `means`: panel, model and, for TC
+    and IC each, value, "TC low", "TC high", "IC low", "IC high" (NaN where there is no interval). Dotted lines stand at
+    one half; above the diagonal the image is told apart better than the translation. Returns the Axes of the panels.
+    """
+    panels = list(dict.fromkeys(means[panel]))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(7.2, 4.6), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    names = list(dict.fromkeys(means["model"]))
+    for axis, title in zip(axes[0], panels, strict=True):
+        axis.plot([0, 1], [0, 1], color="0.8", linewidth=1, linestyle="-", marker="", zorder=0)
+        for draw in (axis.axhline, axis.axvline):
+            draw(0.5, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
+        for row in means[means[panel] == title].to_dict("records"):
+            place = names.index(row["model"])
+            # One more step for each round, so that no two models share both.
+            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+            part = points[(points[panel] == title) & (points["model"] == row["model"])]
+            axis.scatter(part["TC"], part["IC"], s=11, color=colour, marker=marker, alpha=0.45, linewidths=0)
+            axis.plot([row["TC low"], row["TC high"]], [row["IC"]] * 2, color=colour, linestyle="-", marker="")
+            axis.plot([row["TC"]] * 2, [row["IC low"], row["IC high"]], color=colour, linestyle="-", marker="")
+            look = {"color": colour, "marker": marker, "s": 70, "edgecolors": "black", "linewidths": 0.8, "zorder": 4}
+            axis.scatter(row["TC"], row["IC"], label=row["model"], **look)
+        axis.set_title(title, size=10.5)
+        axis.set_aspect("equal")
+        axis.tick_params(labelsize=9.5)
+        percent_axis(axis, "xy").set_xlabel("TC", size=10)
+    axes[0, 0].set_xlim(-0.02, 1.02)
+    axes[0, 0].set_ylim(-0.02, 1.02)
+    axes[0, 0].set_ylabel("IC", size=10)
+    handles: dict = {}
+    for axis in axes[0]:
+        drawn, said = axis.get_legend_handles_labels()
+        handles |= dict(zip(said, drawn, strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=9)
+    return axes[0]
+
+
+def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[str] = ()) -> Axes:
+    """Draw two counts of classes of every language against each other, with the line of equality; both axes are log.
+
+    `table`: name (of the language), ours, theirs (numbers of classes; 0 is drawn on the edge), group. `groups` orders
+    the groups, each with its colour and marker; the languages in `names` carry their name, the first before others
+    that stand too near.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 5.6))
+    edge = 0.5  # where a count of 0 is drawn on a log axis
+    table = table.assign(x=table["theirs"].clip(lower=edge), y=table["ours"].clip(lower=edge))
+    for place, group in enumerate(groups):
+        rows = table[table["group"] == group]
+        colour, marker = look_of(group, place)
+        look = {"color": colour, "marker": marker, "alpha": 0.75, "label": f"{group} ({len(rows)})"}
+        axis.scatter(rows["x"], rows["y"], s=22, linewidths=0, **look)
+    axis.plot([edge, 1000], [edge, 1000], color="0.35", linestyle="--", linewidth=1.2, marker="", zorder=1)
+    for row in _apart(table.assign(u=np.log10(table["x"]), v=np.log10(table["y"])), names, "u", "v", (0.6, 0.12)):
+        below = row.y < row.x
+        offset, side = ((5, -5), {"ha": "left", "va": "top"}) if below else ((-5, 5), {"ha": "right", "va": "bottom"})
+        axis.annotate(row.name, (row.x, row.y), offset, textcoords="offset points", size=9, color="0.25", **side)
+    ticks = [edge, 1, 3, 10, 30, 100, 300, 1000]
+    for which in ("x", "y"):
+        getattr(axis, f"set_{which}scale")("log")
+        getattr(axis, f"set_{which}ticks")(ticks, ["0", *map(str, ticks[1:])])
+        getattr(axis, f"set_{which}lim")(edge * 0.8, 1500)
+    axis.minorticks_off()
+    axis.set_xlabel("classes in Babel-ImageNet (log scale)")
+    axis.set_ylabel("classes in this label set (log scale)")
+    axis.legend(title="group by classes there (languages)", loc="upper left", fontsize=9.5)
+    return axis
+
+
+def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dict[str, Sequence[str]]) -> np.ndarray:
+    """Draw classes against tokens, both log10, a row of panels for each `series`, a column for each table of `tokens`.
+
+    `points`: series, tokens, name (of the language), log_tokens, log_classes, odd (flag: drawn as a cross, always
+    named). `bands`: series, tokens, x, y, ci_low, ci_high, as `regression.regression_band` returns them.
+    `names`: series -> the languages that carry their name. Returns the Axes, shape (series, tokens).
+    """
+    rows, columns = list(dict.fromkeys(points["series"])), list(dict.fromkeys(points["tokens"]))
+    _, axes = plt.subplots(
+        len(rows),
+        len(columns),
+        figsize=(7.2, 0.6 + 3.1 * len(rows)),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    for (row, column), axis in np.ndenumerate(axes):
+        part = points[(points["series"] == rows[row]) & (points["tokens"] == columns[column])]
+        band = bands[(bands["series"] == rows[row]) & (bands["tokens"] == columns[column])]
+        axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
+        axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.2)
+        odd = part[part["odd"]]
+        axis.scatter(
+            *part.loc[~part["odd"], ["log_tokens", "log_classes"]].to_numpy().T,
+            s=14,
+            color=COLOURS[0],
+            alpha=0.7,
+            linewidths=0,
+        )
+        axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
+        for place, each in enumerate(odd.sort_values("log_tokens").itertuples()):
+            look = {"ha": "center", "va": "bottom" if place else "top", "size": 8.5, "color": COLOURS[1]}
+            at = (each.log_tokens, each.log_classes)
+            axis.annotate(each.name, at, (8, 7 if place else -7), textcoords="offset points", **look)
+        for each in _apart(part[~part["odd"]], names.get(rows[row], ()), "log_tokens", "log_classes", (0.6, 0.06)):
+            right = each.log_tokens < 3
+            low = each.log_classes < np.interp(each.log_tokens, band["x"], band["y"])
+            look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": "0.2"}
+            at, offset = (each.log_tokens, each.log_classes), (4 if right else -4, -2 if low else 2)
+            axis.annotate(each.name, at, offset, textcoords="offset points", **look)
+        axis.set_title(f"{rows[row]}, tokens {columns[column]}", size=10)
+        axis.tick_params(labelsize=9)
+        if column == 0:
+            axis.set_ylabel("classes", size=10)
+        if row == len(rows) - 1:
+            axis.set_xlabel("tokens (millions)", size=10)
+    axes[0, 0].set_xticks(range(6), [f"{10**tick:,}" for tick in range(6)])
+    for axis in axes[:, 0]:
+        axis.set_yticks(range(4), [f"{10**tick:,}" for tick in range(4)])
+        axis.set_ylim(axis.dataLim.y0 - 0.15, 3.2)
+    axes[0, 0].set_xlim(0.5, points["log_tokens"].max() + 0.25)
+    return axes
+
+
+def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
+    """Draw how long runs took against their number of languages, with the line fitted to each series.
+
+    `runs`: contestant, languages, value (seconds). `lines`, one row for each contestant: contestant, start, each
+    (seconds, and seconds for a language), drawn from no language to the most of any run.
+    """
+    _, axis = plt.subplots()
+    ends = np.array([0, runs["languages"].max()])
+    for place, name in enumerate(dict.fromkeys(runs["contestant"])):
+        rows, colour = runs[runs["contestant"] == name], COLOURS[place % len(COLOURS)]
+        axis.plot(rows["languages"], rows["value"], MARKERS[place % len(MARKERS)], color=colour, label=name, alpha=0.8)
+        for line in lines[lines["contestant"] == name].itertuples():
+            look = {"color": colour, "linestyle": LINES[place % len(LINES)], "marker": ""}
+            axis.plot(ends, line.start + line.each * ends, linewidth=1.2, **look)
+    axis.set_xticks(sorted({0, *runs["languages"]}))
+    axis.set_xlim(left=0)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("languages")
+    axis.set_ylabel("seconds")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    return axis
+
+
+def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple[float, float]) -> list:
+    """Return the rows (tuples) with these names, in the order of `names`, without those too near to one before."""
+    kept: list = []
+    for row in (
+        table[table["name"].isin(names)].sort_values("name", key=lambda name: name.map(list(names).index)).itertuples()
+    ):
+        at = getattr(row, x), getattr(row, y)
+        if all(abs(at[0] - getattr(one, x)) > gap[0] or abs(at[1] - getattr(one, y)) > gap[1] for one in kept):
+            kept.append(row)
+    return kept

@@ -1,0 +1,64 @@
+"""Tables and numbers as Markdown: what stages show of what they wrote, and what the pages are made of."""
+
+import re
+from numbers import Real
+
+import pandas as pd
+
+from babelatlas.base.errors import InputError
+
+
+def escape(text: str) -> str:
+    """Return text so that Markdown, tables, HTML and mathematics leave it as it is: one line, signs as references.
+
+    >>> escape("a|b_c")
+    'a&#124;b&#95;c'
+    """
+    plain = " ".join(str(text).split())
+    return re.sub(r"[!-+<=>\[-`{-~]", lambda sign: f"&#{ord(sign[0])};", plain)
+
+
+def word(text: str, lang: str) -> str:
+    """Return a word of a language for a page: escaped, with its language, apart from the direction of its neighbours.
+
+    >>> word("שלג", "he")
+    '<bdi lang="he">שלג</bdi>'
+    """
+    return f'<bdi lang="{lang}">{escape(text)}</bdi>'
+
+
+def percent(value: float) -> str:
+    """Return a fraction as percent with one decimal, "" where there is none."""
+    return "" if pd.isna(value) else f"{100 * value:.1f} %"
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """Return a table as Markdown; its cells are Markdown already, its columns' names are the head."""
+    rows = [[str(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
+    bare = [cell for row in rows for cell in row if "|" in cell or "\n" in cell]
+    if bare:
+        raise InputError(f"A cell of a table cannot hold a bar or a line break, got {bare[0]!r}: escape it.")
+    lines = [list(map(str, table.columns)), ["---"] * len(table.columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def first_rows(table: pd.DataFrame, n: int = 20) -> str:
+    """Return the first rows of a table as Markdown, its texts escaped, and below it how many more there are.
+
+    >>> print(first_rows(pd.DataFrame({"a|b": ["x", "y"], "c": [0.5, None]}), n=1))
+    | a&#124;b | c |
+    | --- | --- |
+    | x | 0.5 |
+    <BLANKLINE>
+    1 more row.
+    """
+    head = [[_cell(cell) for cell in row] for row in table.head(n).itertuples(index=False, name=None)]
+    text = markdown_table(pd.DataFrame(head, columns=[escape(name) for name in table.columns]))
+    more = len(table) - len(head)
+    return text + (f"\n\n{more:,} more {'row' if more == 1 else 'rows'}." if more > 0 else "")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return "–" if pd.isna(value) else f"{value:,.10g}"
+    return "–" if value is None else escape(value)
