@@ -11,7 +11,7 @@ from PIL import Image
 
 from babelatlas.base.errors import InputError, benchmark
 from babelatlas.lexicon import prompts
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.report import figures, timings
 
 # Warnings of third parties, at their first import.
@@ -123,7 +123,7 @@ def test_operations_are_those_that_torch_counts(model):
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    encoder = encoders.load(benchmark.entry(model), model, "cpu", "float32")
+    encoder = loading.load(benchmark.entry(model), model, "cpu", "float32")
     with FlopCounterMode(display=False) as counted:
         encoder.towers.image(torch.zeros(3, 3, 32, 32))
     assert counted.get_total_flops() == benchmark.image_flops(3, TINY)
@@ -134,7 +134,7 @@ def test_operations_are_those_that_torch_counts(model):
 
 @pytest.mark.slow
 def test_towers_and_a_matrix_product_are_timed(model):
-    encoder = encoders.load(benchmark.entry(model), model, "cpu", "float32")
+    encoder = loading.load(benchmark.entry(model), model, "cpu", "float32")
     pixels = np.stack([encoder.transform(Image.new("RGB", (40, 30)))] * 2)
     found = benchmark.throughput(
         encoder, TINY, encoder.tokenizer(["a photo", "ein Foto"]), pixels, matrix=64, repeats=2

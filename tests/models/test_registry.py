@@ -10,7 +10,7 @@ import pytest
 
 from babelatlas.base import languages, paths, published
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from conftest import ROOT
 
@@ -93,7 +93,7 @@ def test_one_repository_is_pinned_to_one_commit():
 
 @pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
 def test_an_entry_is_complete(model):
-    assert model.family in encoders.loaders()
+    assert model.family in loading.LOADERS
     assert model.objective in models.OBJECTIVES
     assert model.licence
     assert model.data
@@ -288,7 +288,7 @@ def test_the_command_refuses_an_unknown_name_in_one_sentence(capsys):
 
 def test_the_list_of_models_imports_no_torch():
     code = (
-        "import sys; from babelatlas import models, datasets, pictograms, embedding; "
+        "import sys; from babelatlas.datasets import pictograms; from babelatlas.evaluation import embedding; from babelatlas.models import loading, registry as models; "
         "assert 'torch' not in sys.modules; "
         "models.main(['--csv']); models.seen('openai-b32', 'de'); assert 'torch' not in sys.modules"
     )

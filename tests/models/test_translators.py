@@ -11,7 +11,7 @@ from test_trials import CONTEXTS, TUPLES
 from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, perplexity, translation
-from babelatlas.models import hub, translators
+from babelatlas.models import hub, loading, translators
 from conftest import ROOT
 
 
@@ -150,13 +150,13 @@ def test_temperatures_are_each_once_and_one_is_added_by_the_evaluation():
 def test_gated_fusion_needs_its_folder_and_has_one_precision(tmp_path):
     entry = translators.get_translator("picto-gated")
     with pytest.raises(InputError, match="notebook 13_gated makes"):
-        translators.load(entry)
+        loading.load_translator(entry)
     with pytest.raises(InputError, match="computes in float32, got the precision 'bfloat16'"):
-        translators.load(entry, tmp_path, precision="bfloat16")
+        loading.load_translator(entry, tmp_path, precision="bfloat16")
     with pytest.raises(InputError, match="cannot be loaded"):
-        translators.load(entry, tmp_path)
+        loading.load_translator(entry, tmp_path)
     with pytest.raises(InputError, match="runs no code"):
-        translators.load(entry, tmp_path, remote_code="a/b")
+        loading.load_translator(entry, tmp_path, remote_code="a/b")
 
 
 def test_own_translators_are_told_by_their_folder(tmp_path):
