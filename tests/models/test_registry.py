@@ -288,7 +288,8 @@ def test_the_command_refuses_an_unknown_name_in_one_sentence(capsys):
 
 def test_the_list_of_models_imports_no_torch():
     code = (
-        "import sys; from babelatlas.datasets import pictograms; from babelatlas.evaluation import embedding; from babelatlas.models import loading, registry as models; "
+        "import sys; from babelatlas.datasets import pictograms; from babelatlas.evaluation import embedding; "
+        "from babelatlas.models import loading, registry as models; "
         "assert 'torch' not in sys.modules; "
         "models.main(['--csv']); models.seen('openai-b32', 'de'); assert 'torch' not in sys.modules"
     )
