@@ -200,3 +200,10 @@ def test_the_sources_are_a_table_with_a_line_for_each_fact():
         table = pd.DataFrame(csv.DictReader(file))
     assert list(table) == ["translator", "field", "value", "source"]
     assert not table.duplicated(["translator", "field"]).any()
+
+
+def test_a_misspelt_key_of_a_translator_is_refused_with_the_nearest(tmp_path):
+    path = tmp_path / "translators.toml"
+    path.write_text('[translators.mine]\nkind = "gated"\nlicense = "MIT"\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"'mine' in .* has the key 'license', .*: did you mean licence"):
+        translators.read_translators(path)

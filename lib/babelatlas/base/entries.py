@@ -56,17 +56,24 @@ def build(kind: type[Kind], facts: dict, what: str, further: Iterable[str] = ())
     """Return the dataclass `kind` with `facts` as its fields; lists become tuples.
 
     `what`: what the entry is called in messages, such as "The model 'picto-en' in models.toml"; `further`: keys that an
-    entry may have besides the fields, to be named in a hint. Raises InputError for an unknown key, with the nearest
+    entry may have besides the fields. Raises InputError for an unknown key, with the nearest
     one, for one that is missing, and for a value of another type.
     """
+    check_keys(kind, facts, what, further)
     known, hints = {field.name: field for field in fields(kind)}, get_type_hints(kind)
-    for key in facts:
-        if key not in known:
-            raise InputError(f"{what} has the key {key!r}, which no entry has: {near(key, {*known, *further})}")
     for name, field in known.items():
         if name not in facts and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"{what} has no {name!r}: add it.")
-    return kind(**{key: checked(value, hints[key], f"{what} has {key} = {value!r}") for key, value in facts.items()})
+    own = {key: value for key, value in facts.items() if key in known}
+    return kind(**{key: checked(value, hints[key], f"{what} has {key} = {value!r}") for key, value in own.items()})
+
+
+def check_keys(kind: type, facts: dict, what: str, further: Iterable[str] = ()) -> None:
+    """Raise InputError, with the nearest, for a key in `facts` that is no field of `kind` and not in `further`."""
+    known = {*(field.name for field in fields(kind)), *further}
+    strange = next((key for key in facts if key not in known), None)
+    if strange is not None:
+        raise InputError(f"{what} has the key {strange!r}, which no entry has: {near(strange, known)}")
 
 
 def checked(value, hint, what: str):

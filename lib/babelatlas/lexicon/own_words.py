@@ -102,8 +102,8 @@ def apply_corrections(
             raise InputError(f"{what} removes a label that is not there: delete the row.")
         if old and row.get("was") and label_rules.same(row["was"]) != label_rules.same(old["label"]):
             raise InputError(
-                f"{what} is of the label {row['was']!r}, and the label set has {old['label']!r}: use the label set that "
-                "was judged, or delete the row."
+                f"{what} is of the label {row['was']!r}, and the label set has {old['label']!r}: use the label set "
+                "that was judged, or delete the row."
             )
         before = {"before": old["label"] if old else "", "before_source": old["source"] if old else ""}
         if not label:

@@ -112,8 +112,7 @@ def check_templates(texts: list[str]) -> list[str]:
     for text in texts:
         if text.count("{}") != 1:
             raise InputError(
-                f"The template {text!r} holds the placeholder {{}} {text.count('{}')} times, expected once: "
-                "mend the template."
+                f"The template {text!r} holds the placeholder {{}} {text.count('{}')} times, expected once: fix it."
             )
     return texts
 

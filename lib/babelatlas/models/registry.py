@@ -179,6 +179,7 @@ def _lookup(name, table: str, what: str, known: dict[str, dict]):
 
 def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
     """Return the entry of a model of these facts, as `read_models` does."""
+    entries.check_keys(Model, facts, what, FURTHER)
     facts = dict(facts)
     source = take_source(facts, what, known)
     companions = facts.pop("companions", {})
@@ -187,7 +188,7 @@ def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
     if listed:
         lists = {"": language_lists()}
         facts |= {"languages": list(_lookup(listed, "", what, lists)), "basis": language_bases()[listed]}
-    made = entries.build(Model, {"name": name, "source": source, "companions": roles, **facts}, what, FURTHER)
+    made = entries.build(Model, {"name": name, "source": source, "companions": roles, **facts}, what)
     if made.objective not in OBJECTIVES:
         raise InputError(f"{what} has the objective {made.objective!r}: {near(made.objective, OBJECTIVES)}")
     return made

@@ -113,8 +113,9 @@ def read_translators(path: str | os.PathLike = DATA / "translators.toml") -> lis
     content, found = entries.read(path), []
     for name, facts in entries.resolve(content.get("translators", {}), content.get("shared", {}), path).items():
         what = f"The translator {name!r} in {path}"
+        entries.check_keys(Translator, facts, what, registry.FURTHER)
         source = registry.take_source(facts, what, content)
-        found.append(entries.build(Translator, {"name": name, "source": source, **facts}, what, registry.FURTHER))
+        found.append(entries.build(Translator, {"name": name, "source": source, **facts}, what))
     return found
 
 
