@@ -49,7 +49,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.evaluation import embedding, retrieval, zeroshot
 from babelatlas.lexicon import labels, prompts
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.report import timings
 from babelatlas.report.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
@@ -82,7 +82,7 @@ COCO_SM, TRIAL = (5000, 5, 21, 512), (500, 5, 3, 128)
 def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, seed: int = 0) -> None:
     """Write a dual encoder of random weights to `folder`, in open_clip's format, with a tokenizer trained on `texts`.
 
-    `sizes`: as `REAL`. The folder can be read by open_clip itself (`local-dir:`) and by `encoders.load` with `entry`.
+    `sizes`: as `REAL`. The folder can be read by open_clip itself (`local-dir:`) and by `loading.load` with `entry`.
     The mean of image features is taken out by the bias of the last normalisation: random towers give all pictures
     nearly the same vector, and every picture would be put into the same class.
     """
@@ -253,7 +253,7 @@ def run_ours(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFram
     seconds, stop = stop_watch()
     paths = [str(path) for wnid in _classes(own) for path in sorted((pictures / wnid).iterdir())]
     with tempfile.TemporaryDirectory() as cache, contextlib.redirect_stdout(io.StringIO()):
-        encoder = encoders.load(entry(folder), folder, "cpu", "float32")
+        encoder = loading.load(entry(folder), folder, "cpu", "float32")
         stop("load")
         images = embedding.embed_images(encoder, paths, cache)
         stop("images")
@@ -454,7 +454,7 @@ def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers:
     with contextlib.redirect_stderr(io.StringIO()):
         model, transform, _ = _clip_benchmark()[0]("open_clip", f"local-dir:{folder}", "", None, "cpu")
     model.eval()
-    encoder = encoders.load(entry(folder), folder, "cpu", "float32")
+    encoder = loading.load(entry(folder), folder, "cpu", "float32")
     paths = [str(path) for path in sorted(pictures.rglob("*")) if path.is_file()]
     identity = torch.eye(model.visual.output_dim)
 
@@ -596,7 +596,7 @@ def throughput(encoder, sizes: dict, tokens, pictures: np.ndarray, matrix: int, 
 
 def hardware(folder: Path, device: str, batch_tokens: int, batch: int, matrix: int, measure: str, sizes=REAL) -> list:
     """Return the rows of `throughput` for the model in `folder`: float32 on a CPU, bfloat16 or float16 on a GPU."""
-    encoder = encoders.load(entry(folder), folder, device)
+    encoder = loading.load(entry(folder), folder, device)
     own, forms = workload(list(LANGUAGES), 20)
     texts = [text for row in own.itertuples() for text in forms.loc[forms["lang"] == row.lang, "template"].str.replace(
         "{}", row.label, regex=False)]  # fmt: skip
@@ -1008,7 +1008,7 @@ def find_gpu(device: str) -> str:
 
         if not torch.cuda.is_available():
             raise InputError("There is no GPU here whose speed could be measured: call this on a machine that has one.")
-    device = encoders.find_device(device)
+    device = encoder.find_device(device)
     if not device.startswith("cuda"):
         raise InputError(f"The device {device!r} is no GPU that can be timed: give cuda or cuda:N.")
     return device

@@ -12,7 +12,7 @@ from PIL import Image
 import engine as benchmark
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.report import figures, timings
 
 # Warnings of third parties, at their first import.
@@ -121,7 +121,7 @@ def test_operations_are_those_that_torch_counts(model):
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    encoder = encoders.load(benchmark.entry(model), model, "cpu", "float32")
+    encoder = loading.load(benchmark.entry(model), model, "cpu", "float32")
     with FlopCounterMode(display=False) as counted:
         encoder.towers.image(torch.zeros(3, 3, 32, 32))
     assert counted.get_total_flops() == benchmark.image_flops(3, TINY)
@@ -131,7 +131,7 @@ def test_operations_are_those_that_torch_counts(model):
 
 
 def test_towers_and_a_matrix_product_are_timed(model):
-    encoder = encoders.load(benchmark.entry(model), model, "cpu", "float32")
+    encoder = loading.load(benchmark.entry(model), model, "cpu", "float32")
     pixels = np.stack([encoder.transform(Image.new("RGB", (40, 30)))] * 2)
     found = benchmark.throughput(
         encoder, TINY, encoder.tokenizer(["a photo", "ein Foto"]), pixels, matrix=64, repeats=2

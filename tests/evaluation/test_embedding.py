@@ -23,7 +23,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
 from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import prompts
-from babelatlas.models import encoders, training
+from babelatlas.models import loading, training
 from babelatlas.models import registry as models
 from babelatlas.models.tokens import Tokenizer
 
@@ -671,7 +671,7 @@ def encoder(tmp_path_factory):
     training.write_tokenizer(["a picture of a cat", "umbrella", "зонт", "größe"] * 9, folder)
     training.write_configuration(folder)
     training.save(training.new_model(folder, seed=0)[0], folder)
-    return encoders.load(models.get_model("picto-en"), folder)
+    return loading.load(models.get_model("picto-en"), folder)
 
 
 # The warnings are those of third parties, at their first import.

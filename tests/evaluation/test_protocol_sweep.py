@@ -308,7 +308,7 @@ def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):
 def test_the_first_encoder_stays_and_of_the_others_the_last(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        protocol_sweep.encoders,
+        protocol_sweep.loading,
         "load",
         lambda *given: asked.append(given[3]) or Toy("float32" if given[3] == "auto" else given[3]),
     )

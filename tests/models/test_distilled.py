@@ -11,8 +11,9 @@ from PIL import Image
 
 import tiny_openclip
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
+from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.loaders import distilled
 from tiny_openclip import TEXTS
 
@@ -69,7 +70,7 @@ def pictures():
 
 
 def load(name, folder, **settings):
-    return encoders.load(entry(name), folder, device="cpu", **settings)
+    return loading.load(entry(name), folder, device="cpu", **settings)
 
 
 def formula(encoder, tokenizer, head, length):
@@ -198,7 +199,7 @@ def test_an_older_linear_layer_may_be_converted(copy):
 
     folder = copy("older-mclip")
     before = load("older-mclip", folder).encode_texts(TEXTS)
-    layer = distilled._older_head(entry("older-mclip"), folder)
+    layer = distilled._older_head(Checkpoint(entry("older-mclip"), {"": folder}))
     (folder / PICKLE).unlink()
     save_file({name: value.contiguous() for name, value in layer.state_dict().items()}, folder / distilled.HEAD)
 

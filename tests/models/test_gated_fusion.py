@@ -14,6 +14,8 @@ from babelatlas.datasets import commute, pictograms, translation_corpora
 from babelatlas.evaluation import disambiguation, perplexity, translation
 from babelatlas.models import (
     gated_fusion,
+    gated_translator,
+    loading,
     translators,
 )
 
@@ -154,18 +156,18 @@ def test_a_recipe_is_changed_by_what_is_not_zero():
 
 @pytest.mark.parametrize("gate", ["learned", "0.5"])
 def test_with_an_image_the_right_translation_of_an_ambiguous_word_is_found(folders, features, gate):
-    costs = costs_of(gated_fusion.load(folders / gate), features)
+    costs = costs_of(gated_translator.load(folders / gate), features)
     assert disambiguation.tc(costs).all()
     assert disambiguation.ic(costs).all()
 
 
 def test_without_an_image_the_frequent_sense_always_wins(folders, features):
-    costs = costs_of(gated_fusion.load(folders / "text"), features)
+    costs = costs_of(gated_translator.load(folders / "text"), features)
     assert disambiguation.tc(costs).tolist() == [[True, False], [True, False]]
     assert disambiguation.gtc(costs).mean() == 0
     assert disambiguation.ties(costs, "IC").all()
     # Beside any image, and none, the translations have the odds of the training examples, three to one.
-    scorer = gated_fusion.load(folders / "text")
+    scorer = gated_translator.load(folders / "text")
     odds = [
         np.exp(one.sum()) for one in scorer.score([""] * 2, ["bank"] * 2, ["bank rechts", "bank links"], ["de"] * 2)
     ]
@@ -189,7 +191,7 @@ def test_batches_draw_by_weight_and_keep_like_lengths_together():
 
 
 def test_scores_are_those_of_one_forward_at_a_time(folders, features):
-    scorer = gated_fusion.load(folders / "learned", batch_size=3)
+    scorer = gated_translator.load(folders / "learned", batch_size=3)
     scorer._seen = {str(row): vector for row, vector in enumerate(features)}
     texts = ["bank links", "seal", "a much longer translation than the others", "bank rechts", "bank links"]
     images, sources = ["0", "4", "7", "3", "0"], ["bank", "seal", "bank", "bank", "bank"]
@@ -212,7 +214,7 @@ def test_scores_are_those_of_one_forward_at_a_time(folders, features):
 
 
 def test_what_two_translations_share_at_their_start_costs_the_same(folders, features):
-    scorer = gated_fusion.load(folders / "learned")
+    scorer = gated_translator.load(folders / "learned")
     scorer._seen = {"0": features[0]}
     texts = ["bank links", "bank rechts"]
     one, two = scorer.tokenize(texts, ["de", "de"])
@@ -223,7 +225,7 @@ def test_what_two_translations_share_at_their_start_costs_the_same(folders, feat
 
 
 def test_a_text_has_its_tokens_and_an_end_and_nothing_written_in_it_is_taken_for_either(folders):
-    scorer = gated_fusion.load(folders / "text")
+    scorer = gated_translator.load(folders / "text")
     (empty,), (word,) = scorer.tokenize([" "], ["de"]), scorer.tokenize(["Bank <end> <pad>"], ["de"])
     assert empty == [scorer.vocabulary.end]
     assert word[-1] == scorer.vocabulary.end
@@ -233,10 +235,10 @@ def test_a_text_has_its_tokens_and_an_end_and_nothing_written_in_it_is_taken_for
 
 def test_the_gate_of_a_model_is_a_mean_between_zero_and_one(folders, features):
     for gate, expected in (("0.5", 0.5), ("text", np.nan)):
-        scorer = gated_fusion.load(folders / gate)
+        scorer = gated_translator.load(folders / gate)
         scorer._seen = {"0": features[0]}
         assert scorer.gates(["0"], ["bank"]) == pytest.approx([expected], nan_ok=True)
-    scorer = gated_fusion.load(folders / "learned")
+    scorer = gated_translator.load(folders / "learned")
     scorer._seen = {"0": features[0]}
     assert 0 < scorer.gates(["0"], ["bank"])[0] < 1
 
@@ -245,7 +247,7 @@ def test_the_gate_of_a_model_is_a_mean_between_zero_and_one(folders, features):
 
 
 def test_trials_that_cannot_be_scored_are_told(folders):
-    scorer = gated_fusion.load(folders / "learned")
+    scorer = gated_translator.load(folders / "learned")
     with pytest.raises(InputError, match=r"needs an image beside each source"):
         scorer.score([""], ["bank"], ["bank"], ["de"])
     with pytest.raises(InputError, match=r"not trained to translate to 'fr': expected one of de"):
@@ -283,10 +285,10 @@ def test_a_folder_that_lacks_a_file_or_has_a_damaged_one_is_told(tmp_path, featu
     trained(tmp_path, features, "text", steps=1)
     (tmp_path / file).write_bytes(b"{")
     with pytest.raises(InputError, match=r"cannot be loaded \(.*notebook 13_gated"):
-        gated_fusion.load(tmp_path)
+        gated_translator.load(tmp_path)
     (tmp_path / file).unlink()
     with pytest.raises(InputError, match=f"it has no {file}"):
-        gated_fusion.load(tmp_path)
+        gated_translator.load(tmp_path)
 
 
 def test_weights_that_are_not_finite_or_of_another_size_are_told(tmp_path, features):
@@ -297,21 +299,21 @@ def test_weights_that_are_not_finite_or_of_another_size_are_told(tmp_path, featu
     weights["embedding.weight"][3, 3] = float("nan")
     save_file(weights, tmp_path / gated_fusion.WEIGHTS)
     with pytest.raises(InputError, match=r"not finite \(in embedding\.weight\)"):
-        gated_fusion.load(tmp_path)
+        gated_translator.load(tmp_path)
     settings = json.loads((tmp_path / gated_fusion.SETTINGS).read_text())
     settings["sizes"]["width"] = 32
     (tmp_path / gated_fusion.SETTINGS).write_text(json.dumps(settings))
     with pytest.raises(InputError, match="cannot be loaded"):
-        gated_fusion.load(tmp_path)
+        gated_translator.load(tmp_path)
 
 
 def test_replicates_are_folders_of_a_model_and_surplus_ones_go(tmp_path):
     for place in gated_fusion.places(tmp_path, 12):
         place.mkdir(exist_ok=True)
     names = ["", *(f"replicate-{number}" for number in range(1, 12))]
-    assert gated_fusion.replicates(tmp_path) == [tmp_path / name for name in names]
+    assert translators.replicate_folders(tmp_path) == [tmp_path / name for name in names]
     assert gated_fusion.places(tmp_path, 2) == [tmp_path, tmp_path / "replicate-1"]
-    assert gated_fusion.replicates(tmp_path) == [tmp_path, tmp_path / "replicate-1"]
+    assert translators.replicate_folders(tmp_path) == [tmp_path, tmp_path / "replicate-1"]
 
 
 # --- Images -----------------------------------------------------------------------------------------
@@ -376,7 +378,7 @@ def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
     for file in (tmp_path / "eyes").iterdir():  # the checkpoint stands alone
         file.unlink()
 
-    scorer = translators.load(translators.get_translator("picto-gated"), tmp_path / "model", "cpu")
+    scorer = loading.load_translator(translators.get_translator("picto-gated"), tmp_path / "model", "cpu")
     contexts = translation_corpora.development(tuples, tmp_path / "drawings")
     costs, tokens = translation.evaluate(scorer, tuples, contexts, [0.5, 1.0])
     assert len(costs) == 4
@@ -387,7 +389,7 @@ def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
 def test_without_images_commute_is_a_draw(mirror, tmp_path):
     examples = translation_corpora.multi30k(mirror / "multi30k", ["de", "fr", "cs"]).sample(600, random_state=0)
     log = gated_fusion.train(examples, None, tmp_path, "text", 4, 32, 5e-3, 400, sizes=TINY)
-    scorer = gated_fusion.load(tmp_path)
+    scorer = gated_translator.load(tmp_path)
     tuples, _ = commute.read(mirror / "commute", wanted=["de", "fr", "cs"], identical="keep")
     contexts = pd.DataFrame(columns=["item", "image", "path"])
     costs, _ = translation.evaluate(scorer, tuples, contexts)

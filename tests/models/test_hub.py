@@ -15,11 +15,13 @@ import pytest
 from babelatlas.base.errors import InputError
 from babelatlas.models import hub as checkpoints
 from babelatlas.models import registry as models
+from babelatlas.models.checkpoint import Checkpoint, check_weights
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 MAIN = models.Source("tiny/main", COMMIT, ("*.json", "*.safetensors"))
 IMAGE = models.Source("tiny/image", OTHER)
 ENTRY = replace(models.get_model("openai-b32"), name="tiny", source=MAIN, companions={})
+CHECKPOINT = Checkpoint(ENTRY, {})
 BOTH = replace(ENTRY, companions={"image": IMAGE})
 
 
@@ -419,9 +421,9 @@ def test_a_file_of_json_that_holds_no_object_is_named(tmp_path):
     for content in ("[1]", "{", "", "\ud800"):
         (tmp_path / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
         with pytest.raises(InputError, match=r"'tiny' cannot be loaded, .*config\.json is no JSON object"):
-            checkpoints.read_json(ENTRY, tmp_path / "config.json")
+            CHECKPOINT.read_json(tmp_path / "config.json")
     (tmp_path / "config.json").write_text(json.dumps({"a": 1}), encoding="utf-8")
-    assert checkpoints.read_json(ENTRY, tmp_path / "config.json") == {"a": 1}
+    assert CHECKPOINT.read_json(tmp_path / "config.json") == {"a": 1}
 
 
 @pytest.mark.parametrize("name", ["a.safetensors", "a.bin"])
@@ -431,10 +433,10 @@ def test_weights_are_read_whole_or_not_at_all(tmp_path, name):
 
     file, weights = tmp_path / name, {"w": torch.arange(600.0)}
     (save_file if name.endswith("safetensors") else torch.save)(weights, file)
-    assert torch.equal(checkpoints.read_weights(ENTRY, file)["w"], weights["w"])
+    assert torch.equal(CHECKPOINT.read_weights(file)["w"], weights["w"])
     file.write_bytes(file.read_bytes()[:1000])
     with pytest.raises(InputError, match=rf"'tiny' cannot be loaded, .*{name} cannot be read \("):
-        checkpoints.read_weights(ENTRY, file)
+        CHECKPOINT.read_weights(file)
 
 
 def test_a_file_of_something_else_than_tensors_is_refused(tmp_path):
@@ -442,16 +444,16 @@ def test_a_file_of_something_else_than_tensors_is_refused(tmp_path):
     torch.save([1, 2], tmp_path / "a.bin")
 
     with pytest.raises(InputError, match="something else than tensors by name"):
-        checkpoints.read_weights(ENTRY, tmp_path / "a.bin")
+        CHECKPOINT.read_weights(tmp_path / "a.bin")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_weight_that_is_no_number_is_named(value):
     torch = pytest.importorskip("torch")
     module = torch.nn.Linear(2, 2)
-    checkpoints.check_weights(module, "tiny", "somewhere")
+    check_weights(module, "tiny", "somewhere")
     with torch.no_grad():
         module.bias[1] = value
 
     with pytest.raises(InputError, match=r"The weights of 'tiny' in somewhere hold numbers .* \(in bias\)"):
-        checkpoints.check_weights(module, "tiny", "somewhere")
+        check_weights(module, "tiny", "somewhere")

@@ -11,7 +11,7 @@ from PIL import Image
 
 import tiny_huggingface as tiny
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.loaders import huggingface
 
@@ -91,7 +91,7 @@ def test_embeddings_equal_those_of_transformers_own_call(case, pictures):
         images = model.get_image_features(**pixels).pooler_output.numpy()
         both = model(**given, **pixels)
 
-    encoder = encoders.load(entry(family, length), folder, precision="float32")
+    encoder = loading.load(entry(family, length), folder, precision="float32")
     ours, seen = encoder.encode_texts(TEXTS), encoder.encode_images(pictures)
 
     assert np.abs(ours - words).max() < 1e-5
@@ -106,7 +106,7 @@ def test_embeddings_equal_those_of_transformers_own_call(case, pictures):
 def test_long_texts_are_reported_and_cut_as_transformers_cuts_them(case):
     family, length, name, folder = case
     tokenizer = reference(name, folder)[2]
-    tokens = encoders.load(entry(family, length), folder).tokenizer(TEXTS)
+    tokens = loading.load(entry(family, length), folder).tokenizer(TEXTS)
 
     assert tokens.cut.tolist() == [False] * 6 + [True]
     assert tokens.lengths[-1] == length
@@ -116,7 +116,7 @@ def test_long_texts_are_reported_and_cut_as_transformers_cuts_them(case):
 
 def test_what_may_be_trimmed_gives_the_same_vectors_trimmed_and_what_may_not_is_always_padded(case):
     family, length, _, folder = case
-    encoder = encoders.load(entry(family, length), folder)
+    encoder = loading.load(entry(family, length), folder)
     tokens = encoder.tokenizer(TEXTS[:5])
     full = replace(tokens, width=length)
 
@@ -132,7 +132,7 @@ def test_what_may_be_trimmed_gives_the_same_vectors_trimmed_and_what_may_not_is_
 
 def test_padding_is_seen_by_siglip_alone(case):
     family, length, _, folder = case
-    encoder = encoders.load(entry(family, length), folder)
+    encoder = loading.load(entry(family, length), folder)
     tokens = encoder.tokenizer(TEXTS[:1])
     shorter = encoder.encode_texts(replace(tokens, width=int(tokens.lengths[0])))
 
@@ -142,8 +142,8 @@ def test_padding_is_seen_by_siglip_alone(case):
 
 def test_half_precision_gives_nearly_the_same_directions(case, pictures):
     family, length, _, folder = case
-    full = encoders.load(entry(family, length), folder, precision="float32")
-    half = encoders.load(entry(family, length), folder, precision="bfloat16")
+    full = loading.load(entry(family, length), folder, precision="float32")
+    half = loading.load(entry(family, length), folder, precision="bfloat16")
 
     for ours, others in (
         (full.encode_texts(TEXTS), half.encode_texts(TEXTS)),
@@ -155,7 +155,7 @@ def test_half_precision_gives_nearly_the_same_directions(case, pictures):
 
 def test_tokens_do_not_depend_on_how_many_threads_ask(case):
     family, length, _, folder = case
-    tokenizer = encoders.load(entry(family, length), folder).tokenizer
+    tokenizer = loading.load(entry(family, length), folder).tokenizer
     alone = [tokenizer([text]).pieces.tolist() for text in TEXTS]
 
     with ThreadPoolExecutor(4) as pool:
@@ -168,7 +168,7 @@ def test_the_tokenizers_file_is_taken_as_it_is(folders):
     from tokenizers import Tokenizer
 
     folder = folders["altclip"]
-    tokens = encoders.load(entry("altclip", 77), folder).tokenizer(["ＣＡＴ ﬁ", "CAT fi"])
+    tokens = loading.load(entry("altclip", 77), folder).tokenizer(["ＣＡＴ ﬁ", "CAT fi"])
 
     # Its normaliser makes wide letters and ligatures plain; transformers 5 would build a tokenizer without it.
     assert tokens.take([0]).pieces.tolist() == tokens.take([1]).pieces.tolist()
@@ -179,7 +179,7 @@ def test_chinese_clip_lowers_letters_and_siglip_does_where_the_entry_says_so(fol
     pieces = {}
     for name, switch in (("chinese_clip", ""), ("siglip2", ""), ("siglip2", "siglip")):
         family, length, _ = FAMILIES[name]
-        tokenizer = encoders.load(entry(family, length, switch), folders[name]).tokenizer
+        tokenizer = loading.load(entry(family, length, switch), folders[name]).tokenizer
         pieces[name, switch] = [tokenizer([text]).pieces.tolist() for text in ("A red CAT!", "a red cat!", "a red cat")]
 
     first, second, third = pieces["chinese_clip", ""]
@@ -202,7 +202,7 @@ def test_siglip_with_sentencepiece_alone_equals_transformers_own_call(tmp_path, 
     with torch.no_grad():
         words = transformers.SiglipModel.from_pretrained(folder).get_text_features(**tokens).pooler_output.numpy()
 
-    encoder = encoders.load(entry("siglip", 64, "siglip"), folder)
+    encoder = loading.load(entry("siglip", 64, "siglip"), folder)
 
     assert np.abs(encoder.encode_texts(TEXTS) - words).max() < 1e-5
     assert encoder.tokenizer(TEXTS).cut.tolist() == [False] * 6 + [True]
@@ -217,7 +217,7 @@ def test_altclip_with_sentencepiece_alone_has_the_pieces_of_sentencepiece(tmp_pa
     folder = tiny.altclip(tmp_path / "altclip", old=True)
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.bpe.model"))
 
-    encoder = encoders.load(entry("altclip", 77), folder)
+    encoder = loading.load(entry("altclip", 77), folder)
     tokens = encoder.tokenizer(TEXTS)
 
     # XLM-R moves the pieces by one, and has its unknown token, 0 there, at 3.
@@ -231,7 +231,7 @@ def test_altclip_with_sentencepiece_alone_has_the_pieces_of_sentencepiece(tmp_pa
 def test_sizes_of_pictures_given_as_plain_numbers_mean_the_same(folders, tmp_path, pictures):
     family, length, _ = FAMILIES["altclip"]
     old = tiny.old_pictures(shutil.copytree(folders["altclip"], tmp_path / "altclip"))
-    ours, others = (encoders.load(entry(family, length), folder).transform for folder in (old, folders["altclip"]))
+    ours, others = (loading.load(entry(family, length), folder).transform for folder in (old, folders["altclip"]))
 
     for picture in pictures:
         assert np.array_equal(ours(picture.convert("RGB")), others(picture.convert("RGB")))
@@ -243,7 +243,7 @@ def test_a_package_that_is_not_installed_is_named(folders, tmp_path, monkeypatch
     monkeypatch.setattr(huggingface, "_installed", lambda name: name != "sentencepiece")
 
     with pytest.raises(InputError, match="run `pip install sentencepiece protobuf`"):
-        encoders.load(entry("siglip", 64), folder)
+        loading.load(entry("siglip", 64), folder)
 
 
 def test_weights_in_several_files_are_read_and_one_that_is_missing_is_named(tmp_path):
@@ -251,12 +251,12 @@ def test_weights_in_several_files_are_read_and_one_that_is_missing_is_named(tmp_
     whole = tiny.siglip2(tmp_path / "whole")
     assert not (folder / "model.safetensors").exists()
 
-    ours = encoders.load(entry("siglip", 64), folder).encode_texts(TEXTS)
+    ours = loading.load(entry("siglip", 64), folder).encode_texts(TEXTS)
 
-    assert np.array_equal(ours, encoders.load(entry("siglip", 64), whole).encode_texts(TEXTS))
+    assert np.array_equal(ours, loading.load(entry("siglip", 64), whole).encode_texts(TEXTS))
     (folder / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(InputError, match=r"model-00002-of-00002\.safetensors does not exist"):
-        encoders.load(entry("siglip", 64), folder)
+        loading.load(entry("siglip", 64), folder)
 
 
 @pytest.mark.parametrize("file", ["config.json", "preprocessor_config.json", "tokenizer.json", "model.safetensors"])
@@ -265,11 +265,11 @@ def test_a_missing_or_damaged_file_is_named(folders, tmp_path, file):
     (folder / file).write_bytes((folder / file).read_bytes()[:90])
 
     with pytest.raises(InputError, match=f"'tiny' cannot be loaded, .*{file}"):
-        encoders.load(entry("metaclip2", 77), folder)
+        loading.load(entry("metaclip2", 77), folder)
 
     (folder / file).unlink()
     with pytest.raises(InputError, match=rf"{file} does not exist"):
-        encoders.load(entry("metaclip2", 77), folder)
+        loading.load(entry("metaclip2", 77), folder)
 
 
 @pytest.mark.parametrize("keep", [0, 7, 20_000])
@@ -278,7 +278,7 @@ def test_truncated_pickled_weights_are_refused(folders, tmp_path, keep):
     file.write_bytes(file.read_bytes()[:keep])
 
     with pytest.raises(InputError, match=r"'tiny' cannot be loaded, .*pytorch_model\.bin"):
-        encoders.load(entry("altclip", 77), file.parent)
+        loading.load(entry("altclip", 77), file.parent)
 
 
 def change(folder, name, value, weights="model.safetensors"):
@@ -302,32 +302,32 @@ def test_weights_that_do_not_fit_are_refused_and_named(folders, tmp_path):
         folder = shutil.copytree(folders["metaclip2"], tmp_path / "model", dirs_exist_ok=True)
         change(folder, name, value)
         with pytest.raises(InputError, match=message):
-            encoders.load(entry("metaclip2", 77), folder)
+            loading.load(entry("metaclip2", 77), folder)
     folder = shutil.copytree(folders["metaclip2"], tmp_path / "model", dirs_exist_ok=True)
     change(folder, "text_model.encoder.layers.2.mlp.fc1.bias", torch.zeros(48))
     with pytest.raises(InputError, match=r"no place for \(1, the first: text_model\.encoder\.layers\.2"):
-        encoders.load(entry("metaclip2", 77), folder)
+        loading.load(entry("metaclip2", 77), folder)
 
 
 def test_a_model_of_another_family_is_refused(folders):
     with pytest.raises(InputError, match="of type 'siglip' where 'altclip' is expected"):
-        encoders.load(entry("altclip", 77), folders["siglip2"])
+        loading.load(entry("altclip", 77), folders["siglip2"])
 
 
 def test_a_text_tower_that_looks_for_another_end_is_refused(tmp_path):
     folder = tiny.metaclip2(tmp_path / "model", eos_token_id=1)
 
     with pytest.raises(InputError, match=r"ends a text with token 2 and .*config\.json says 1"):
-        encoders.load(entry("metaclip2", 77), folder)
+        loading.load(entry("metaclip2", 77), folder)
 
 
 def test_an_entry_that_does_not_fit_its_model_is_refused(folders):
     with pytest.raises(InputError, match=r"places for 64 tokens and its entry says 77"):
-        encoders.load(entry("siglip", 77), folders["siglip2"])
+        loading.load(entry("siglip", 77), folders["siglip2"])
     with pytest.raises(InputError, match=r"places for 98 tokens and its entry says 99"):
-        encoders.load(entry("altclip", 99), folders["altclip"])
+        loading.load(entry("altclip", 99), folders["altclip"])
     with pytest.raises(InputError, match=r"canonicalised by 'siglipp', which is not known: did you mean siglip\?"):
-        encoders.load(entry("siglip", 64, "siglipp"), folders["siglip2"])
+        loading.load(entry("siglip", 64, "siglipp"), folders["siglip2"])
 
 
 def test_a_vocabulary_that_is_cut_off_or_of_another_model_is_refused(folders, tmp_path):
@@ -336,11 +336,11 @@ def test_a_vocabulary_that_is_cut_off_or_of_another_model_is_refused(folders, tm
     for kept in (words[:20], [*words, "more"]):
         (folder / "vocab.txt").write_text("\n".join(kept) + "\n", encoding="utf-8")
         with pytest.raises(InputError, match=rf"vocab\.txt has {len(kept)} pieces and its text tower {len(words)}: "):
-            encoders.load(entry("chinese-clip", 52), folder)
+            loading.load(entry("chinese-clip", 52), folder)
     folder = shutil.copytree(folders["metaclip2"], tmp_path / "metaclip2")
     shutil.copy(folders["siglip2"] / "tokenizer.json", folder)
     with pytest.raises(InputError, match=r"tokenizer\.json has \d+ pieces and its text tower \d+: the file is damaged"):
-        encoders.load(entry("metaclip2", 77), folder)
+        loading.load(entry("metaclip2", 77), folder)
 
 
 def test_a_tokenizer_that_pads_with_another_id_than_the_tower_is_refused(folders, tmp_path):
@@ -350,7 +350,7 @@ def test_a_tokenizer_that_pads_with_another_id_than_the_tower_is_refused(folders
     (folder / "special_tokens_map.json").unlink()
 
     with pytest.raises(InputError, match="pads with id 2 and its text tower with 1"):
-        encoders.load(entry("altclip", 77), folder)
+        loading.load(entry("altclip", 77), folder)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_a_file_that_says_nothing_is_one_sentence(folders, tmp_path, name, file,
 
     said = "does not say how pictures are prepared" if file.startswith("pre") else ""
     with pytest.raises(InputError, match=f"^The model 'tiny' .*{said}") as caught:
-        encoders.load(entry(family, length), folder)
+        loading.load(entry(family, length), folder)
     assert "\n" not in str(caught.value)
 
 
@@ -381,11 +381,11 @@ def test_padding_on_the_left_is_refused(folders, tmp_path):
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"padding_side": "left"}))
 
     with pytest.raises(InputError, match="pads on the left"):
-        encoders.load(entry("siglip", 64), folder)
+        loading.load(entry("siglip", 64), folder)
 
 
 def test_loading_prints_nothing(folders, capfd):
     for name, (family, length, _) in FAMILIES.items():
-        encoders.load(entry(family, length), folders[name])
+        loading.load(entry(family, length), folders[name])
 
     assert capfd.readouterr() == ("", "")

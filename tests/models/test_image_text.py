@@ -10,7 +10,7 @@ from PIL import Image
 
 import tiny_imagetext as tiny
 from babelatlas.base.errors import InputError
-from babelatlas.models import image_text, translators
+from babelatlas.models import image_text, loading, translators
 from babelatlas.models import registry as models
 
 # Warnings of third parties, at their first import.
@@ -250,5 +250,5 @@ def test_a_users_own_folder_is_asked_by_its_template_or_without_one(folders):
     for family, chat in (("llava", True), ("paligemma", False)):
         own = translators.find("my-model", folders[family])
         assert (own.kind, own.chat) == ("huggingface", chat)
-        assert translators.load(own, folders[family], "cpu").tokenize(["einem"], ["de"])
+        assert loading.load_translator(own, folders[family], "cpu").tokenize(["einem"], ["de"])
     assert replace(own, name="x").embedded

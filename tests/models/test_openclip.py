@@ -14,8 +14,9 @@ from PIL import Image
 import tiny_openclip
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
+from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.loaders import openclip
 from tiny_openclip import TEXTS
 
@@ -87,7 +88,7 @@ def test_embeddings_equal_those_of_open_clips_own_calls(made, pictures, name):
     assert np.ptp(images, axis=0).max() > 0.1
     assert np.ptp(texts, axis=0).max() > 0.1
 
-    encoder = encoders.load(entry(name), folder, device="cpu")
+    encoder = loading.load(entry(name), folder, device="cpu")
 
     assert np.abs(encoder.encode_images(pictures) - images).max() < 1e-5
     assert np.abs(encoder.encode_texts(TEXTS, "en") - texts).max() < 1e-5
@@ -98,7 +99,7 @@ def test_embeddings_equal_those_of_open_clips_own_calls(made, pictures, name):
 @pytest.mark.parametrize("name", tiny_openclip.MAKERS)
 def test_ids_equal_open_clips_up_to_padding_and_a_cut_is_reported(made, name):
     folder, _, _, tokenizer = made(name)
-    own = encoders.load(entry(name), folder, device="cpu").tokenizer
+    own = loading.load(entry(name), folder, device="cpu").tokenizer
     tokens = own(TEXTS, "en")
 
     assert own.trim == (name in TRIMMED)
@@ -110,7 +111,7 @@ def test_ids_equal_open_clips_up_to_padding_and_a_cut_is_reported(made, name):
 @pytest.mark.parametrize("name", sorted(TRIMMED))
 def test_padding_is_invisible_where_it_is_trimmed(made, name):
     folder, *_ = made(name)
-    encoder = encoders.load(entry(name), folder, device="cpu")
+    encoder = loading.load(entry(name), folder, device="cpu")
     short = encoder.tokenizer(TEXTS[:6], "en")
     whole = replace(short, width=encoder.tokenizer.context_length)
 
@@ -121,7 +122,7 @@ def test_padding_is_invisible_where_it_is_trimmed(made, name):
 @pytest.mark.parametrize("name", ["siglip", "siglip2"])
 def test_padding_is_part_of_a_text_for_siglip(made, name):
     folder, *_ = made(name)
-    encoder = encoders.load(entry(name), folder, device="cpu")
+    encoder = loading.load(entry(name), folder, device="cpu")
     whole = encoder.tokenizer(["cat"])
 
     assert whole.padded()[0].shape == (1, 64)
@@ -130,7 +131,7 @@ def test_padding_is_part_of_a_text_for_siglip(made, name):
 
 def test_siglip_drops_case_and_punctuation_and_the_others_what_open_clip_drops(made):
     def same(name, first, second):
-        tokenizer = encoders.load(entry(name), made(name)[0], device="cpu").tokenizer
+        tokenizer = loading.load(entry(name), made(name)[0], device="cpu").tokenizer
         return tokenizer([first], "en").pieces.tolist() == tokenizer([second], "en").pieces.tolist()
 
     for name in ("siglip", "siglip2"):
@@ -148,7 +149,7 @@ def test_the_language_is_the_first_id_and_changes_the_vector(made):
     import torch
 
     folder, model, _, tokenizer = made("nllb")
-    encoder = encoders.load(entry("nllb"), folder, device="cpu")
+    encoder = loading.load(entry("nllb"), folder, device="cpu")
     english, german = encoder.tokenizer(["a cat"], "en"), encoder.tokenizer(["a cat"], "de")
     codes = tokenizer.tokenizer.convert_tokens_to_ids(["eng_Latn", "deu_Latn"])
 
@@ -163,7 +164,7 @@ def test_the_language_is_the_first_id_and_changes_the_vector(made):
 
 
 def test_languages_in_many_threads_do_not_mix(made):
-    tokenizer = encoders.load(entry("nllb"), made("nllb")[0], device="cpu").tokenizer
+    tokenizer = loading.load(entry("nllb"), made("nllb")[0], device="cpu").tokenizer
     asked = ["en", "de", "sw", "zh"] * 25
     alone = {lang: tokenizer(TEXTS, lang).pieces.tolist() for lang in set(asked)}
 
@@ -176,7 +177,7 @@ def test_languages_in_many_threads_do_not_mix(made):
 
 @pytest.mark.parametrize("lang", ["", "br", "fr"])
 def test_a_language_that_the_model_cannot_be_told_is_refused(made, lang):
-    encoder = encoders.load(entry("nllb"), made("nllb")[0], device="cpu")
+    encoder = loading.load(entry("nllb"), made("nllb")[0], device="cpu")
 
     with pytest.raises(InputError, match=f"'tiny-nllb' is told the language of each text, and '{lang}' has no code"):
         encoder.encode_texts(["a cat"], lang)
@@ -188,7 +189,7 @@ def test_a_tokenizer_whose_files_put_the_language_last_is_followed(copy, tmp_pat
     settings["legacy_behaviour"] = True
     (folder / "text" / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     _, _, tokenizer = tiny_openclip.reference(folder, tmp_path / "reference")
-    tokens = encoders.load(entry("nllb"), folder, device="cpu").tokenizer(TEXTS, "de")
+    tokens = loading.load(entry("nllb"), folder, device="cpu").tokenizer(TEXTS, "de")
 
     assert replace(tokens, width=77).padded()[0].tolist() == ids_of(tokenizer, TEXTS, "de").tolist()
     assert tokens.pieces[tokens.ends[0] - 1] == tokenizer.tokenizer.convert_tokens_to_ids("deu_Latn")
@@ -198,7 +199,7 @@ def test_a_repository_that_open_clip_publishes_is_read_by_open_clips_configurati
     import open_clip
 
     folder, *_ = made("clip")
-    wanted = encoders.load(entry("clip"), folder, device="cpu").encode_images(pictures)
+    wanted = loading.load(entry("clip"), folder, device="cpu").encode_images(pictures)
     content = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
     known = {"own": {"hf_hub": "tiny/clip/", "url": "", **content["preprocess_cfg"]}}
     monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny", known)
@@ -207,19 +208,19 @@ def test_a_repository_that_open_clip_publishes_is_read_by_open_clips_configurati
     folder = copy("clip")
 
     (folder / "open_clip_config.json").write_text('{"model_cfg": {"text_cfg": {"proj": "old"}}}', encoding="utf-8")
-    assert np.array_equal(encoders.load(by_name, folder, device="cpu").encode_images(pictures), wanted)
+    assert np.array_equal(loading.load(by_name, folder, device="cpu").encode_images(pictures), wanted)
     (folder / "open_clip_config.json").unlink()
-    assert np.array_equal(encoders.load(by_name, folder, device="cpu").encode_images(pictures), wanted)
+    assert np.array_equal(loading.load(by_name, folder, device="cpu").encode_images(pictures), wanted)
     other = replace(by_name, source=models.Source("tiny/other"))
     with pytest.raises(InputError, match=r"open_clip_config\.json does not exist"):
-        encoders.load(other, folder, device="cpu")
+        loading.load(other, folder, device="cpu")
 
 
 @pytest.mark.parametrize("name", [model.name for model in models.MODELS if model.architecture])
 def test_open_clip_publishes_every_entry_that_names_its_architecture(name):
     pytest.importorskip("open_clip")
     model = models.get_model(name)
-    configuration = openclip._published(model)
+    configuration = openclip._published(Checkpoint(model, {}))
 
     assert model.family == "open_clip"
     assert configuration["model_cfg"]["vision_cfg"]["image_size"] == model.image_size
@@ -233,7 +234,7 @@ def test_open_clip_publishes_every_entry_that_names_its_architecture(name):
 
 def test_loading_prints_nothing(made, capfd):
     for name in tiny_openclip.MAKERS:
-        encoders.load(entry(name), made(name)[0], device="cpu")
+        loading.load(entry(name), made(name)[0], device="cpu")
     assert capfd.readouterr() == ("", "")
 
 
@@ -249,13 +250,13 @@ def test_loading_asks_nothing_of_the_network(made, monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     for name in ("xlm-roberta", "nllb", "siglip2"):
-        assert encoders.load(entry(name), made(name)[0], device="cpu").encode_texts(["cat"], "en").shape[0] == 1
+        assert loading.load(entry(name), made(name)[0], device="cpu").encode_texts(["cat"], "en").shape[0] == 1
 
 
 @pytest.mark.parametrize("name", ["clip", "xlm-roberta", "siglip", "nllb"])
 def test_bfloat16_stays_near_float32(made, pictures, name):
-    exact = encoders.load(entry(name), made(name)[0], device="cpu")
-    rough = encoders.load(entry(name), made(name)[0], device="cpu", precision="bfloat16")
+    exact = loading.load(entry(name), made(name)[0], device="cpu")
+    rough = loading.load(entry(name), made(name)[0], device="cpu", precision="bfloat16")
 
     for one, other in [
         (exact.encode_images(pictures), rough.encode_images(pictures)),
@@ -285,7 +286,7 @@ def test_a_file_that_is_missing_is_named(copy, name, file):
     named = file if not file.startswith("open_clip_p") else "open_clip_model.safetensors"  # the first that is tried
 
     with pytest.raises(InputError, match=r"'tiny-.* cannot be loaded") as caught:
-        encoders.load(entry(name), folder, device="cpu")
+        loading.load(entry(name), folder, device="cpu")
     assert str(folder / named) in str(caught.value)
     assert f"python -m babelatlas.models.hub tiny-{name}" in str(caught.value)
 
@@ -305,7 +306,7 @@ def test_a_file_that_is_truncated_is_named(copy, name, file):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
     with pytest.raises(InputError, match=r"'tiny-.* cannot be loaded") as caught:
-        encoders.load(entry(name), path.parents[file.count("/")], device="cpu")
+        loading.load(entry(name), path.parents[file.count("/")], device="cpu")
     assert str(path) in str(caught.value)
     assert str(caught.value).count("\n") == 0
 
@@ -321,7 +322,7 @@ def test_weights_that_are_no_numbers_are_named(copy):
     with pytest.raises(
         InputError, match=r"'tiny-xlm-roberta' in .*xlm-roberta hold numbers .* \(in text\.proj\.0\.weight\)"
     ):
-        encoders.load(entry("xlm-roberta"), folder, device="cpu")
+        loading.load(entry("xlm-roberta"), folder, device="cpu")
 
 
 def test_weights_of_another_model_are_refused(copy, made):
@@ -329,7 +330,7 @@ def test_weights_of_another_model_are_refused(copy, made):
     shutil.copy(made("metaclip2")[0] / "open_clip_model.safetensors", folder)
 
     with pytest.raises(InputError, match=r"open_clip_model\.safetensors is damaged or of another model \(Error"):
-        encoders.load(entry("clip"), folder, device="cpu")
+        loading.load(entry("clip"), folder, device="cpu")
 
 
 class Payload:
@@ -347,7 +348,7 @@ def test_nothing_in_a_file_of_weights_is_run(copy, tmp_path):
     (folder / "open_clip_pytorch_model.bin").write_bytes(pickle.dumps({"a": Payload(tmp_path / "made")}))
 
     with pytest.raises(InputError, match="is damaged or of another model"):
-        encoders.load(entry("xlm-roberta"), folder, device="cpu")
+        loading.load(entry("xlm-roberta"), folder, device="cpu")
     assert not (tmp_path / "made").exists()
 
 
@@ -356,7 +357,7 @@ def test_a_configuration_of_another_model_is_no_text_tower(copy):
     (folder / "text" / "config.json").write_text('{"model_type": "clip"}', encoding="utf-8")
 
     with pytest.raises(InputError, match=r"its text tower is tiny/nllb and .*text/config\.json is not that"):
-        encoders.load(entry("nllb"), folder, device="cpu")
+        loading.load(entry("nllb"), folder, device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -374,7 +375,7 @@ def test_a_setting_that_is_not_known_here_is_refused(copy, change, said):
     file.write_text(json.dumps(configuration), encoding="utf-8")
 
     with pytest.raises(InputError, match=said):
-        encoders.load(entry("clip"), file.parent, device="cpu")
+        loading.load(entry("clip"), file.parent, device="cpu")
 
 
 def test_a_tokenizer_of_another_model_is_refused(copy, made):
@@ -383,7 +384,7 @@ def test_a_tokenizer_of_another_model_is_refused(copy, made):
         shutil.copy(made("metaclip2")[0] / file, folder)
 
     with pytest.raises(InputError, match=r"'tiny-siglip2' .* \d+ pieces and its text tower \d+: the file is damaged"):
-        encoders.load(entry("siglip2"), folder, device="cpu")
+        loading.load(entry("siglip2"), folder, device="cpu")
 
 
 def test_a_tokenizer_that_pads_with_another_id_than_the_tower_is_refused(copy):
@@ -392,7 +393,7 @@ def test_a_tokenizer_that_pads_with_another_id_than_the_tower_is_refused(copy):
     file.write_text(json.dumps(settings | {"pad_token": "</s>"}), encoding="utf-8")
 
     with pytest.raises(InputError, match="pads with id 2 and its text tower with 1"):
-        encoders.load(entry("xlm-roberta"), file.parent, device="cpu")
+        loading.load(entry("xlm-roberta"), file.parent, device="cpu")
 
 
 def test_padding_on_the_left_is_refused(copy):
@@ -401,14 +402,14 @@ def test_padding_on_the_left_is_refused(copy):
     file.write_text(json.dumps(settings | {"padding_side": "left"}), encoding="utf-8")
 
     with pytest.raises(InputError, match="pads on the left"):
-        encoders.load(entry("siglip2"), file.parent, device="cpu")
+        loading.load(entry("siglip2"), file.parent, device="cpu")
 
 
 @pytest.mark.parametrize("name", ["clip", "xlm-roberta", "siglip"])
 def test_two_threads_on_a_cpu_give_the_vectors_of_one(made, pictures, name):
     import torch
 
-    encoder, before = encoders.load(entry(name), made(name)[0], "cpu"), torch.get_num_threads()
+    encoder, before = loading.load(entry(name), made(name)[0], "cpu"), torch.get_num_threads()
     try:
         torch.set_num_threads(1)
         alone = encoder.encode_texts(TEXTS), encoder.encode_images(pictures)

@@ -1,5 +1,6 @@
 import csv
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from babelatlas.base import languages, paths, published
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from conftest import ROOT
 
@@ -93,7 +94,7 @@ def test_one_repository_is_pinned_to_one_commit():
 
 @pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
 def test_an_entry_is_complete(model):
-    assert model.family in encoders.loaders()
+    assert model.family in loading.LOADERS
     assert model.objective in models.OBJECTIVES
     assert model.licence
     assert model.data
@@ -288,7 +289,8 @@ def test_the_command_refuses_an_unknown_name_in_one_sentence(capsys):
 
 def test_the_list_of_models_imports_no_torch():
     code = (
-        "import sys; from babelatlas import models, datasets, pictograms, embedding; "
+        "import sys; from babelatlas.datasets import pictograms; from babelatlas.evaluation import embedding; "
+        "from babelatlas.models import loading, registry as models; "
         "assert 'torch' not in sys.modules; "
         "models.main(['--csv']); models.seen('openai-b32', 'de'); assert 'torch' not in sys.modules"
     )
@@ -340,3 +342,73 @@ def test_the_name_of_ones_own_model_can_be_part_of_a_files_name(name):
 def test_the_caution_passes_over_models_that_are_not_in_the_list():
     assert models.caution(["my-clip"]) == ""
     assert "picto-en: " in models.caution(["my-clip", "picto-en"])
+
+
+ENTRY = """
+[models.my-siglip]
+like = "siglip2"
+repository = "me/my-siglip"
+image_size = 256
+parameters = 375
+dimension = 768
+companions.text = "xlmr-base"
+"""
+
+
+def own_file(tmp_path, text):
+    path = tmp_path / "my_models.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_of_ones_own_adds_models_that_may_use_what_is_shared(tmp_path):
+    found, _ = models.read_models(models.SHIPPED, own_file(tmp_path, ENTRY))
+
+    mine = found[-1]
+    assert [model.name for model in found] == [*models.names(), "my-siglip"]
+    assert (mine.family, mine.objective, mine.canonicalise, mine.series) == ("siglip", "sigmoid", "siglip", "my-siglip")
+    assert mine.source == models.Source("me/my-siglip", "", ("*.json", "*.model", "*.safetensors"))
+    assert mine.companions["text"] == models.get_model("openclip-xlmr-b32").companions["text"]
+
+
+def test_the_environment_names_a_file_of_ones_own_models(tmp_path):
+    code = "from babelatlas.models import registry; print(registry.get_model('my-siglip').n_languages)"
+    environment = os.environ | {models.OWN: str(own_file(tmp_path, ENTRY))}
+
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+
+    assert done.stdout == "109\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("image_size", "image_sise", r"The model 'my-siglip' in .*toml has the key 'image_sise', which no entry has: "
+         "did you mean image_size"),
+        ("repository", "repositori", "has the key 'repositori', which no entry has: did you mean repository"),
+        ("parameters = 375\n", "", "The model 'my-siglip' in .*toml has no 'parameters': add it."),
+        ("256", '"256"', "has image_size = '256': expected a whole number."),
+        ("256", "true", "has image_size = True: expected a whole number."),
+        ("375", '"many"', "has parameters = 'many': expected a number."),
+        ("dimension = 768", "normalise = 1", "has normalise = 1: expected true or false."),
+        ("dimension = 768", "files = [1]", r"has files = \[1\]: expected a list of texts."),
+        ("dimension = 768", 'files = "open_clip"', "names 'open_clip', .*files.*: did you mean open-clip"),
+        ("dimension = 768", 'objective = "sigmoit"', "has the objective 'sigmoit': did you mean sigmoid"),
+        ("dimension = 768", 'language_list = "nlb"', "names 'nlb', .*: did you mean nllb"),
+        ("xlmr-base", "xlmr-bas", r"names 'xlmr-bas', which is not in \[repositories\]: did you mean xlmr-base"),
+        ('"siglip2"', '"siglip3"', r"is like 'siglip3', which is no \[shared\] table: did you mean siglip2"),
+        ("my-siglip]", "msiglip-b16]", "The model 'msiglip-b16' in .*toml is in the list already"),
+        ("[models.", "[model.", r"has a table \[model\]: did you mean models"),
+        ("375", "", "is not TOML"),
+    ],
+)  # fmt: skip
+def test_an_entry_that_cannot_be_used_is_refused_in_one_sentence_with_the_nearest_name(tmp_path, old, new, said):
+    assert old in ENTRY
+    with pytest.raises(InputError, match=said) as caught:
+        models.read_models(models.SHIPPED, own_file(tmp_path, ENTRY.replace(old, new, 1)))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_models_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere\.toml cannot be read .*: give the path of a TOML file"):
+        models.read_models(models.SHIPPED, tmp_path / "nowhere.toml")

@@ -11,7 +11,7 @@ from PIL import Image
 
 import tiny_huggingface as tiny
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.registry import Source
 
@@ -70,7 +70,7 @@ def pictures():
 
 
 def load(entry, folder, **settings):
-    return encoders.load(entry, folder, remote_code=entry.source.repository, **settings)
+    return loading.load(entry, folder, remote_code=entry.source.repository, **settings)
 
 
 def test_mexma_equals_its_towers_called_by_hand(folders, pictures):
@@ -156,7 +156,7 @@ def test_no_code_runs_before_it_is_allowed_and_then_only_that_of_the_folder(fold
     code.write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n" + code.read_text())
 
     with pytest.raises(InputError, match="set remote_code to 'jinaai/jina-clip-v2'"):
-        encoders.load(JINA, folder)
+        loading.load(JINA, folder)
     assert not (tmp_path / "ran").exists()
 
     load(JINA, folder)
@@ -277,7 +277,7 @@ def test_uform_equals_its_packages_own_call(tmp_path, pictures):
         words = TextEncoder.from_pretrained(configuration, str(folder / "text_encoder.pt")).eval().encode(tokens)
         images = ImageEncoder.from_pretrained(configuration, str(folder / "image_encoder.pt")).eval().encode(pixels)
 
-    encoder = encoders.load(UFORM, folder)
+    encoder = loading.load(UFORM, folder)
 
     assert np.abs(encoder.encode_texts(TEXTS) - words.numpy()).max() < 1e-5
     assert np.abs(encoder.encode_images(pictures) - images.numpy()).max() < 1e-5
@@ -289,11 +289,11 @@ def test_uform_equals_its_packages_own_call(tmp_path, pictures):
     file = folder / "text_encoder.safetensors"
     file.write_bytes(file.read_bytes()[:900])
     with pytest.raises(InputError, match=r"text_encoder\.safetensors cannot be read"):
-        encoders.load(UFORM, folder)
+        loading.load(UFORM, folder)
 
 
 def test_a_package_that_is_not_installed_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(InputError, match="run `pip install uform`"):
-        encoders.load(UFORM, tmp_path)
+        loading.load(UFORM, tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, perplexity, translation
-from babelatlas.models import hub, translators
+from babelatlas.models import hub, loading, translators
 from conftest import ROOT
 from evaluation.test_trials import CONTEXTS, TUPLES
 
@@ -150,13 +150,13 @@ def test_temperatures_are_each_once_and_one_is_added_by_the_evaluation():
 def test_gated_fusion_needs_its_folder_and_has_one_precision(tmp_path):
     entry = translators.get_translator("picto-gated")
     with pytest.raises(InputError, match="notebook 13_gated makes"):
-        translators.load(entry)
+        loading.load_translator(entry)
     with pytest.raises(InputError, match="computes in float32, got the precision 'bfloat16'"):
-        translators.load(entry, tmp_path, precision="bfloat16")
+        loading.load_translator(entry, tmp_path, precision="bfloat16")
     with pytest.raises(InputError, match="cannot be loaded"):
-        translators.load(entry, tmp_path)
+        loading.load_translator(entry, tmp_path)
     with pytest.raises(InputError, match="runs no code"):
-        translators.load(entry, tmp_path, remote_code="a/b")
+        loading.load_translator(entry, tmp_path, remote_code="a/b")
 
 
 def test_own_translators_are_told_by_their_folder(tmp_path):
@@ -200,3 +200,10 @@ def test_the_sources_are_a_table_with_a_line_for_each_fact():
         table = pd.DataFrame(csv.DictReader(file))
     assert list(table) == ["translator", "field", "value", "source"]
     assert not table.duplicated(["translator", "field"]).any()
+
+
+def test_a_misspelt_key_of_a_translator_is_refused_with_the_nearest(tmp_path):
+    path = tmp_path / "translators.toml"
+    path.write_text('[translators.mine]\nkind = "gated"\nlicense = "MIT"\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"'mine' in .* has the key 'license', .*: did you mean licence"):
+        translators.read_translators(path)

@@ -12,7 +12,7 @@ from PIL import Image
 import tiny_openclip
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, protocol
-from babelatlas.models import encoders
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.loaders import user_model
 
@@ -205,11 +205,11 @@ model, image_preprocess = open_clip.create_model_from_pretrained("local-dir:{sho
 text_preprocess = open_clip.get_tokenizer("local-dir:{shown}")
 """
     path = write(text, "open_clip.py")
-    own = encoders.load(models.find("mine", path), path, "cpu")
+    own = loading.load(models.find("mine", path), path, "cpu")
     entry = replace(
         models.get_model("openai-b32"), name="tiny", source=models.Source("tiny/clip"), image_size=32, dimension=16
     )
-    ours = encoders.load(entry, tmp_path / "checkpoint", "cpu")
+    ours = loading.load(entry, tmp_path / "checkpoint", "cpu")
     assert (own.name, own.precision, own.dimension) == ("mine", "own", 16)
     images = pictures(tmp_path)
     assert embedding.embed_images(own, images) == pytest.approx(embedding.embed_images(ours, images), abs=1e-5)
@@ -334,7 +334,7 @@ def test_loading_by_an_entry_refuses_what_does_not_fit(name, folder, settings, m
     write(PLAIN)
     entry = models.own("mine") if name == "mine" else models.get_model(name)
     with pytest.raises(InputError, match=message):
-        encoders.load(entry, folder, **settings)
+        loading.load(entry, folder, **settings)
 
 
 def test_every_prepared_shape_of_a_picture_reaches_the_function(write):

@@ -201,7 +201,7 @@ def find(
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return the images of a collection that are most similar to each caption, and how many were passed over.
 
-    `encoder`: as `encoders.load` returns it; `captions`: item, sense, caption; `images`: as for `collection`; `folder`:
+    `encoder`: as `loading.load` returns it; `captions`: item, sense, caption; `images`: as for `collection`; `folder`:
     where the images that are found are copied to, below `images/`, and the captions, as sought.csv. `number` for each
     caption, by the cosine, in descending order; `minimum` and `aspect` as for `unsuitable`; `cache`: a folder to keep
     vectors in, with which a run that was killed goes on. Columns: item, sense, caption, rank (from 1), similarity, file
@@ -432,11 +432,11 @@ def _find(given: argparse.Namespace) -> None:
     if (folder / TABLE).exists() and not given.replace:
         raise InputError(f"{folder} holds a sheet, perhaps a filled one: give another folder, or --replace.")
     next(iter(collection(given.images, folder)))  # before the model is loaded
-    from babelatlas.models import encoders
+    from babelatlas.models import loading
     from babelatlas.models import registry as models
 
     entry = models.find(given.model, given.checkpoint)
-    encoder = encoders.load(entry, given.checkpoint, given.device, given.precision, given.remote_code)
+    encoder = loading.load(entry, given.checkpoint, given.device, given.precision, given.remote_code)
     cache = given.cache or folder / "cache"
     found, counts = find(
         encoder, captions, given.images, folder, given.number, given.minimum, given.aspect, cache, given.language

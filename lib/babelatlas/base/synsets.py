@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
 CLASS_LISTS = {  # files of data/
@@ -41,8 +41,8 @@ def class_list(classes: str) -> pd.DataFrame:
     path = _imagenet_21k() if classes == "imagenet-21k" else path
     if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
-            f"There is no class list {classes!r}: give {', '.join(CLASS_LISTS)}, imagenet-21k, or the path of a CSV or "
-            "text file."
+            f"There is no class list {classes!r}: {near(classes, [*CLASS_LISTS, 'imagenet-21k'])} Or give the path of "
+            "a CSV or text file."
         )
     try:
         if path.suffix == ".txt":

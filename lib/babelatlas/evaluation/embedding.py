@@ -39,7 +39,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import zeroshot
 from babelatlas.lexicon import prompts
-from babelatlas.models.encoders import Encoder
+from babelatlas.models.encoder import Encoder
 from babelatlas.models.tokens import Tokenizer, Tokens, check_texts
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within which texts are sorted.

@@ -22,8 +22,8 @@ from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import embedding, protocol, retrieval, zeroshot
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.models import encoders
-from babelatlas.models.encoders import PRECISIONS, Encoder
+from babelatlas.models import loading
+from babelatlas.models.encoder import PRECISIONS, Encoder
 
 # What is counted: the share of images, or of queries each way, expected where there are ties.
 ACCURACIES = {"accuracy@1": "n_correct", "accuracy@5": "n_correct_top5"}
@@ -34,7 +34,7 @@ COLUMNS = list(tables.SCHEMAS["protocols"][0])
 def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str = "") -> Callable[[str], Encoder]:
     """Return a function that gives a model's encoder in a precision by name, "auto" among them.
 
-    The first that was loaded stays in memory, and of the others the last. Its parameters are those of `encoders.load`.
+    The first that was loaded stays in memory, and of the others the last. Its parameters are those of `loading.load`.
     """
     kept: dict[str, Encoder] = {}
 
@@ -43,7 +43,7 @@ def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str =
             first = next(iter(kept.values()), None)
             for name in [name for name, encoder in kept.items() if encoder is not first]:
                 del kept[name]
-            encoder = encoders.load(entry, checkpoint, device, precision, remote_code)
+            encoder = loading.load(entry, checkpoint, device, precision, remote_code)
             kept[precision] = kept[encoder.precision] = encoder
         return kept[precision]
 

@@ -128,7 +128,8 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
         raise InputError(f"There is no way {clashes!r} to treat clashes: give {', '.join(CLASHES)}.")
     settled = chosen
     if clashes != "keep":
-        clash = chosen[_shared(chosen)].assign(word=chosen["label"].map(same), listed=chosen["confirmed_by"].map(len))
+        clash = chosen[shared_labels(chosen)]
+        clash = clash.assign(word=clash["label"].map(same), listed=clash["confirmed_by"].map(len))
         own = _own_words(ranked, set(zip(clash["lang"], clash["wnid"], strict=True)))
         clash["bound"] = [pair not in own for pair in zip(clash["lang"], clash["wnid"], strict=True)]
         order = clash.sort_values(["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable")
@@ -141,7 +142,7 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
         staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
         settled = pd.concat([chosen[staying], choose_first(moving.drop(columns="later"))], ignore_index=True)
         settled = settled.sort_values(["lang", "wnid"], ignore_index=True)
-    settled = settled.assign(ambiguous=_shared(settled))
+    settled = settled.assign(ambiguous=shared_labels(settled))
     return settled[~settled["ambiguous"]].reset_index(drop=True) if clashes == "leave out" else settled
 
 
@@ -155,7 +156,7 @@ def _own_words(ranked: pd.DataFrame, pairs: set[tuple[str, str]]) -> dict[tuple[
     return {pair: lemma for pair, lemma in found if pair in pairs}
 
 
-def _shared(table: pd.DataFrame) -> pd.Series:
+def shared_labels(table: pd.DataFrame) -> pd.Series:
     """Return which labels another class of the same language has too."""
     return table.assign(word=table["label"].map(same)).duplicated(["lang", "word"], keep=False)
 

@@ -4,8 +4,8 @@ A template is a text with one placeholder `{}` that the label takes. A set of te
 every result, so that two accuracies are never compared without knowing their prompts. Some sets are English and serve
 every language; others are translations, with templates of its own for each language they have.
 
-`python -m babelatlas.lexicon.prompts FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships of it:
-statistics of its translated templates, and its released results with and without them.
+`python -m babelatlas.lexicon.prompts FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships
+of it: statistics of its translated templates, and its released results with and without them.
 """
 
 import argparse
@@ -105,15 +105,14 @@ def check_templates(texts: list[str]) -> list[str]:
     >>> check_templates(["a {}", "ein Bild"])
     Traceback (most recent call last):
         ...
-    babelatlas.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: mend the template.
+    babelatlas.base.errors.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: fix it.
     """
     if not texts:
         raise InputError("The list of templates is empty: give at least one, such as '{}' for the label alone.")
     for text in texts:
         if text.count("{}") != 1:
             raise InputError(
-                f"The template {text!r} holds the placeholder {{}} {text.count('{}')} times, expected once: "
-                "mend the template."
+                f"The template {text!r} holds the placeholder {{}} {text.count('{}')} times, expected once: fix it."
             )
     return texts
 
@@ -156,8 +155,8 @@ def translated(name: str) -> pd.DataFrame:
     """Return a set of templates with a list for each language, schema `templates`.
 
     `name`: "nllb-80", the released set without its English, or the path of a table with this schema, such as
-    `babelatlas.lexicon.translate_prompts` writes. Raises InputError where there is no such set, where a template has not exactly
-    one placeholder, and where a language of the table has two sets.
+    `translate_prompts` writes. Raises InputError where there is no such set, where a template has not exactly one
+    placeholder, and where a language of the table has two sets.
     """
     if name == RELEASED:
         table = released()

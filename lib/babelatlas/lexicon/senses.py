@@ -8,8 +8,8 @@ Every source is one small reader that returns the schema `senses` (lang, wnid, l
 * `read_babel_imagenet`: the label set that Babel-ImageNet released.
 
 Add them up with pandas.concat. The senses of the ImageNet-1k classes, of the pictogram concepts and of the ambiguous
-words' pictograms that the wordnets have ship with the study; `python -m babelatlas.lexicon.senses` makes them again from
-NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+words' pictograms that the wordnets have ship with the study; `python -m babelatlas.lexicon.senses` makes them again
+from NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
 """
 
 import argparse

@@ -4,8 +4,8 @@ A translation model may lose the placeholder that the label takes. As in Babel-I
 B.2) the label's place is marked in several ways, one after the other, until a mark comes through; where none does, the
 placeholder is put behind the sentence. What was done to a template stands in its column `strategy`.
 
-`python -m babelatlas.lexicon.translate_prompts --model facebook/nllb-200-distilled-1.3B --languages de sw --output prompts.parquet`
-writes a table that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called
+`python -m babelatlas.lexicon.translate_prompts --model facebook/nllb-200-distilled-1.3B --languages de sw --output F`
+writes a table F that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called
 again. torch and transformers are imported with the first model.
 """
 

@@ -22,10 +22,10 @@ from pathlib import Path
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
+from babelatlas.models import translators
+from babelatlas.models.checkpoint import fetch_hint, first_line
 from babelatlas.models.registry import Model, Source
 
-# The files of an embedded model, by open_clip's names.
-EMBEDDED = ("open_clip_config.json", "open_clip_model.safetensors", "tokenizer.json")
 # The full hash of a commit.
 COMMIT = re.compile("[0-9a-f]{40}")
 # How the names of weights end.
@@ -94,87 +94,6 @@ def key(entry: Model, folders: dict[str, Path]) -> str:
     sources = {"": entry.source, **entry.companions}
     roles = set(folders) - {""}
     return " ".join(_identity(sources.get(role), folders[role], set() if role else roles) for role in sorted(folders))
-
-
-def check_weights(module, name: str, source: str | os.PathLike) -> None:
-    """Raise InputError where a weight of a loaded module is not a finite number, naming the weight."""
-    import torch
-
-    for weight, value in module.state_dict().items():
-        if value.is_floating_point() and not torch.isfinite(value).all():
-            raise InputError(
-                f"The weights of {name!r} in {source or 'its checkpoint'} hold numbers that are not finite "
-                f"(in {weight}): the checkpoint is damaged; fetch or train it again."
-            )
-
-
-def mend(entry: Model) -> str:
-    """Return how to come by the files of a model, as the end of a sentence.
-
-    >>> mend(models.entry("picto-en"))
-    'run `make book`, which trains it, or notebook 12_train.'
-    """
-    if entry.embedded:
-        notebook = "12_train" if isinstance(entry, Model) else "13_gated"
-        return f"run `make book`, which trains it, or notebook {notebook}."
-    return f"fetch it with `python -m babelatlas.models.hub {entry.name}`."
-
-
-def find_file(entry: Model, folder: Path, *names: str) -> Path:
-    """Return the first of `names` that is a file of `folder`; raises InputError, naming the file, where none is."""
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    others = f" (nor {', '.join(names[1:])})" if names[1:] else ""
-    raise InputError(
-        f"The model {entry.name!r} cannot be loaded, {folder / names[0]} does not exist{others}: {mend(entry)}"
-    )
-
-
-def read_json(entry: Model, file: Path) -> dict:
-    """Return the object of a JSON file of a model; raises InputError, naming the file, where it holds none."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(content, dict):
-            return content
-        reason = f"it holds {type(content).__name__}"
-    except (OSError, ValueError) as error:
-        reason = str(error)
-    raise InputError(f"The model {entry.name!r} cannot be loaded, {file} is no JSON object ({reason}): {mend(entry)}")
-
-
-def read_weights(entry: Model, file: Path) -> dict:
-    """Return the tensors by name of a safetensors file, or of a file of torch's (read without running anything in it).
-
-    Raises InputError, naming the file, where it is truncated or something else than tensors.
-    """
-    import torch
-
-    try:
-        if file.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            weights = load_file(file)
-        else:
-            weights = torch.load(file, map_location="cpu", weights_only=True)
-        if isinstance(weights, dict) and all(isinstance(value, torch.Tensor) for value in weights.values()):
-            return weights
-        reason = "it holds something else than tensors by name"
-    except Exception as error:  # safetensors, pickle, zip and torch each raise their own
-        reason = first_line(error)
-    raise InputError(f"The model {entry.name!r} cannot be loaded, {file} cannot be read ({reason}): {mend(entry)}")
-
-
-def first_line(error: Exception) -> str:
-    """Return the beginning of what an exception says, or its kind where it says nothing.
-
-    >>> first_line(OSError("no such file\\nat all"))
-    'no such file'
-    >>> first_line(RuntimeError("does not fit:\\n  missing keys: a"))
-    'does not fit: missing keys: a'
-    """
-    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:300].rstrip(".: ")
 
 
 def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
@@ -283,7 +202,7 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
             raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
         return folder
     except errors.RevisionNotFoundError as error:
-        raise InputError(f"{of} cannot be fetched, the hub has no such revision: correct it in models.py.") from error
+        raise InputError(f"{of} cannot be fetched, the hub has no such revision: correct it in models.toml.") from error
     except errors.GatedRepoError as error:
         raise InputError(
             f"{of} are given only to those who accept their terms: accept them on the repository's page, then log in "
@@ -291,8 +210,8 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         ) from error
     except errors.RepositoryNotFoundError as error:
         raise InputError(
-            f"{of} cannot be fetched, the hub has no such repository or keeps it private: correct it in models.py, or "
-            "log in with `hf auth login`."
+            f"{of} cannot be fetched, the hub has no such repository or keeps it private: correct it in models.toml, "
+            "or log in with `hf auth login`."
         ) from error
     except errors.LocalEntryNotFoundError as error:
         cache = Path(constants.HF_HUB_CACHE)
@@ -307,8 +226,8 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
             reason += "" if constants.HF_HUB_OFFLINE else " or has no more"
         place = f"in the sub-folder {role!r} of a folder" if role else "in a folder"
         raise InputError(
-            f"{of} are {state}, and {reason}: {mend(entry)[:-1]} on a machine with network, or put them {place} and "
-            "give it as the model's folder."
+            f"{of} are {state}, and {reason}: {fetch_hint(entry)[:-1]} on a machine with network, or put them {place} "
+            "and give it as the model's folder."
         ) from error
     except Exception as error:  # of the network, its libraries and the disk
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
@@ -323,8 +242,6 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
 
 def _entry(name: str):
     """Return the entry of a model or of a translator."""
-    from babelatlas.models import translators  # which needs this package's models
-
     return translators.get_translator(name) if name in translators.names() else models.get_model(name)
 
 
@@ -335,7 +252,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for entry in [_entry(name) for name in parser.parse_args(arguments).name]:
             if entry.embedded:
-                raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {mend(entry)}")
+                raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
             for role, source in {"": entry.source, **entry.companions}.items():
                 folder = _fetch(entry, role, source)
                 size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

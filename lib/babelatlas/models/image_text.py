@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +18,8 @@ from babelatlas.base import languages
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import hub
-from babelatlas.models.encoders import find_device, find_precision, short_of_memory
+from babelatlas.models.checkpoint import Checkpoint, check_weights, first_line
+from babelatlas.models.encoder import find_device, find_precision, short_of_memory
 from babelatlas.models.loaders.huggingface import check_loaded, find_weights, reading, silent
 from babelatlas.models.translators import Translator, check_trials
 
@@ -120,7 +120,7 @@ class ImageTextScorer:
         except Exception as error:  # of the processor, its template and the tokenizer
             raise InputError(
                 f"The model {self.name!r} cannot be asked about the source {source!r} beside {image} "
-                f"({type(error).__name__}: {hub.first_line(error)}): see the question of its entry in "
+                f"({type(error).__name__}: {first_line(error)}): see the question of its entry in "
                 "translators.py and the chat template of its files."
             ) from error
         return {name: value for name, value in inputs.items() if name != "labels"}
@@ -204,7 +204,7 @@ def load(
     remote_code: str = "",
     batch_size: int = 0,
 ) -> ImageTextScorer:
-    """Return the scorer of an image-text-to-text model; arguments and errors as of `translators.load`.
+    """Return the scorer of an image-text-to-text model; arguments and errors as of `loading.load_translator`.
 
     Weights are read from safetensors alone. Raises InputError also where weights would be made up, left out or of
     another shape, and where the question of the entry cannot be put.
@@ -213,10 +213,12 @@ def load(
     _check_question(entry)
     device = find_device(device)
     precision = find_precision(precision, device)
-    place = hub.folders(entry, folder)[""]
-    configuration = hub.find_file(entry, place, "config.json")
-    weights = _weights(entry, place)
-    with reading(entry, weights, configuration):
+    checkpoint = Checkpoint(entry, hub.folders(entry, folder))
+    place = checkpoint.folder
+    configuration = checkpoint.find_file("config.json")
+    checkpoint.find_file("model.safetensors", "model.safetensors.index.json")
+    weights = find_weights(checkpoint)
+    with reading(checkpoint, weights, configuration):
         import torch
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -226,25 +228,18 @@ def load(
             place, dtype=getattr(torch, precision), output_loading_info=True, use_safetensors=True,
             ignore_mismatched_sizes=True, **settings,
         )  # fmt: skip
-    check_loaded(entry, weights, info)
-    hub.check_weights(model, entry.name, place)
+    check_loaded(checkpoint, weights, info)
+    check_weights(model, entry.name, place)
     if not hasattr(processor, "tokenizer"):
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, {place} does not say how images and texts are prepared "
-            f"together (there is no processor for both): {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"{place} does not say how images and texts are prepared together (there is no processor for both)"
         )
     if entry.chat and not (getattr(processor, "chat_template", None) or processor.tokenizer.chat_template):
         raise InputError(
-            f"The model {entry.name!r} is asked through a chat template, and {place} has none: {hub.mend(entry)}"
+            f"The model {entry.name!r} is asked through a chat template, and {place} has none: {checkpoint.hint}"
         )
     key = hub.key(entry, {"": place})
     return ImageTextScorer(entry, model.to(device).eval(), processor, key, device, precision, batch_size)
-
-
-def _weights(entry: Translator, folder: Path) -> Path:
-    """Return the safetensors file or index of a folder, all parts there; raises InputError where there is none."""
-    hub.find_file(entry, folder, "model.safetensors", "model.safetensors.index.json")
-    return find_weights(entry, folder)
 
 
 def _check_question(entry: Translator) -> None:

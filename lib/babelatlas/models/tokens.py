@@ -17,7 +17,7 @@ def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
     >>> check_texts(["a", None])
     Traceback (most recent call last):
         ...
-    babelatlas.InputError: Text 2 of 2 is None: expected a str of valid Unicode.
+    babelatlas.base.errors.InputError: Text 2 of 2 is None: expected a str of valid Unicode.
     """
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise InputError(f"Expected a list of {noun}s, got {reprlib.repr(texts)}: put it between brackets.")

@@ -1,10 +1,8 @@
 """The translators: models that say how likely a translation is, given its source and an image; one entry each.
 
-Reading this list loads no weights and imports no torch. `load` returns a `Scorer`, whichever kind the translator is of;
-`evaluate` asks it for the costs of all translations of a disambiguation data set beside all their images. To add an
-image-text-to-text model of transformers, add an entry; where each fact of one was read is in
-`data/translators_sources.csv`. How a model is asked to translate beside an image is this study's own wording: nobody
-has published one.
+Reading this list, `data/translators.toml`, loads no weights and imports no torch. `loading.load_translator` returns a
+`Scorer`, whichever kind the translator is of; `translation.evaluate` asks it for the scores of all translations of a
+disambiguation data set with all their images. To add an image-text-to-text model of transformers, add an entry.
 """
 
 import csv
@@ -17,14 +15,14 @@ from typing import Protocol
 
 import numpy as np
 
-from babelatlas.base import tables
+from babelatlas.base import entries, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.models import registry
 from babelatlas.models.registry import Source
 
 # "gated": Gated Fusion, trained by notebook 13; "huggingface": an image-text-to-text model of transformers.
 KINDS = ("gated", "huggingface")
-QUESTION = "Translate the following sentence from English to {language}, as it is meant beside this image: {source}"
 CAUTION = """```{{admonition}} What these translators are and are not
 :class: warning
 {}: tiny translators, trained within this run in less than a minute each on single words and drawings that the study
@@ -106,47 +104,24 @@ class Scorer(Protocol):
         """
 
 
-def _hub(name: str, repository: str, revision: str, licence: str, citation: str, year: int, **facts) -> Translator:
-    """Return the entry of an image-text-to-text model that is read from safetensors."""
-    files = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors")
-    question = facts.pop("question", QUESTION)
-    source = Source(repository, revision, files)
-    return Translator(name, "huggingface", source, licence, citation, question=question, year=year, **facts)
+def read_translators(path: str | os.PathLike = DATA / "translators.toml") -> list[Translator]:
+    """Return the translators of a TOML file laid out as `data/translators.toml` is.
+
+    Raises InputError, naming file, entry and key, for what cannot be read, and a key that is unknown, missing or of
+    another type.
+    """
+    content, found = entries.read(path), []
+    for name, facts in entries.resolve(content.get("translators", {}), content.get("shared", {}), path).items():
+        what = f"The translator {name!r} in {path}"
+        entries.check_keys(Translator, facts, what, registry.FURTHER)
+        source = registry.take_source(facts, what, content)
+        found.append(entries.build(Translator, {"name": name, "source": source, **facts}, what))
+    return found
 
 
-TRANSLATORS = [
-    Translator("picto-gated", "gated", None, "MIT", "wu2021good", "learned"),
-    Translator("picto-gated-0.25", "gated", None, "MIT", "wu2021good", "0.25"),
-    Translator("picto-gated-0.5", "gated", None, "MIT", "wu2021good", "0.5"),
-    Translator("picto-gated-0.75", "gated", None, "MIT", "wu2021good", "0.75"),
-    Translator("picto-text", "gated", None, "MIT", "wu2021good", "text"),
-    # A prefix of the kind that PaliGemma was trained on, short and in lower case, rather than a sentence.
-    _hub(
-        "paligemma-3b-mix-448", "google/paligemma-3b-mix-448", "ead2d9a35598cb89119af004f5d023b311d1c4a1", "Gemma",
-        "beyer2024paligemma", 2024,
-        question="translate en to {lang}: {source}", plain="{image}{question}", parameters=2920,
-    ),
-    _hub(
-        "paligemma2-3b-mix-448", "google/paligemma2-3b-mix-448", "", "Gemma", "steiner2024paligemma2", 2024,
-        question="translate en to {lang}: {source}", plain="{image}{question}", parameters=3033,
-    ),
-    _hub(
-        "qwen2-vl-2b", "Qwen/Qwen2-VL-2B-Instruct", "895c3a49bc3fa70a340399125c650a463535e71c", "Apache-2.0",
-        "wang2024qwen2vl", 2024, chat=True,
-    ),
-    _hub(
-        "qwen2-vl-7b", "Qwen/Qwen2-VL-7B-Instruct", "a7a06a1cc11b4514ce9edcde0e3ca1d16e5ff2fc", "Apache-2.0",
-        "wang2024qwen2vl", 2024, chat=True,
-    ),
-    _hub(
-        "qwen2.5-vl-7b", "Qwen/Qwen2.5-VL-7B-Instruct", "cc594898137f460bfe9f0759e9844b3ce807cfb5", "Apache-2.0",
-        "bai2025qwen25vl", 2025, chat=True,
-    ),
-    _hub(
-        "llava-1.5-7b", "llava-hf/llava-1.5-7b-hf", "b234b804b114d9e37bb655e11cbbb5f5e971b7a9", "Llama 2",
-        "liu2023improved", 2023, chat=True,
-    ),
-]  # fmt: skip
+TRANSLATORS = read_translators()
+# What a chat model is asked, also one that is not in the list.
+QUESTION = next(translator.question for translator in TRANSLATORS if translator.chat)
 
 
 def names() -> list[str]:
@@ -157,7 +132,7 @@ def names() -> list[str]:
 def get_translator(name: str) -> Translator:
     """Return the translator called `name`.
 
-    >>> entry("picto-text").gate
+    >>> get_translator("picto-text").gate
     'text'
 
     Raises InputError, with the nearest name, where there is none.
@@ -207,46 +182,18 @@ def sources(name: str = "") -> list[dict[str, str]]:
         return [row for row in csv.DictReader(file) if not name or row["translator"] == name]
 
 
-def load(
-    entry: Translator,
-    folder: str | os.PathLike = "",
-    device: str = "auto",
-    precision: str = "auto",
-    remote_code: str = "",
-    batch_size: int = 0,
-) -> Scorer:
-    """Return the scorer of a translator, its weights found, loaded and checked.
-
-    `folder` holds the checkpoint (of an embedded one always; of any other, "" takes the entry's revision from the local
-    cache of the hub, or fetches it). `device`, `precision` and `remote_code` as in `encoders.load`; `batch_size` in
-    trials, 0 for the kind's own.
-    Raises InputError where files are missing, damaged or of another model, and where the device is absent.
-    """
-    if entry.kind not in KINDS:
-        raise InputError(f"There is no kind of translator {entry.kind!r}: {near(entry.kind, KINDS)}")
-    if entry.kind == "gated":
-        from babelatlas.models import gated_fusion, hub
-
-        hub.check_consent(entry, remote_code)
-        if not os.fspath(folder):
-            raise InputError(
-                f"The translator {entry.name!r} is kept in a folder that notebook 13_gated makes: give that folder."
-            )
-        if precision not in ("auto", "float32"):
-            raise InputError(f"Gated Fusion computes in float32, got the precision {precision!r}: leave it at 'auto'.")
-        return gated_fusion.load(folder, device, entry.name, batch_size=batch_size)
-    from babelatlas.models import image_text
-
-    return image_text.load(entry, folder, device, precision, remote_code, batch_size)
+def replicate_folders(folder: str | os.PathLike) -> list[Path]:
+    """Return the folders of a model's trainings, which differ in their seed: `folder` itself, then replicate-1 ..."""
+    folder = tables.locate(folder)
+    more = sorted(folder.glob("replicate-*"), key=lambda path: int(path.name.partition("-")[2]))
+    return [folder, *more]
 
 
 def replicates(entry: Translator, folder: str | os.PathLike = "") -> list[str]:
     """Return the folders of a translator's trainings, which differ in their seed; one for all but Gated Fusion."""
     if entry.kind != "gated" or not os.fspath(folder):
         return [os.fspath(folder)]
-    from babelatlas.models import gated_fusion
-
-    return [os.fspath(path) for path in gated_fusion.replicates(folder)]
+    return [os.fspath(path) for path in replicate_folders(folder)]
 
 
 def caution(names: Sequence[str]) -> str:

@@ -14,10 +14,9 @@ import numpy as np
 from PIL import Image
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.models import hub
-from babelatlas.models.encoders import Towers
+from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders.openclip import check_vocabulary, pieces, quiet, tail
-from babelatlas.models.registry import Model
 from babelatlas.models.tokens import Tokenizer
 
 # The orders in which files of one purpose are looked for; an index names the parts of weights in several files.
@@ -29,60 +28,58 @@ COUNTERS = ("position_ids", "token_type_ids")
 CLEANED = str.maketrans({mark: " " if mark == "_" else None for mark in string.punctuation})
 
 
-def load_altclip(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_altclip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of an AltCLIP; a text's vector is that of its first token, projected.
 
     Raises InputError where a file is missing or damaged. Source: Chen et al. (2022).
     """
-    model = _model(entry, folders[""], "AltCLIPModel", "altclip")
+    model = _model(checkpoint, "AltCLIPModel", "altclip")
     text = model.config.text_config
     # As in RoBERTa, places are counted from the one after the padding's.
-    return _masked(entry, folders[""], model, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
+    return _masked(checkpoint, model, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
 
 
-def load_chinese_clip(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_chinese_clip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a Chinese-CLIP; a text's vector is that of its first token, projected.
 
     Raises InputError where a file is missing or damaged. Source: Yang et al. (2022).
     """
-    model = _model(entry, folders[""], "ChineseCLIPModel", "chinese_clip")
+    model = _model(checkpoint, "ChineseCLIPModel", "chinese_clip")
     text = model.config.text_config
-    return _masked(entry, folders[""], model, text.max_position_embeddings, text.pad_token_id)
+    return _masked(checkpoint, model, text.max_position_embeddings, text.pad_token_id)
 
 
-def load_metaclip2(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_metaclip2(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a MetaCLIP 2; a text's vector is that of its end token, projected.
 
     Raises InputError where a file is missing or damaged, and where the tokenizer ends texts with another token than the
     model looks for. Source: Chuang et al. (2025).
     """
-    model = _model(entry, folders[""], "MetaClip2Model", "metaclip_2")
-    towers = _masked(entry, folders[""], model, model.config.text_config.max_position_embeddings)
+    model = _model(checkpoint, "MetaClip2Model", "metaclip_2")
+    towers = _masked(checkpoint, model, model.config.text_config.max_position_embeddings)
     end, wanted = towers.tokenizer([""]).pieces[-1], model.config.text_config.eos_token_id
     if end != wanted:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer ends a text with token {end} and "
-            f"{folders[''] / 'config.json'} says {wanted}: {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"its tokenizer ends a text with token {end} and {checkpoint.folder / 'config.json'} says {wanted}"
         )
     return towers
 
 
-def load_siglip(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_siglip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a SigLIP, or of a SigLIP 2 of fixed picture size: its files say SigLIP, too.
 
     It was trained on texts padded to the full context without a mask: padding counts, and is never left out.
     Raises InputError where a file is missing or damaged. Source: Zhai et al. (2023), Tschannen et al. (2025).
     """
-    folder = folders[""]
-    model = _model(entry, folder, "SiglipModel", "siglip")
+    model = _model(checkpoint, "SiglipModel", "siglip")
     text = model.config.text_config
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids).pooler_output,
-        transform(entry, folder),
+        transform(checkpoint),
         # Its configuration has the padding of another tokenizer than SigLIP 2's: the tower takes no notice of it.
-        tokenizer(entry, folder, False, text.max_position_embeddings, text.vocab_size),
+        tokenizer(checkpoint, False, text.max_position_embeddings, text.vocab_size),
     )
 
 
@@ -100,31 +97,28 @@ def canonicalise(text: str) -> str:
 CANONICALISE = {"": None, "siglip": canonicalise}
 
 
-def transform(entry: Model, folder: Path) -> Callable[[Image.Image], np.ndarray]:
+def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
     """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32.
 
     It is the library's own, resized by Pillow as when the models were published: its other way (torchvision on arrays)
     rounds differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
     Raises InputError where the description is missing or damaged.
     """
-    file = hub.find_file(entry, folder, *PICTURES)
-    content = hub.read_json(entry, file)
+    file = checkpoint.find_file(*PICTURES)
+    content = checkpoint.read_json(file)
     described = content.get("image_processor") or content
     if not any(name in described for name in ("image_mean", "size")):  # the library would take what it has by default
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, {file} does not say how pictures are prepared: "
-            f"{hub.mend(entry)}"
-        )
-    with reading(entry, file):
+        raise checkpoint.error(f"{file} does not say how pictures are prepared")
+    with reading(checkpoint, file):
         from transformers import AutoImageProcessor
 
         prepare = AutoImageProcessor.from_pretrained(
-            folder, backend="pil", local_files_only=True, trust_remote_code=False
+            checkpoint.folder, backend="pil", local_files_only=True, trust_remote_code=False
         )
     return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
 
 
-def tokenizer(entry: Model, folder: Path, trim: bool, longest: int, size: int = 0, pad: int | None = None) -> Tokenizer:
+def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, pad: int | None = None) -> Tokenizer:
     """Return the tokenizer of a folder; `longest`: the most tokens that the text tower has places for.
 
     `size`: how many pieces the tower knows, 0 where that is not known; `pad`: the id that it takes for padding, if any.
@@ -133,37 +127,35 @@ def tokenizer(entry: Model, folder: Path, trim: bool, longest: int, size: int = 
     changed between its versions. Raises InputError where the files are missing or damaged, a package for them is not
     installed, or the entry asks for more tokens than there are places.
     """
+    folder, entry = checkpoint.folder, checkpoint.entry
     if entry.canonicalise not in CANONICALISE:
         raise InputError(
-            f"The model {entry.name!r} asks for texts to be canonicalised by {entry.canonicalise!r}, which is not "
+            f"The model {checkpoint.name!r} asks for texts to be canonicalised by {entry.canonicalise!r}, which is not "
             f"known: {near(entry.canonicalise, CANONICALISE)}"
         )
     if not 2 < entry.context_length <= longest:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its text tower in {folder} has places for {longest} tokens "
-            f"and its entry says {entry.context_length}: correct the entry in models.py."
+        raise checkpoint.error(
+            f"its text tower in {folder} has places for {longest} tokens and its entry says {entry.context_length}",
+            "correct the entry in models.py.",
         )
-    file = hub.find_file(entry, folder, *TOKENIZERS)
+    file = checkpoint.find_file(*TOKENIZERS)
     absent = [name for name in ("sentencepiece", "google.protobuf") if not _installed(name)]
     if file.suffix == ".model" and absent:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} needs packages that are not installed: "
-            "run `pip install sentencepiece protobuf`."
+        raise checkpoint.error(
+            f"its tokenizer {file} needs packages that are not installed",
+            "run `pip install sentencepiece protobuf`.",
         )
-    with reading(entry, file):
+    with reading(checkpoint, file):
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
         kind = PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
         inner = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if inner.padding_side != "right" or inner.pad_token_id is None:
         side = f"on the {inner.padding_side}" if inner.pad_token_id is not None else "with no token of its own"
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} pads {side}, where all models known here "
-            f"pad on the right: {hub.mend(entry)}"
-        )
+        raise checkpoint.error(f"its tokenizer {file} pads {side}, where all models known here pad on the right")
     if size:
-        check_vocabulary(entry, file, inner, size, pad)
-    encode = _encode(entry, inner)
+        check_vocabulary(checkpoint, file, inner, size, pad)
+    encode = _encode(checkpoint, inner)
     return Tokenizer(
         lambda texts, lang: encode(texts),
         entry.context_length,
@@ -174,7 +166,7 @@ def tokenizer(entry: Model, folder: Path, trim: bool, longest: int, size: int = 
     )
 
 
-def check_loaded(entry: Model, file: Path, info: dict) -> None:
+def check_loaded(checkpoint: Checkpoint, file: Path, info: dict) -> None:
     """Raise InputError, naming the file, where weights were missing, left over or of another shape when it was loaded.
 
     `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`.
@@ -188,34 +180,32 @@ def check_loaded(entry: Model, file: Path, info: dict) -> None:
         found = sorted(str(one[0] if isinstance(one, tuple) else one) for one in info.get(kind) or ())
         found = [name for name in found if name.rpartition(".")[2] not in COUNTERS]
         if found:
-            raise InputError(
-                f"The model {entry.name!r} cannot be loaded, {file} does not fit its configuration, {what} "
-                f"({len(found)}, the first: {found[0]}): {hub.mend(entry)}"
+            raise checkpoint.error(
+                f"{file} does not fit its configuration, {what} ({len(found)}, the first: {found[0]})"
             )
 
 
-def find_weights(entry: Model, folder: Path) -> Path:
+def find_weights(checkpoint: Checkpoint) -> Path:
     """Return a folder's file of weights, or of the index of several, all there; raises InputError where one is not."""
-    file = hub.find_file(entry, folder, *WEIGHTS)
+    file = checkpoint.find_file(*WEIGHTS)
     if file.suffix == ".json":
-        parts = hub.read_json(entry, file).get("weight_map")
+        parts = checkpoint.read_json(file).get("weight_map")
         if not isinstance(parts, dict) or not parts:
-            raise InputError(f"The model {entry.name!r} cannot be loaded, {file} names no files: {hub.mend(entry)}")
+            raise checkpoint.error(f"{file} names no files")
         for part in sorted(set(parts.values())):
-            hub.find_file(entry, folder, part)
+            checkpoint.find_file(part)
     return file
 
 
 @contextmanager
-def reading(entry: Model, *files: Path) -> Iterator[None]:
+def reading(checkpoint: Checkpoint, *files: Path) -> Iterator[None]:
     """Keep what transformers says while it reads files to itself, and give an error of it as one sentence."""
     with quiet(), silent():
         try:
             yield
         except Exception as error:  # safetensors, pickle, tokenizers, json and transformers each raise their own
-            raise InputError(
-                f"The model {entry.name!r} cannot be loaded, {' or '.join(map(str, files))} is damaged or of another "
-                f"model ({hub.first_line(error)}): {hub.mend(entry)}"
+            raise checkpoint.error(
+                f"{' or '.join(map(str, files))} is damaged or of another model ({first_line(error)})"
             ) from error
 
 
@@ -235,42 +225,43 @@ def silent() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _masked(entry: Model, folder: Path, model, longest: int, pad: int | None = None) -> Towers:
+def _masked(checkpoint: Checkpoint, model, longest: int, pad: int | None = None) -> Towers:
     """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
-        transform(entry, folder),
-        tokenizer(entry, folder, True, longest, model.config.text_config.vocab_size, pad),
+        transform(checkpoint),
+        tokenizer(checkpoint, True, longest, model.config.text_config.vocab_size, pad),
     )
 
 
-def _model(entry: Model, folder: Path, name: str, model_type: str):
+def _model(checkpoint: Checkpoint, name: str, model_type: str):
     """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read."""
-    configuration = hub.find_file(entry, folder, "config.json")
-    kind = hub.read_json(entry, configuration).get("model_type")
+    configuration = checkpoint.find_file("config.json")
+    kind = checkpoint.read_json(configuration).get("model_type")
     if kind != model_type:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, {configuration} describes a model of type {kind!r} where "
-            f"{model_type!r} is expected: {hub.mend(entry)}"
-        )
-    file = find_weights(entry, folder)
+        raise checkpoint.error(f"{configuration} describes a model of type {kind!r} where {model_type!r} is expected")
+    file = find_weights(checkpoint)
     with quiet():
         import torch
         import transformers
-    with reading(entry, file, configuration):
+    with reading(checkpoint, file, configuration):
         model, info = getattr(transformers, name).from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+            checkpoint.folder,
+            dtype=torch.float32,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
         )
-    check_loaded(entry, file, info)
+    check_loaded(checkpoint, file, info)
     return model.eval()
 
 
-def _encode(entry: Model, inner) -> Callable[[list[str]], list[list[int]]]:
+def _encode(checkpoint: Checkpoint, inner) -> Callable[[list[str]], list[list[int]]]:
     """Return what turns texts into ids, nothing cut or padded, from any thread."""
     if getattr(inner, "sp_model", None) is None:
-        return pieces(entry, inner)
+        return pieces(checkpoint, inner)
     # Pieces by sentencepiece: there are no settings beneath that a call would change.
     return lambda texts: inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
 

@@ -19,13 +19,14 @@ from PIL import Image
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
-from babelatlas.models import hub
 from babelatlas.models import registry as models
-from babelatlas.models.encoders import Towers
-from babelatlas.models.registry import Model
+from babelatlas.models.checkpoint import Checkpoint, check_weights, first_line
+from babelatlas.models.encoder import Towers
 from babelatlas.models.tokens import Tokenizer
 
 CONFIGURATION = "open_clip_config.json"
+# The files of an embedded model.
+EMBEDDED = (CONFIGURATION, "open_clip_model.safetensors", "tokenizer.json")
 # The order in which open_clip looks for weights in a folder.
 WEIGHTS = (
     "open_clip_model.safetensors",
@@ -40,30 +41,30 @@ TOKENIZERS = ("tokenizer.json", "sentencepiece.bpe.model", "spiece.model", "toke
 UNREAD = ("reduction_mask", "strip_sep_token")
 
 
-def load(entry: Model, folders: dict[str, Path]) -> Towers:
+def load(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a model in open_clip's format.
 
     Raises InputError where a file is missing or damaged, or the model needs what this loader does not know.
     """
-    model, tokenizer = _read(entry, folders)
-    text = _text(entry, model, tokenizer)
+    model, tokenizer = _read(checkpoint)
+    text = _text(checkpoint, model, tokenizer)
     # A text tower whose mask is swapped for each batch belongs to one thread at a time.
     parallel = _hugging_face(model) or not _trims(model, tokenizer)
-    return Towers(model, model.encode_image, text, transform(model), _tokenizer(entry, model, tokenizer), parallel)
+    return Towers(model, model.encode_image, text, transform(model), _tokenizer(checkpoint, model, tokenizer), parallel)
 
 
 def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
-    """Return model and open_clip's tokenizer of an embedded model's folder, checked as `encoders.load` does; CPU."""
+    """Return model and open_clip's tokenizer of an embedded model's folder, checked as `loading.load` does; CPU."""
     folder = tables.locate(folder)
-    entry = replace(models.get_model("picto-en"), name=name or folder.name)
-    model, tokenizer = _read(entry, {"": folder})
-    hub.check_weights(model, entry.name, folder)
+    checkpoint = Checkpoint(replace(models.get_model("picto-en"), name=name or folder.name), {"": folder})
+    model, tokenizer = _read(checkpoint)
+    check_weights(model, checkpoint.name, folder)
     return model, tokenizer
 
 
-def load_image(entry: Model, folder: Path) -> tuple:
-    """Return the image tower of a model in open_clip's format and its transform, for distilled models."""
-    model, _ = _read(replace(entry, architecture=""), {"": folder})
+def load_image(checkpoint: Checkpoint) -> tuple:
+    """Return the image tower of the companion "image", in open_clip's format, and its transform."""
+    model, _ = _read(checkpoint.at(checkpoint.part("image"), architecture=""))
     return model.visual, transform(model)
 
 
@@ -88,7 +89,7 @@ def quiet() -> Iterator[None]:
         logging.getLogger().setLevel(level)
 
 
-def pieces(entry: Model, tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
+def pieces(checkpoint: Checkpoint, tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
     """Return what turns texts into ids by a tokenizer of transformers, nothing cut or padded, from any thread.
 
     A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other; the
@@ -96,9 +97,8 @@ def pieces(entry: Model, tokenizer, special: bool = True) -> Callable[[list[str]
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or not hasattr(backend, "encode_batch_fast"):
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer ({type(tokenizer).__name__}) is not one of the "
-            f"library `tokenizers`, version 0.20 or later: {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"its tokenizer ({type(tokenizer).__name__}) is not one of the library `tokenizers`, version 0.20 or later"
         )
     backend.no_truncation()
     backend.no_padding()
@@ -118,7 +118,7 @@ def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
     return min(end, len(nothing))
 
 
-def check_vocabulary(entry: Model, file: Path, inner, size: int, pad: int | None = None) -> None:
+def check_vocabulary(checkpoint: Checkpoint, file: Path, inner, size: int, pad: int | None = None) -> None:
     """Raise InputError where a tokenizer of transformers does not fit a text tower that has `size` pieces.
 
     Towers may have more pieces than tokenizers, as round numbers are quicker. Fewer are another model's, and so is a
@@ -128,51 +128,51 @@ def check_vocabulary(entry: Model, file: Path, inner, size: int, pad: int | None
     """
     count = len(inner) if file.name == "vocab.txt" else inner.vocab_size
     if count > size or (file.name == "vocab.txt" and count != size):
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} has {count} pieces and its text tower "
-            f"{size}: the file is damaged or of another model, {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"its tokenizer {file} has {count} pieces and its text tower {size}",
+            f"the file is damaged or of another model, {checkpoint.hint}",
         )
     if pad is not None and inner.pad_token_id != pad:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer {file} pads with id {inner.pad_token_id} and "
-            f"its text tower with {pad}: the file is damaged or of another model, {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"its tokenizer {file} pads with id {inner.pad_token_id} and its text tower with {pad}",
+            f"the file is damaged or of another model, {checkpoint.hint}",
         )
 
 
-def _read(entry: Model, folders: dict[str, Path]) -> tuple:
+def _read(checkpoint: Checkpoint) -> tuple:
     """Return the model with its weights, in evaluation mode on the CPU, and open_clip's tokenizer for it."""
-    folder = folders[""]
-    for name in hub.EMBEDDED if entry.embedded else ():
-        hub.find_file(entry, folder, name)
+    entry = checkpoint.entry
+    for name in EMBEDDED if entry.embedded else ():
+        checkpoint.find_file(name)
     with quiet():
         import open_clip
 
         if entry.embedded:
             import babelatlas.models.towers  # noqa: F401 registers the image tower
-    configuration = _published(entry)
+    configuration = _published(checkpoint)
     file = f"open_clip's {entry.architecture}"
     if not configuration:
-        file = hub.find_file(entry, folder, CONFIGURATION)
-        configuration = hub.read_json(entry, file)
+        file = checkpoint.find_file(CONFIGURATION)
+        configuration = checkpoint.read_json(file)
     try:
         text = configuration["model_cfg"]["text_cfg"]
         if not isinstance(text, dict) or not isinstance(configuration["model_cfg"]["vision_cfg"], dict):
             raise TypeError("the towers are not described")
     except (KeyError, TypeError) as error:
         raise InputError(
-            f"The file {file} is not a configuration of open_clip ({error!r}): delete it, then {hub.mend(entry)}"
+            f"The file {file} is not a configuration of open_clip ({error!r}): delete it, then {checkpoint.hint}"
         ) from error
     unread = [name for name in UNREAD if (text.get("tokenizer_kwargs") or {}).get(name)]
     if unread or text.get("tokenizer_mode"):
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, {file} asks for a tokenizer with "
-            f"{(unread or ['tokenizer_mode'])[0]}, which is not known here: use open_clip itself for it."
+        raise checkpoint.error(
+            f"{file} asks for a tokenizer with {(unread or ['tokenizer_mode'])[0]}, which is not known here",
+            "use open_clip itself for it.",
         )
-    weights = hub.find_file(entry, folder, *WEIGHTS)
-    tokenizer, tokenizer_file = _open_clip_tokenizer(entry, text, folders)
+    weights = checkpoint.find_file(*WEIGHTS)
+    tokenizer, tokenizer_file = _open_clip_tokenizer(checkpoint, text)
     with quiet(), tempfile.TemporaryDirectory() as place:
         if text.get("hf_model_name"):
-            tower = _tower_configuration(entry, text["hf_model_name"], folders)
+            tower = _tower_configuration(checkpoint, text["hf_model_name"])
             text["hf_model_name"] = place
             (Path(place) / "config.json").write_text(json.dumps(tower), encoding="utf-8")
         (Path(place) / CONFIGURATION).write_text(json.dumps(configuration), encoding="utf-8")
@@ -182,25 +182,22 @@ def _read(entry: Model, folders: dict[str, Path]) -> tuple:
                 f"local-dir:{place}", load_weights=False, pretrained_text=False, force_custom_text=True
             )
         except Exception as error:  # timm, transformers and open_clip each raise their own
-            raise InputError(
-                f"The model {entry.name!r} cannot be loaded, open_clip cannot build what {file} describes "
-                f"({hub.first_line(error)}): {hub.mend(entry)}"
-            ) from error
+            raise checkpoint.error(f"open_clip cannot build what {file} describes ({first_line(error)})") from error
         try:
             open_clip.load_checkpoint(model, str(weights))
         except Exception as error:  # safetensors, pickle and torch each raise their own
-            raise InputError(
-                f"The model {entry.name!r} cannot be loaded, {weights} is damaged or of another model "
-                f"({hub.first_line(error)}): delete it, then {hub.mend(entry)}"
+            raise checkpoint.error(
+                f"{weights} is damaged or of another model ({first_line(error)})",
+                f"delete it, then {checkpoint.hint}",
             ) from error
     if tokenizer_file:
         tower = model.text.config if _hugging_face(model) else None
         size = tower.vocab_size if tower else model.text.token_embedding.num_embeddings
-        check_vocabulary(entry, tokenizer_file, tokenizer.tokenizer, size, tower.pad_token_id if tower else None)
+        check_vocabulary(checkpoint, tokenizer_file, tokenizer.tokenizer, size, tower.pad_token_id if tower else None)
     return model.eval(), tokenizer
 
 
-def _published(entry: Model) -> dict | None:
+def _published(checkpoint: Checkpoint) -> dict | None:
     """Return the configuration under which open_clip itself publishes the entry's repository; None where it does not.
 
     It is what `open_clip.create_model` takes by architecture and tag; what the repository itself holds may be of an
@@ -208,6 +205,7 @@ def _published(entry: Model) -> dict | None:
     """
     import open_clip
 
+    entry = checkpoint.entry
     for tag in open_clip.list_pretrained_tags_by_model(entry.architecture):
         known = open_clip.get_pretrained_cfg(entry.architecture, tag)
         if entry.source and known.get("hf_hub", "").split("/")[:2] == entry.source.repository.split("/"):
@@ -215,7 +213,7 @@ def _published(entry: Model) -> dict | None:
     return None
 
 
-def _open_clip_tokenizer(entry: Model, text: dict, folders: dict[str, Path]):
+def _open_clip_tokenizer(checkpoint: Checkpoint, text: dict):
     """Return open_clip's tokenizer for a text tower's configuration, one of Hugging Face's from a local folder, and the
     file that it was read from; None for open_clip's own, which is part of the package.
     """
@@ -227,37 +225,37 @@ def _open_clip_tokenizer(entry: Model, text: dict, folders: dict[str, Path]):
     }
     if not text.get("hf_tokenizer_name"):
         return SimpleTokenizer(**settings), None
-    places = [folders[""], *([folders["text"]] if "text" in folders else [])]
+    places = [checkpoint.folders[role] for role in ("", "text") if role in checkpoint.folders]
     place = next((place for place in places if any((place / name).is_file() for name in TOKENIZERS)), places[-1])
-    file = hub.find_file(entry, place, *TOKENIZERS)
+    file = checkpoint.at(place).find_file(*TOKENIZERS)
     try:
         with quiet():
             return HFTokenizer(str(place), **settings), file
     except Exception as error:  # json, tokenizers and transformers each raise their own
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, the tokenizer {file} cannot be read "
-            f"({hub.first_line(error)}): delete it, then {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"the tokenizer {file} cannot be read ({first_line(error)})",
+            f"delete it, then {checkpoint.hint}",
         ) from error
 
 
-def _tower_configuration(entry: Model, name: str, folders: dict[str, Path]) -> dict:
+def _tower_configuration(checkpoint: Checkpoint, name: str) -> dict:
     """Return the configuration of Hugging Face's model `name`, a text tower, from the companion or the main folder."""
     from open_clip.hf_configs import arch_dict
 
-    for folder in [folders[role] for role in ("text", "") if role in folders]:
+    for folder in [checkpoint.folders[role] for role in ("text", "") if role in checkpoint.folders]:
         file = folder / "config.json"
-        found = hub.read_json(entry, file) if file.is_file() else {}
+        found = checkpoint.read_json(file) if file.is_file() else {}
         if found.get("model_type") in arch_dict:
             # open_clip builds encoder and decoder, and drops the decoder: it need not be built.
             return found | ({"decoder_layers": 0} if "decoder_layers" in found else {})
-    wanted = folders.get("text", folders[""] / "text") / "config.json"
-    raise InputError(
-        f"The model {entry.name!r} cannot be loaded, its text tower is {name} and {wanted} is not that model's "
-        f"configuration: put it there, or {hub.mend(entry)}"
+    wanted = checkpoint.part("text") / "config.json"
+    raise checkpoint.error(
+        f"its text tower is {name} and {wanted} is not that model's configuration",
+        f"put it there, or {checkpoint.hint}",
     )
 
 
-def _text(entry: Model, model, tokenizer) -> Callable:
+def _text(checkpoint: Checkpoint, model, tokenizer) -> Callable:
     """Return what gives text vectors of ids and mask; open_clip makes the mask itself, of the ids."""
     if not _trims(model, tokenizer) or _hugging_face(model):
         return lambda ids, mask: model.encode_text(ids)
@@ -293,7 +291,7 @@ def _trims(model, tokenizer) -> bool:
     return tower.pool_type in ("first", "eos") or (tower.pool_type == "argmax" and pad == 0)
 
 
-def _tokenizer(entry: Model, model, tokenizer) -> Tokenizer:
+def _tokenizer(checkpoint: Checkpoint, model, tokenizer) -> Tokenizer:
     """Return open_clip's tokenizer as the study's: the same ids up to padding."""
     length, trim, pad = tokenizer.context_length, _trims(model, tokenizer), _pad(tokenizer)
     inner = getattr(tokenizer, "tokenizer", None)
@@ -303,20 +301,19 @@ def _tokenizer(entry: Model, model, tokenizer) -> Tokenizer:
             lambda texts, lang: [[start, *tokenizer.encode(text), end] for text in texts], length, pad, trim
         )
     if inner.padding_side != "right":
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, its tokenizer pads on the {inner.padding_side}, where all "
-            f"models known here pad on the right: {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"its tokenizer pads on the {inner.padding_side}, where all models known here pad on the right"
         )
-    if entry.needs_language or hasattr(inner, "src_lang"):
-        encode, end = _with_language(entry, inner)
+    if checkpoint.entry.needs_language or hasattr(inner, "src_lang"):
+        encode, end = _with_language(checkpoint, inner)
         return Tokenizer(encode, length, pad, trim, end, needs_language=True, canonicalise=tokenizer.clean_fn)
-    encode = pieces(entry, inner)
+    encode = pieces(checkpoint, inner)
     return Tokenizer(
         lambda texts, lang: encode(texts), length, pad, trim, tail(encode), canonicalise=tokenizer.clean_fn
     )
 
 
-def _with_language(entry: Model, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
+def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
     """Return what writes the language's id before each text, as NLLB's tokenizer does, and the length of the end.
 
     The tokenizer's own setting of the language is shared by all threads, and open_clip 3.3's `set_language` changes
@@ -324,7 +321,7 @@ def _with_language(entry: Model, inner) -> tuple[Callable[[list[str], str], list
     """
     codes, encode, end = (
         languages.table().set_index("code")["nllb"],
-        pieces(entry, inner, special=False),
+        pieces(checkpoint, inner, special=False),
         inner.eos_token_id,
     )
 
@@ -333,8 +330,8 @@ def _with_language(entry: Model, inner) -> tuple[Callable[[list[str], str], list
         mark = inner.convert_tokens_to_ids(code) if code else None
         if mark is None or mark == inner.unk_token_id:
             raise InputError(
-                f"The model {entry.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200: "
-                "leave this language out for it, or name another in its place (`stand_in` of notebook 20 and "
+                f"The model {checkpoint.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200"
+                ": leave this language out for it, or name another in its place (`stand_in` of notebook 20 and "
                 "embed_classes)."
             )
         if getattr(inner, "legacy_behaviour", False):  # a setting of the tokenizer's files: the language last

@@ -14,81 +14,79 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from babelatlas.base.errors import InputError
-from babelatlas.models import hub
-from babelatlas.models.encoders import Towers
+from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders import huggingface
 from babelatlas.models.loaders.openclip import quiet, tail
-from babelatlas.models.registry import Model
 from babelatlas.models.tokens import Tokenizer
 
 # Why a file cannot be written.
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
 
 
-def load_jina(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_jina(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a Jina-CLIP; its repository has the weights, and names others for code and configuration.
 
     No instruction is put before a text, as its `encode_text` does without a task; the adapter that its configuration
     names (default_lora_task, retrieval.query) is on, as in its own code. The model makes the mask itself.
     Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
     """
-    model, transform = _run(entry, folders, ("get_image_features", "get_text_features"), pictures=True)
-    tower = hub.read_json(entry, hub.find_file(entry, folders.get("text", folders[""]), "config.json"))
+    model, transform = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
+    text = checkpoint.at(checkpoint.folders.get("text", checkpoint.folder))
+    tower = text.read_json(text.find_file("config.json"))
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels),
         lambda ids, mask: model.get_text_features(input_ids=ids),
         transform,
         huggingface.tokenizer(
-            entry, folders[""], True, entry.context_length, tower.get("vocab_size") or 0, tower.get("pad_token_id")
+            checkpoint, True, checkpoint.entry.context_length, tower.get("vocab_size") or 0, tower.get("pad_token_id")
         ),
     )
 
 
-def load_mexma(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_mexma(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a MEXMA-SigLIP; its repository has weights and code, which name others for configurations.
 
     Raises InputError where a file is missing or damaged, or the code does not run. Source: its repository.
     """
-    (model,) = _run(entry, folders, ("encode_images", "encode_texts"))
+    (model,) = _run(checkpoint, ("encode_images", "encode_texts"))
     tower = getattr(getattr(model, "text_model", None), "config", None)
     size, pad = getattr(tower, "vocab_size", 0), getattr(tower, "pad_token_id", None)
     return Towers(
         model,
         lambda pixels: model.encode_images(pixels),
         lambda ids, mask: model.encode_texts(ids, mask.long()),
-        huggingface.transform(entry, folders[""]),
-        huggingface.tokenizer(entry, folders[""], True, entry.context_length, size, pad),
+        huggingface.transform(checkpoint),
+        huggingface.tokenizer(checkpoint, True, checkpoint.entry.context_length, size, pad),
     )
 
 
-def load_uform(entry: Model, folders: dict[str, Path]) -> Towers:
+def load_uform(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a UForm 3, built by its own package: the parts that encode pictures alone and texts alone.
 
     A text of more tokens than the context loses its end, the end token with it, as in the package.
     Raises InputError where the package is not installed, or a file is missing or damaged. Source: its repository.
     """
     if importlib.util.find_spec("uform") is None:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, it needs a package that is not installed: run "
-            "`pip install uform`."
+        raise checkpoint.error(
+            "it needs a package that is not installed",
+            "run `pip install uform`.",
         )
-    folder = folders[""]
-    file = hub.find_file(entry, folder, "config.json")
-    configuration = hub.read_json(entry, file)
+    file = checkpoint.find_file("config.json")
+    configuration = checkpoint.read_json(file)
     with quiet():
         import torch
         from uform.torch_encoders import ImageEncoder, TextEncoder
         from uform.torch_processors import ImageProcessor
     parts = {}
     for name, kind in (("image_encoder", ImageEncoder), ("text_encoder", TextEncoder)):
-        weights = hub.find_file(entry, folder, f"{name}.safetensors", f"{name}.pt")
-        tensors = hub.read_weights(entry, weights)
-        with huggingface.reading(entry, weights, file):
+        weights = checkpoint.find_file(f"{name}.safetensors", f"{name}.pt")
+        tensors = checkpoint.read_weights(weights)
+        with huggingface.reading(checkpoint, weights, file):
             known = {field: value for field, value in configuration[name].items() if field in kind.__dataclass_fields__}
             parts[name] = kind(**known)
-        _fill(entry, weights, parts[name], tensors)
+        _fill(checkpoint, weights, parts[name], tensors)
     model = torch.nn.ModuleDict(parts).eval()
     image, text = model["image_encoder"], model["text_encoder"]
     prepare = ImageProcessor(configuration)
@@ -97,18 +95,18 @@ def load_uform(entry: Model, folders: dict[str, Path]) -> Towers:
         lambda pixels: image.forward_embedding(image.forward_features(pixels)),
         lambda ids, mask: text.forward_embedding(text.forward_features(ids, mask), mask),
         lambda picture: prepare(picture)["images"][0].numpy(),
-        _uform_tokenizer(entry, folder, configuration["text_encoder"]),
+        _uform_tokenizer(checkpoint, configuration["text_encoder"]),
     )
 
 
-def _uform_tokenizer(entry: Model, folder: Path, text: dict) -> Tokenizer:
+def _uform_tokenizer(checkpoint: Checkpoint, text: dict) -> Tokenizer:
     """Return UForm's tokenizer, with the cutting that its file asks for, and else none of the end token's keeping."""
     from tokenizers import Tokenizer as Backend
 
-    file = hub.find_file(entry, folder, "tokenizer.json")
-    with huggingface.reading(entry, file):
+    file = checkpoint.find_file("tokenizer.json")
+    with huggingface.reading(checkpoint, file):
         backend = Backend.from_file(str(file))
-    length, end = min(entry.context_length, text["max_position_embeddings"]), 0
+    length, end = min(checkpoint.entry.context_length, text["max_position_embeddings"]), 0
     cut = backend.truncation
     backend.no_truncation()
     backend.no_padding()
@@ -121,19 +119,19 @@ def _uform_tokenizer(entry: Model, folder: Path, text: dict) -> Tokenizer:
     return Tokenizer(lambda texts, lang: encode(texts), length, text["padding_idx"], trim=True, tail=end)
 
 
-def _run(entry: Model, folders: dict[str, Path], methods: tuple[str, ...], pictures: bool = False) -> tuple:
+def _run(checkpoint: Checkpoint, methods: tuple[str, ...], pictures: bool = False) -> tuple:
     """Return a model of the code that a repository has or names, weights read, and its preparation of pictures.
 
     The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came first
     with a configuration, and would run it again in place of another revision's; and its `from_pretrained` begins with a
     model without memory, which loses what foreign code computes for itself (the frequencies of Jina's positions).
     """
-    file = hub.find_file(entry, folders[""], "config.json")
-    classes = _classes(entry, file, "AutoConfig", "AutoModel")
+    file = checkpoint.find_file("config.json")
+    classes = _classes(checkpoint, file, "AutoConfig", "AutoModel")
     if pictures:
-        classes += _classes(entry, hub.find_file(entry, folders[""], huggingface.PICTURES[0]), "AutoImageProcessor")
-    weights = huggingface.find_weights(entry, folders[""])
-    with _at_hand(entry, folders) as name, _foreign(entry):
+        classes += _classes(checkpoint, checkpoint.find_file(huggingface.PICTURES[0]), "AutoImageProcessor")
+    weights = huggingface.find_weights(checkpoint)
+    with _at_hand(checkpoint) as name, _foreign(checkpoint):
         from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
         configuration, kind, *prepare = [get_class_from_dynamic_module(one, name) for one in classes]
@@ -141,22 +139,20 @@ def _run(entry: Model, folders: dict[str, Path], methods: tuple[str, ...], pictu
         prepare = [one.from_pretrained(name) for one in prepare]
     absent = [method for method in methods if not hasattr(model, method)]
     if absent:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, the code of its repository has no {absent[0]}: it is of "
-            f"another revision than the study knows, {hub.mend(entry)}"
+        raise checkpoint.error(
+            f"the code of its repository has no {absent[0]}",
+            f"it is of another revision than the study knows, {checkpoint.hint}",
         )
-    _fill(entry, weights, model, _tensors(entry, weights))
+    _fill(checkpoint, weights, model, _tensors(checkpoint, weights))
     return model.float().eval(), *[_pixels(one) for one in prepare]
 
 
-def _classes(entry: Model, file: Path, *kinds: str) -> list[str]:
+def _classes(checkpoint: Checkpoint, file: Path, *kinds: str) -> list[str]:
     """Return where a file says that the code of some kinds is; raises InputError where it does not."""
-    named = hub.read_json(entry, file).get("auto_map")
+    named = checkpoint.read_json(file).get("auto_map")
     absent = [kind for kind in kinds if not isinstance(named, dict) or not isinstance(named.get(kind), str)]
     if absent:
-        raise InputError(
-            f"The model {entry.name!r} cannot be loaded, {file} names no code for its {absent[0]}: {hub.mend(entry)}"
-        )
+        raise checkpoint.error(f"{file} names no code for its {absent[0]}")
     return [named[kind] for kind in kinds]
 
 
@@ -164,23 +160,23 @@ def _pixels(prepare) -> Callable[[Image.Image], np.ndarray]:
     return lambda image: np.asarray(prepare(image, return_tensors="np")["pixel_values"][0], np.float32)
 
 
-def _tensors(entry: Model, file: Path) -> dict:
+def _tensors(checkpoint: Checkpoint, file: Path) -> dict:
     """Return the tensors by name of a file of weights, or of all files of an index."""
     if file.suffix != ".json":
-        return hub.read_weights(entry, file)
-    parts = sorted(set(hub.read_json(entry, file)["weight_map"].values()))
-    return {name: value for part in parts for name, value in hub.read_weights(entry, file.parent / part).items()}
+        return checkpoint.read_weights(file)
+    parts = sorted(set(checkpoint.read_json(file)["weight_map"].values()))
+    return {name: value for part in parts for name, value in checkpoint.read_weights(file.parent / part).items()}
 
 
-def _fill(entry: Model, file: Path, model, weights: dict) -> None:
+def _fill(checkpoint: Checkpoint, file: Path, model, weights: dict) -> None:
     """Copy weights into a model; raises InputError where they do not fit one another."""
-    with huggingface.reading(entry, file):
+    with huggingface.reading(checkpoint, file):
         missing, unexpected = model.load_state_dict(weights, strict=False)
-    huggingface.check_loaded(entry, file, {"missing_keys": missing, "unexpected_keys": unexpected})
+    huggingface.check_loaded(checkpoint, file, {"missing_keys": missing, "unexpected_keys": unexpected})
 
 
 @contextmanager
-def _at_hand(entry: Model, folders: dict[str, Path]) -> Iterator[str]:
+def _at_hand(checkpoint: Checkpoint) -> Iterator[str]:
     """Let the entry's repositories be found by their names, in the given folders, and nothing on the network.
 
     Code of a repository asks for others by name, without a revision. A relative path comes first where there is one, so
@@ -189,12 +185,12 @@ def _at_hand(entry: Model, folders: dict[str, Path]) -> Iterator[str]:
     """
     from huggingface_hub import constants
 
-    online = constants.HF_HUB_OFFLINE
+    entry, online = checkpoint.entry, constants.HF_HUB_OFFLINE
     with tempfile.TemporaryDirectory() as place:
         for role, source in {"": entry.source, **entry.companions}.items():
             link = Path(place) / source.repository
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(folders[role].resolve(), target_is_directory=True)
+            link.symlink_to(checkpoint.folders[role].resolve(), target_is_directory=True)
         constants.HF_HUB_OFFLINE = True
         try:
             with chdir(place):
@@ -204,7 +200,7 @@ def _at_hand(entry: Model, folders: dict[str, Path]) -> Iterator[str]:
 
 
 @contextmanager
-def _foreign(entry: Model) -> Iterator[None]:
+def _foreign(checkpoint: Checkpoint) -> Iterator[None]:
     """Give an error of code of a repository as one sentence, with what it was run with."""
     import transformers
     from transformers import dynamic_module_utils
@@ -214,16 +210,16 @@ def _foreign(entry: Model) -> Iterator[None]:
             yield
         except Exception as error:  # it may raise anything
             if isinstance(error, OSError) and error.errno in UNWRITABLE:
-                raise InputError(
-                    f"The model {entry.name!r} cannot be loaded, the code of its repository cannot be copied to "
-                    f"{dynamic_module_utils.HF_MODULES_CACHE} ({error.strerror}): let HF_MODULES_CACHE name a folder "
-                    "on a disk with room that you may write to."
+                raise checkpoint.error(
+                    f"the code of its repository cannot be copied to {dynamic_module_utils.HF_MODULES_CACHE} "
+                    f"({error.strerror})",
+                    "let HF_MODULES_CACHE name a folder on a disk with room that you may write to.",
                 ) from error
-            raise InputError(
-                f"The model {entry.name!r} cannot be loaded, the code of its repository does not run with transformers "
-                f"{transformers.__version__} ({type(error).__name__}: {hub.first_line(error)}): add what it "
-                "asks for, repositories as companions of its entry and packages by pip, or use the version of "
-                "transformers that it was written for."
+            raise checkpoint.error(
+                f"the code of its repository does not run with transformers {transformers.__version__} "
+                f"({type(error).__name__}: {first_line(error)})",
+                "add what it asks for, repositories as companions of its entry and packages by pip, or use the "
+                "version of transformers that it was written for.",
             ) from error
 
 

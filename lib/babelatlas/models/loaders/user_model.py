@@ -29,7 +29,8 @@ from PIL import Image
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.models import encoders, hub
+from babelatlas.models.checkpoint import first_line
+from babelatlas.models.encoder import find_device, short_of_memory
 from babelatlas.models.tokens import Tokenizer, Tokens, check_texts
 
 FUNCTIONS = {"image_forward_fn": "picture", "text_forward_fn": "text"}
@@ -42,12 +43,12 @@ SIZES, TEXTS = ((64, 48), (40, 60)), ("A photo of a cat.", "貓")
 def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "UserEncoder":
     """Return the encoder of a user's own model: its file run, the model put on a device, both functions tried out.
 
-    `path`: the Python file, relative to the project's root. `device`: as for `encoders.load`. `name`: what the model is
+    `path`: the Python file, relative to the project's root. `device`: as for `loading.load`. `name`: what the model is
     called, "" for the name of the file. Raises InputError where the file is absent, is not Python, fails, or lacks
     something, and where a function fails or returns something else than one vector for each picture or text.
     """
     path = tables.locate(path)
-    device = encoders.find_device(device)
+    device = find_device(device)
     module, digest = _run(path)
     _check(module, path)
     model = module.model
@@ -109,7 +110,7 @@ class UserEncoder:
         count, noun, what = len(inputs), FUNCTIONS[function], f"The function {function} of {self.path}"
         count_noun = f"{count} {noun}{'s' if count > 1 else ''}"
         try:
-            with encoders.short_of_memory(), torch.no_grad():
+            with short_of_memory(), torch.no_grad():
                 given = getattr(self.module, transform, None)
                 found = getattr(self.module, function)(self.model, inputs, self.device, given)
                 if isinstance(found, torch.Tensor):
@@ -194,7 +195,7 @@ def _check(module: ModuleType, path: Path) -> None:
 def _reason(error: BaseException, path: Path) -> str:
     """Return an error as `Type: message, line n`, with the last line of the user's file that it came through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(path)]
-    told = f"{type(error).__name__}: {hub.first_line(error)}" if str(error) else type(error).__name__
+    told = f"{type(error).__name__}: {first_line(error)}" if str(error) else type(error).__name__
     return f"{told}, line {lines[-1]}" if lines else told
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
-from babelatlas.models import encoders, tokens, training
+from babelatlas.models import encoder as encoders
+from babelatlas.models import loading, tokens, training
 from babelatlas.models import registry as models
 from babelatlas.models.loaders import openclip
 
@@ -61,7 +62,7 @@ def test_embeddings_equal_those_of_open_clips_own_call(checkpoint, pictures):
         images = model.encode_image(torch.stack([transform(picture) for picture in pictures])).numpy()
         words = model.encode_text(tokenizer(texts)).numpy()
 
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
 
     assert np.abs(encoder.encode_images(pictures) - images).max() < 1e-5
     assert np.abs(encoder.encode_texts(texts) - words).max() < 1e-5
@@ -94,12 +95,12 @@ def test_every_script_is_tokenised_without_loss_and_ends_with_the_end(checkpoint
 
 def test_a_missing_folder_or_file_is_named(copy, tmp_path):
     with pytest.raises(InputError, match="give that folder"):
-        encoders.load(ENTRY)
+        loading.load(ENTRY)
     with pytest.raises(InputError, match=r"nowhere/open_clip_config\.json does not exist"):
-        encoders.load(ENTRY, tmp_path / "nowhere")
+        loading.load(ENTRY, tmp_path / "nowhere")
     (copy / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"tokenizer\.json does not exist"):
-        encoders.load(ENTRY, copy, device="cpu")
+        loading.load(ENTRY, copy, device="cpu")
 
 
 @pytest.mark.parametrize("keep", [0, 7, 5000])
@@ -108,7 +109,7 @@ def test_truncated_weights_are_refused(copy, keep):
     file.write_bytes(file.read_bytes()[:keep])
 
     with pytest.raises(InputError, match="'picto-en' cannot be loaded"):
-        encoders.load(ENTRY, copy, device="cpu")
+        loading.load(ENTRY, copy, device="cpu")
 
 
 def test_weights_that_are_not_numbers_are_refused(copy):
@@ -119,18 +120,18 @@ def test_weights_that_are_not_numbers_are_refused(copy):
     save_file(weights, copy / "open_clip_model.safetensors")
 
     with pytest.raises(InputError, match=r"not finite \(in text\.ln_final\.weight\)"):
-        encoders.load(ENTRY, copy, device="cpu")
+        loading.load(ENTRY, copy, device="cpu")
 
 
 def test_a_configuration_that_is_none_is_refused(copy):
     (copy / "open_clip_config.json").write_text(json.dumps({"other": 1}))
 
     with pytest.raises(InputError, match="not a configuration of open_clip"):
-        encoders.load(ENTRY, copy, device="cpu")
+        loading.load(ENTRY, copy, device="cpu")
 
 
 def test_nothing_to_encode_is_told(checkpoint):
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
 
     with pytest.raises(InputError, match="no text"):
         encoder.encode_texts([])
@@ -142,11 +143,11 @@ def test_the_key_follows_the_weights_and_the_precision(checkpoint, copy):
     model, _ = training.new_model(copy, seed=1)
     training.save(model, copy)
 
-    assert encoders.load(ENTRY, checkpoint, device="cpu").key != encoders.load(ENTRY, copy, device="cpu").key
-    assert encoders.load(ENTRY, checkpoint, device="cpu").key == encoders.load(ENTRY, checkpoint, device="cpu").key
+    assert loading.load(ENTRY, checkpoint, device="cpu").key != loading.load(ENTRY, copy, device="cpu").key
+    assert loading.load(ENTRY, checkpoint, device="cpu").key == loading.load(ENTRY, checkpoint, device="cpu").key
     assert (
-        encoders.load(ENTRY, checkpoint, device="cpu").key
-        != encoders.load(ENTRY, checkpoint, device="cpu", precision="bfloat16").key
+        loading.load(ENTRY, checkpoint, device="cpu").key
+        != loading.load(ENTRY, checkpoint, device="cpu", precision="bfloat16").key
     )
 
 
@@ -154,7 +155,7 @@ def test_the_key_follows_the_weights_and_the_precision(checkpoint, copy):
 
 
 def test_what_is_prepared_ahead_gives_the_same_vectors(checkpoint, pictures):
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
     texts = ["a picture of a cat", "зонт", ""]
     pixels = np.stack([encoder.transform(picture) for picture in pictures])
 
@@ -165,7 +166,7 @@ def test_what_is_prepared_ahead_gives_the_same_vectors(checkpoint, pictures):
 
 
 def test_a_picture_of_any_mode_is_read_as_colours(checkpoint, pictures):
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
     grey = pictures[0].convert("L")
 
     assert np.array_equal(encoder.encode_images([grey]), encoder.encode_images([grey.convert("RGB")]))
@@ -175,7 +176,7 @@ def test_a_picture_of_any_mode_is_read_as_colours(checkpoint, pictures):
 def test_a_text_that_is_too_long_is_told_and_cut_as_open_clip_cuts_it(checkpoint):
     import torch
 
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
     model, tokenizer = openclip.load_local(checkpoint)
     long = ["a picture of a small red umbrella " * 5]
     read = encoder.tokenizer([*long, "cat"])
@@ -191,7 +192,7 @@ def test_a_text_that_is_too_long_is_told_and_cut_as_open_clip_cuts_it(checkpoint
 def test_a_batch_that_is_too_large_is_a_memory_error(checkpoint, pictures):
     import torch
 
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
 
     def fail(error):
         encoder.towers.image = Mock(side_effect=error)
@@ -209,7 +210,7 @@ def test_a_batch_that_is_too_large_is_a_memory_error(checkpoint, pictures):
 def test_memory_that_is_short_while_a_batch_is_moved_is_a_memory_error(checkpoint, pictures, monkeypatch):
     import torch
 
-    encoder = encoders.load(ENTRY, checkpoint, device="cpu")
+    encoder = loading.load(ENTRY, checkpoint, device="cpu")
     pixels = np.stack([encoder.transform(picture) for picture in pictures])
     monkeypatch.setattr(torch.Tensor, "to", Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory")))
 
@@ -247,26 +248,26 @@ def towers(dimensions=(4, 4), size=48, pad=0):
 )
 def test_towers_that_do_not_fit_are_refused_before_anything_is_computed(tmp_path, monkeypatch, made, said):
     entry = replace(ENTRY, dimension=4)
-    family = {"open_clip": lambda entry, folders: towers(**made)}
-    monkeypatch.setattr(encoders, "loaders", lambda: family)
+    family = {"open_clip": lambda checkpoint: towers(**made)}
+    monkeypatch.setattr(loading, "LOADERS", family)
 
     with pytest.raises(InputError, match=f"^The model 'picto-en' from .* {said}") as caught:
-        encoders.load(entry, tmp_path)
+        loading.load(entry, tmp_path)
     assert "\n" not in str(caught.value)
 
 
 def test_towers_that_fit_are_taken_and_a_dimension_of_nought_is_any(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoders, "loaders", lambda: {"open_clip": lambda entry, folders: towers()})
+    monkeypatch.setattr(loading, "LOADERS", {"open_clip": lambda checkpoint: towers()})
 
     for dimension in (4, 0):
-        assert encoders.load(replace(ENTRY, dimension=dimension), tmp_path).encode_texts(["a"]).shape == (1, 4)
+        assert loading.load(replace(ENTRY, dimension=dimension), tmp_path).encode_texts(["a"]).shape == (1, 4)
 
 
 def test_without_torch_the_sentence_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
 
     with pytest.raises(InputError, match=r'without torch, .* run `pip install "babelatlas\[encoders\]"`'):
-        encoders.load(ENTRY, tmp_path)
+        loading.load(ENTRY, tmp_path)
 
 
 # Devices and precisions.
@@ -277,7 +278,7 @@ def test_on_a_cpu_float32_is_what_auto_means(checkpoint, monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    encoder = encoders.load(ENTRY, checkpoint)
+    encoder = loading.load(ENTRY, checkpoint)
 
     assert (encoder.device, encoder.precision) == ("cpu", "float32")
     assert encoder.key.endswith(" cpu float32")
@@ -307,24 +308,24 @@ def test_a_gpu_that_is_asked_for_and_absent_is_told_before_anything_is_read(tmp_
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     for device in ("cuda", "cuda:0", "mps"):
         with pytest.raises(InputError, match=rf"device '{device}' is not there \(this machine has no GPU\): use"):
-            encoders.load(ENTRY, tmp_path / "nowhere", device=device)
+            loading.load(ENTRY, tmp_path / "nowhere", device=device)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:x", "cpu:1", "mps:0", "cuda:-1", "", "CUDA", "cuda:", "cpu:"])
 def test_an_unknown_device_is_refused(device, tmp_path):
     with pytest.raises(InputError, match=f"There is no device '{device}': expected auto, cpu, cuda, cuda:N or mps"):
-        encoders.load(ENTRY, tmp_path, device=device)
+        loading.load(ENTRY, tmp_path, device=device)
 
 
 def test_an_unknown_precision_is_refused(tmp_path):
     with pytest.raises(InputError, match="no precision 'fp16': expected auto, float32, bfloat16, float16"):
-        encoders.load(ENTRY, tmp_path, precision="fp16")
+        loading.load(ENTRY, tmp_path, precision="fp16")
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_half_the_bits_on_a_cpu_stay_near_float32(checkpoint, pictures, precision):
-    exact = encoders.load(ENTRY, checkpoint, device="cpu")
-    rough = encoders.load(ENTRY, checkpoint, device="cpu", precision=precision)
+    exact = loading.load(ENTRY, checkpoint, device="cpu")
+    rough = loading.load(ENTRY, checkpoint, device="cpu", precision=precision)
 
     for one, other in [
         (exact.encode_images(pictures), rough.encode_images(pictures)),
@@ -340,12 +341,12 @@ def test_half_the_bits_on_a_cpu_stay_near_float32(checkpoint, pictures, precisio
 
 
 def test_every_entry_has_a_loader_and_every_loader_an_entry():
-    assert {model.family for model in models.MODELS} == set(encoders.loaders())
+    assert {model.family for model in models.MODELS} == set(loading.LOADERS)
 
 
 def test_an_unknown_family_is_refused_with_the_nearest():
     with pytest.raises(InputError, match=r"no loader for the family 'open-clip': did you mean open_clip\?"):
-        encoders.load(replace(ENTRY, family="open-clip"))
+        loading.load(replace(ENTRY, family="open-clip"))
 
 
 def test_code_of_a_repository_is_not_loaded_before_it_is_allowed(tmp_path):
@@ -354,7 +355,7 @@ def test_code_of_a_repository_is_not_loaded_before_it_is_allowed(tmp_path):
     with pytest.raises(
         InputError, match=rf"{entry.source.repository} \(revision {entry.source.revision}\).*remote_code"
     ):
-        encoders.load(entry, tmp_path)
+        loading.load(entry, tmp_path)
 
 
 def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
@@ -384,8 +385,8 @@ def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(c
     own = TEXTS.assign(model="picto-distilled", lang="de", label=["Schirm", "Katze"])
     *_, log, shown = training.distil(own, TEXTS, checkpoint, tmp_path / "s", steps=3, batch_size=8)
     teacher, student = (
-        encoders.load(ENTRY, checkpoint, device="cpu"),
-        encoders.load(ENTRY, tmp_path / "s", device="cpu"),
+        loading.load(ENTRY, checkpoint, device="cpu"),
+        loading.load(ENTRY, tmp_path / "s", device="cpu"),
     )
 
     assert np.array_equal(teacher.encode_images(pictures), student.encode_images(pictures))

@@ -1,0 +1,193 @@
+"""A user's own words: senses from a file, and a label set corrected by people who speak the language.
+
+Pure functions but for the two readers. `labels.label_set` chooses among own senses as among those of any source.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.synsets import class_list
+from babelatlas.lexicon import labels as label_rules
+
+OWN, VERIFIED = "own", "verified"
+WORD, CLASS = ("lemma", "label", "word"), ("wnid", "class", "name")
+
+
+def read_senses(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.DataFrame:
+    """Return a user's own words for classes, schema `senses`, from a CSV or Parquet file.
+
+    The columns: `lang`, a code of a language; `wnid`, or in its place `class`, a name in the list `classes`
+    (`synsets.class_list`); `lemma` or `label`, the word; and perhaps `source` and `licence` ("own" and "not stated"
+    where they are missing or empty). A class may have several words in a language, the best first.
+    Raises InputError that names file and row for a missing column, an unknown language or class, a name that two
+    classes have, an empty word, and a word that is there twice.
+    """
+    table = _read(path)
+    word = _column(table, WORD, path)
+    found = pd.DataFrame(
+        {
+            "lang": _languages(table, path),
+            "wnid": _wnids(table, classes, path),
+            "lemma": table[word].str.strip(),
+            **{
+                name: table[name].str.strip().replace("", value) if name in table else value
+                for name, value in (("source", OWN), ("licence", "not stated"))
+            },
+        }
+    )
+    _refuse(found["lemma"] == "", "has no word: write one, or delete the row", path)
+    _refuse(found.duplicated(["lang", "wnid", "lemma", "source"]), "repeats a word of its class: delete it", path)
+    return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
+
+
+def read_corrections(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.DataFrame:
+    """Return corrections of a label set from a CSV or Parquet file: columns lang, wnid, label, and was where given.
+
+    An empty `label` removes the class from the language; `was` is the label that was judged. Columns and errors are
+    otherwise those of `read_senses`, but for a class that a language has twice, which is refused.
+    """
+    table = _read(path)
+    found = pd.DataFrame({"lang": _languages(table, path), "wnid": _wnids(table, classes, path)})
+    found["label"] = table[_column(table, WORD, path)].str.strip()
+    if "was" in table:
+        found["was"] = table["was"].str.strip()
+    _refuse(found.duplicated(["lang", "wnid"]), "corrects a class a second time: keep one row for each", path)
+    return found
+
+
+def corrections_of(filled: pd.DataFrame, lang: str) -> pd.DataFrame:
+    """Return the corrections that a filled label sheet asks for, as `read_corrections` does.
+
+    `filled`: columns wnid, label, verdict and better, as `label_sheets.read` returns them. "right" keeps the label as
+    verified; a better word replaces it; "wrong" without one removes it; "unsure" and no verdict ask for nothing.
+    """
+    said = filled[filled["verdict"].isin(["right", "better", "wrong"])]
+    said = said[~((said["verdict"] == "better") & (said["better"] == ""))]
+    label = said["better"].where(said["verdict"] != "right", said["label"])
+    found = pd.DataFrame(
+        {"lang": languages.canonical(lang), "wnid": said["wnid"], "label": label, "was": said["label"]}
+    )
+    return found.reset_index(drop=True)
+
+
+def apply_corrections(
+    labels: pd.DataFrame, corrections: pd.DataFrame, licence: str = "not stated"
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a label set with corrections applied, schema `labels`, and what has changed.
+
+    `corrections`: columns lang, wnid, label and perhaps was (`read_corrections`). Another word replaces the label, with
+    the source "verified" and the `licence` given; the same word keeps its source and is confirmed by "verified"; an
+    empty one removes the row; a class without a label in a language gets one. `ambiguous` is found anew. The changes
+    have the columns lang, wnid, before, before_source, label and change: replaced, confirmed, removed or added.
+    Raises InputError for a class that the label set has in no language, a label to remove that is not there, and one
+    that is not as it `was` when it was judged.
+    """
+    label_rules.check_label_set(labels)
+    kept = {(row["lang"], row["wnid"]): row for row in labels.to_dict("records")}
+    place = {wnid: number for number, wnid in enumerate(dict.fromkeys(labels["wnid"]))}
+    changes = []
+    for row in corrections.to_dict("records"):
+        key, label = (row["lang"], row["wnid"]), row["label"]
+        what = f"The correction of class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']})"
+        old = kept.get(key)
+        if row["wnid"] not in place:
+            raise InputError(f"{what} is of a class that the label set has not: use the label set that was judged.")
+        if not old and not label:
+            raise InputError(f"{what} removes a label that is not there: delete the row.")
+        if old and row.get("was") and label_rules.same(row["was"]) != label_rules.same(old["label"]):
+            raise InputError(
+                f"{what} is of the label {row['was']!r}, and the label set has {old['label']!r}: use the label set "
+                "that was judged, or delete the row."
+            )
+        before = {"before": old["label"] if old else "", "before_source": old["source"] if old else ""}
+        if not label:
+            change = "removed"
+            del kept[key]
+        elif old and label == old["label"]:
+            change = "confirmed"
+            kept[key] = old | {"confirmed_by": [*(one for one in old["confirmed_by"] if one != VERIFIED), VERIFIED]}
+        else:
+            change = "replaced" if old else "added"
+            word = label_rules.same(label)
+            others = [one for one in (old["alternatives"] if old else []) if label_rules.same(one) != word]
+            new = {"label": label, "alternatives": others, "source": VERIFIED, "licence": licence, "confirmed_by": []}
+            kept[key] = {"lang": row["lang"], "wnid": row["wnid"], **new}
+        changes.append({"lang": row["lang"], "wnid": row["wnid"], **before, "label": label, "change": change})
+    made = pd.DataFrame(kept.values(), columns=list(tables.SCHEMAS["labels"][0]))
+    made = made.assign(place=made["wnid"].map(place)).sort_values(["lang", "place"], ignore_index=True)
+    made = made.drop(columns="place").assign(ambiguous=label_rules.shared_labels(made))
+    columns = ["lang", "wnid", "before", "before_source", "label", "change"]
+    return tables.check(made, "labels"), pd.DataFrame(changes, columns=columns)
+
+
+def _read(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a CSV or Parquet file as a table of texts; nothing is NaN."""
+    path = tables.locate(path)
+    if path.suffix not in (".csv", ".parquet") or not path.is_file():
+        raise InputError(f"There is no file of words {path}: give the path of a CSV or Parquet file.")
+    try:
+        if path.suffix == ".parquet":
+            table = pd.read_parquet(path)
+        else:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"The file {path} cannot be read ({reason}): save it as CSV in UTF-8.") from error
+    if table.empty:
+        raise InputError(f"The file {path} has no rows below its heading: add words.")
+    return table.fillna("").astype(str).reset_index(drop=True)
+
+
+def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike) -> str:
+    """Return the first of `names` that is a column."""
+    found = next((name for name in names if name in table), None)
+    if found is None:
+        raise InputError(
+            f"The file {path} should have a column {' or '.join(map(repr, names))}, but has "
+            f"{', '.join(map(repr, table.columns))}: name it in the heading."
+        )
+    return found
+
+
+def _languages(table: pd.DataFrame, path: str | os.PathLike) -> list[str]:
+    codes = table[_column(table, ("lang",), path)].str.strip()
+    known = {}
+    for row, code in enumerate(codes):
+        try:
+            known[code] = known.get(code) or languages.canonical(code)
+        except InputError as error:
+            raise InputError(f"In {Path(path).name}, row {row + 2}: {error}") from error
+    return [known[code] for code in codes]
+
+
+def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[str]:
+    """Return the class of each row: its wnid, or that of the class one of whose names it gives."""
+    column, found = _column(table, CLASS, path), []
+    words = class_list(classes).assign(name=lambda listed: listed["name"].str.split(", ")).explode("name")
+    names = words.assign(name=words["name"].map(label_rules.same)).groupby("name")["wnid"].agg(list)
+    for row, value in enumerate(table[column].str.strip()):
+        if re.fullmatch(r"n\d{8}", value):
+            found.append(value)
+            continue
+        fits = names.get(label_rules.same(value), [])
+        if column == "wnid" or not value:
+            said = f"{value!r} where a wnid is expected, 'n' and eight digits, such as n02084071: correct it."
+        elif len(fits) > 1:
+            said = f"the class {value!r}, the name of {' and '.join(fits)}: give the wnid."
+        else:
+            said = f"the class {value!r}, which is not in {classes}: {near(value, words['name'])}"
+        if len(fits) != 1 or column == "wnid":
+            raise InputError(f"In {Path(path).name}, row {row + 2} has {said}")
+        found.append(fits[0])
+    return found
+
+
+def _refuse(where: pd.Series, said: str, path: str | os.PathLike) -> None:
+    if where.any():
+        raise InputError(f"In {Path(path).name}, row {where.to_numpy().argmax() + 2} {said}.")

@@ -1,0 +1,125 @@
+"""A checkpoint: a model's entry with the folders of its files, and how those are looked for and read.
+
+Importing this module loads no torch.
+"""
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from babelatlas.base.errors import InputError
+from babelatlas.models.registry import Model
+from babelatlas.models.translators import Translator
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """An entry and its folders by role: "" is the main one, the others are those of the entry's companions."""
+
+    entry: Model | Translator
+    folders: dict[str, Path]
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.entry.name
+
+    @property
+    def folder(self) -> Path:
+        """The main folder."""
+        return self.folders[""]
+
+    @property
+    def hint(self) -> str:
+        """How to come by the files, as the end of a sentence (`fetch_hint`)."""
+        return fetch_hint(self.entry)
+
+    def part(self, role: str) -> Path:
+        """Return the folder of a companion: its own, or else the main one's sub-folder with the role's name."""
+        return self.folders.get(role, self.folder / role)
+
+    def at(self, folder: Path, **changes) -> "Checkpoint":
+        """Return the checkpoint of one other folder, its entry with `changes`."""
+        return Checkpoint(replace(self.entry, **changes), {"": folder})
+
+    def error(self, said: str, fix: str = "") -> InputError:
+        """Return the error that the model cannot be loaded: the reason, and the fix ("": to get its files)."""
+        return InputError(f"The model {self.name!r} cannot be loaded, {said}: {fix or self.hint}")
+
+    def find_file(self, *names: str) -> Path:
+        """Return the first of `names` that is in the main folder; raises InputError, naming it, where none is."""
+        found = next((self.folder / name for name in names if (self.folder / name).is_file()), None)
+        if found is None:
+            others = f" (nor {', '.join(names[1:])})" if names[1:] else ""
+            raise self.error(f"{self.folder / names[0]} does not exist{others}")
+        return found
+
+    def read_json(self, file: Path) -> dict:
+        """Return the object of a JSON file; raises InputError, naming the file, where it holds none."""
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            if isinstance(content, dict):
+                return content
+            reason = f"it holds {type(content).__name__}"
+        except (OSError, ValueError) as error:
+            reason = str(error)
+        raise self.error(f"{file} is no JSON object ({reason})")
+
+    def read_weights(self, file: Path) -> dict:
+        """Return the tensors by name of a safetensors file, or of a file of torch's (read without running anything).
+
+        Raises InputError, naming the file, where it is truncated or something else than tensors.
+        """
+        import torch
+
+        try:
+            if file.suffix == ".safetensors":
+                from safetensors.torch import load_file
+
+                weights = load_file(file)
+            else:
+                weights = torch.load(file, map_location="cpu", weights_only=True)
+            if isinstance(weights, dict) and all(isinstance(value, torch.Tensor) for value in weights.values()):
+                return weights
+            reason = "it holds something else than tensors by name"
+        except Exception as error:  # safetensors, pickle, zip and torch each raise their own
+            reason = first_line(error)
+        raise self.error(f"{file} cannot be read ({reason})")
+
+
+def check_weights(module, name: str, source: str | os.PathLike) -> None:
+    """Raise InputError where a weight of a loaded module is not a finite number, naming the weight."""
+    import torch
+
+    for weight, value in module.state_dict().items():
+        if value.is_floating_point() and not torch.isfinite(value).all():
+            raise InputError(
+                f"The weights of {name!r} in {source or 'its checkpoint'} hold numbers that are not finite "
+                f"(in {weight}): the checkpoint is damaged; fetch or train it again."
+            )
+
+
+def fetch_hint(entry: Model | Translator) -> str:
+    """Return how to come by the files of a model, as the end of a sentence.
+
+    >>> from babelatlas.models.registry import get_model
+    >>> fetch_hint(get_model("picto-en"))
+    'run `make book`, which trains it, or notebook 12_train.'
+    """
+    if entry.embedded:
+        notebook = "12_train" if isinstance(entry, Model) else "13_gated"
+        return f"run `make book`, which trains it, or notebook {notebook}."
+    return f"fetch it with `python -m babelatlas.models.hub {entry.name}`."
+
+
+def first_line(error: Exception) -> str:
+    """Return the beginning of what an exception says, or its kind where it says nothing.
+
+    >>> first_line(OSError("no such file\\nat all"))
+    'no such file'
+    >>> first_line(RuntimeError("does not fit:\\n  missing keys: a"))
+    'does not fit: missing keys: a'
+    """
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:300].rstrip(".: ")
