@@ -7,10 +7,9 @@ treat) take other words, or both go. (The paper also drops machine-translated wo
 any, and its reader leaves them out.)
 
 Pure functions, tables in, tables out, but for `shipped`, which reads, and the command. The ImageNet-1k label set ships
-with the study; `python -m babelatlas.lexicon.labels` makes it again from the shipped senses.
+with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
 
-import argparse
 import unicodedata
 from collections.abc import Iterable
 
@@ -19,7 +18,7 @@ import pandas as pd
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
-from babelatlas.base.synsets import class_list
+from babelatlas.base.synsets import class_list as class_list
 from babelatlas.lexicon import cleaning
 
 SHIPPED = DATA / "labels.parquet"
@@ -399,21 +398,3 @@ Their words are in `senses.parquet`, rows apart; `label_set(..., without=[])` us
 {notices}
 ```
 """
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Make the shipped label set again from the shipped senses, and say what was written."""
-    from babelatlas.lexicon import senses, wordnets
-
-    argparse.ArgumentParser(prog="python -m babelatlas.lexicon.labels", description=main.__doc__).parse_args(arguments)
-    wnids = list(class_list("imagenet-1k")["wnid"])
-    made = label_set(senses.shipped(), wnids)
-    tables.write(made, SHIPPED, "labels", traced=False)
-    notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
-    LICENCE.write_text(licence_note(made, senses.shipped(), wordnets.manifest(), notices), encoding="utf-8")
-    sizes = made["lang"].value_counts()
-    print(f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {SHIPPED}")
-
-
-if __name__ == "__main__":
-    main()
