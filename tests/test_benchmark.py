@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from babelatlas.base.errors import InputError, benchmark
+import engine as benchmark
+from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts
 from babelatlas.models import encoders
 from babelatlas.report import figures, timings

@@ -83,7 +83,8 @@ def load(name: str, run: str = "") -> pd.DataFrame:
 
     `run` is a folder of `results`, or its path. Of a run all files of the table come, one below the other, with one
     more column, `file`: which file a row is from. Fractions are from 0 to 1. Raises InputError, with the nearest name,
-    for a table or a run that is not there. `describe(name)` says what the columns mean; so does `babelatlas tables NAME`.
+    for a table or a run that is not there. `describe(name)` says what the columns mean, as does `babelatlas tables
+    NAME`.
     """
     if not run:
         if name not in SHIPPED:
@@ -117,7 +118,7 @@ def describe(name: str, run: str = "") -> str:
     lines = [f"{name}: {meanings()[name, ''][1]}"]
     for column, kind in kinds.items():
         unit, meaning = meanings().get((name, column), meanings().get(("", column), ("", "")))
-        lines.append(f"  {column:<18}{kind + (f' ({unit})' if unit else ''):<34}{meaning}".rstrip())
+        lines.append(f"  {column:<20}{kind + (f' ({unit})' if unit else ''):<34}{meaning}".rstrip())
     return "\n".join([*lines, f"One row for each {', '.join(key)}."] if key else lines)
 
 

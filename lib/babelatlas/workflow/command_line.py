@@ -41,9 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0, 1 after saying in a sentence what is wrong, 2 for a command or option that does not exist.
     """
     try:
-        status = app.main(arguments, prog_name="babelatlas", standalone_mode=False)
+        with app.make_context("babelatlas", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            app.invoke(context)
         sys.stdout.flush()
-        return status if isinstance(status, int) else 0
+        return 0
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -21,7 +21,7 @@ def sheet() -> None:
 @click.option("--width", default=0.1, show_default=True, help="From end to end, as a fraction: 0.1 is 10 points.")
 @click.option("--rate", default=0.05, show_default=True, help="The share of wrong labels that you expect.")
 def size(width: float, rate: float) -> None:
-    """Print how many labels a sheet needs for an interval of a given width.
+    """Print how many labels a sheet needs.
 
     If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334
     answers 5 points. Example: babelatlas sheet size --width 0.1
@@ -151,7 +151,7 @@ def find(
     captions, images, model, checkpoint, output, number, minimum, aspect, each, language, device, precision,
     remote_code, cache, replace,
 ) -> None:  # fmt: skip
-    """Find the most similar images in a collection, and write a sheet to choose from.
+    """Find the most similar images and write a sheet.
 
     Example: babelatlas candidates find --captions captions.csv --images DATACOMP --model metaclip2-h14 --output found
     """
