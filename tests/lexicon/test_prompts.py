@@ -59,7 +59,7 @@ def test_looking_up_the_index_gives_back_every_filled_template(labels, texts):
 
 def test_the_templates_of_clip_are_80_different_ones_and_come_without_open_clip_or_torch():
     code = (
-        "import sys\nfrom babelatlas import prompts\ntexts = prompts.templates('openai-80')\n"
+        "import sys\nfrom babelatlas.lexicon import prompts\ntexts = prompts.templates('openai-80')\n"
         "print(len(texts), len(set(texts)), texts[0], texts[-1], {'torch', 'open_clip'} & set(sys.modules), sep='|')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -153,7 +153,7 @@ def test_the_schema_of_the_shipped_senses_holds():
 @pytest.mark.slow
 def test_the_shipped_classes_are_read_within_a_minute_and_two_gigabytes(at_hand):
     program = (
-        "import resource, sys, time; from babelatlas import senses; start = time.monotonic();"
+        "import resource, sys, time; from babelatlas.lexicon import senses; start = time.monotonic();"
         "table = senses.read_wordnets(senses.class_lists(), sys.argv[1] or None, download=False, report=len);"
         "memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "print(len(table), time.monotonic() - start, memory * (1 if sys.platform == 'darwin' else 1024))"

@@ -5,6 +5,7 @@ import sys
 import time
 
 import click
+import pandas as pd
 import pytest
 
 from babelatlas.base.paths import DATA
@@ -83,7 +84,11 @@ def test_what_cannot_be_used_is_one_sentence_and_status_1(words, said, capsys):
 
 
 def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(wordnets, "glosses", lambda wnids: dict.fromkeys(wnids, "a thing"))
+    monkeypatch.setattr(
+        wordnets,
+        "glosses",
+        lambda wnids: pd.DataFrame({"wnid": wnids, "gloss": "a thing"}).assign(lemmas=[["a"]] * len(wnids)),
+    )
     (tmp_path / "file").write_text("")
     words = ["sheet", "write", "--language", "de", "--number", "2", "--output", str(tmp_path / "file" / "sheet.csv")]
     assert command_line.main(words) == 1

@@ -100,10 +100,10 @@ def _open_clip():
 def check_templates(texts: list[str]) -> list[str]:
     """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError.
 
-    >>> check_templates(["a {}", "ein Bild"])
+    >>> check_templates(["a {}", "ein Bild"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    babelatlas.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: mend the template.
+    babelatlas.base.errors.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: ...
     """
     if not texts:
         raise InputError("The list of templates is empty: give at least one, such as '{}' for the label alone.")

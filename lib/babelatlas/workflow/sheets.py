@@ -23,8 +23,10 @@ def sheet() -> None:
 def size(width: float, rate: float) -> None:
     """Print how many labels a sheet needs.
 
-    If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334
-    answers 5 points. Example: babelatlas sheet size --width 0.1
+    If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers make it 10 points
+    wide, and 334 answers 5 points.
+
+    Example: babelatlas sheet size --width 0.1
     """
     from babelatlas.annotation import label_sheets
 
