@@ -57,10 +57,11 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
-# ARGS="--quick", ARGS="--gpu": see .venv/bin/python -m babelatlas.benchmark --help
+# ARGS="--quick", ARGS="--gpu": see .venv/bin/python benchmarks/engine.py --help
 bench: .venv/bench/installed
-	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python -m babelatlas.benchmark $(ARGS)
+	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python benchmarks/engine.py $(ARGS)
 
 .venv/bench/installed: $(STAMP) requirements-bench.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target .venv/bench --no-deps -r requirements-bench.txt

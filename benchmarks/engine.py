@@ -1,9 +1,9 @@
 """How fast the engine is: against CLIP_benchmark and against the paper's procedure, in one run on one machine.
 
-    python -m babelatlas.benchmark            a quarter of an hour on two cores; writes what the book reads
-    python -m babelatlas.benchmark --quick    some minutes, to see that it runs; writes nothing unless told
-    python -m babelatlas.benchmark --gpu      the share of a GPU's peak that the two towers reach
-    python -m babelatlas.benchmark --retrieval    the ranks of retrieval only, against a loop over queries: two minutes
+    python benchmarks/engine.py            a quarter of an hour on two cores; writes what the book reads
+    python benchmarks/engine.py --quick    some minutes, to see that it runs; writes nothing unless told
+    python benchmarks/engine.py --gpu      the share of a GPU's peak that the two towers reach
+    python benchmarks/engine.py --retrieval    the ranks of retrieval only, against a loop over queries: two minutes
 
 The model has the architecture of OpenCLIP XLMR-B B-32 and random weights, made on the spot: speed does not depend on
 what weights say. All three are given the same folder, pictures, labels, prompts, number of threads and precision
@@ -1008,7 +1008,7 @@ def find_gpu(device: str) -> str:
 
         if not torch.cuda.is_available():
             raise InputError("There is no GPU here whose speed could be measured: call this on a machine that has one.")
-    device = encoder.find_device(device)
+    device = encoder_room.find_device(device)
     if not device.startswith("cuda"):
         raise InputError(f"The device {device!r} is no GPU that can be timed: give cuda or cuda:N.")
     return device
@@ -1016,7 +1016,7 @@ def find_gpu(device: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure the engine against CLIP_benchmark and the paper's procedure; return the exit status: 0, or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.benchmark", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python benchmarks/engine.py", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="small, to see that it runs; kept only with --output")
     parser.add_argument("--gpu", action="store_true", help="only the share of a GPU's peak; other rows are kept")
     parser.add_argument("--retrieval", action="store_true", help="only the ranks of retrieval; other rows are kept")

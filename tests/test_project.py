@@ -1,8 +1,10 @@
 """The repository as a whole: pins agree, nothing of one machine is in it, licences and documents are there."""
 
-import importlib
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -123,7 +125,7 @@ def test_every_citation_has_an_entry():
     entries = set(
         re.findall(r"^@\w+\{(\w+),", (ROOT / "book" / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
     )
-    pages = [*(ROOT / "book").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    pages = [*(ROOT / "book").glob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
     for page in pages:
         for keys in re.findall(r"\{cite:[pt]\}`([^`]+)`", page.read_text(encoding="utf-8")):
             assert set(keys.split(",")) <= entries, f"{page.name} cites {keys}"
@@ -136,7 +138,7 @@ def test_every_page_of_the_contents_exists():
     """
     contents = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     runs = {"10_labels_imagenet-1k", "10_labels_pictograms"}
-    notebooks = list((ROOT / "notebooks").glob("*.ipynb"))
+    notebooks = list((ROOT / "notebooks").rglob("*.ipynb"))
     writers = [path.read_text(encoding="utf-8") for path in notebooks if "write_pages" in path.read_text("utf-8")]
     written = {name for text in writers for name in re.findall(r'\\"([\w-]+)\.md\\"', text)}
     known = runs | written | {path.stem for path in [*(ROOT / "book").glob("*.md"), *notebooks]}
@@ -152,21 +154,30 @@ def test_every_notice_that_must_be_kept_ships_beside_the_senses():
     assert [source for source in asking["source"] if source not in notices] == []
 
 
-@pytest.mark.parametrize("name", ["audit", "coverage", "labels", "senses"])
-def test_a_command_that_makes_what_ships_does_nothing_when_asked_for_help(name, capsys):
-    module = importlib.import_module(f"babelatlas.{name}")
-    files = sorted((ROOT / "lib" / "babelatlas" / "data").rglob("*"))
-    before = [file.stat().st_mtime_ns for file in files]
-    for arguments, status in ((["--help"], 0), (["nonsense"], 2)):
-        with pytest.raises(SystemExit) as stopped:
-            module.main(arguments)
-        assert stopped.value.code == status
-    assert [file.stat().st_mtime_ns for file in files] == before
-    assert f"babelatlas.{name}" in capsys.readouterr().out
+@pytest.mark.slow
+def test_the_checks_before_a_commit_change_nothing(tmp_path):
+    settings = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    notebooks = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+    shutil.copyfile(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    (tmp_path / "lib").symlink_to(ROOT / "lib")  # what ruff takes for our own
+    for hook in settings["repos"][0]["hooks"]:
+        tool, *options = hook["entry"].removeprefix(".venv/bin/").split()
+        files = [os.fspath(path.relative_to(ROOT)) for path in notebooks]
+        done = subprocess.run(
+            [sys.executable, "-m", tool, *options, *files], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert [
+        path.name for path in notebooks if (tmp_path / path.relative_to(ROOT)).read_bytes() != path.read_bytes()
+    ] == []
 
 
-@pytest.mark.parametrize("name", ["coverage", "senses"])
-def test_a_command_without_its_sources_says_so_in_a_sentence(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
-    assert importlib.import_module(f"babelatlas.{name}").main([]) == 1
-    assert "NLTK" in capsys.readouterr().err
+def test_the_rooms_import_downwards():
+    words = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as check; check()", "--no-cache"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_the_readme_fits_on_two_screens():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 90

@@ -15,6 +15,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import item_images
 from babelatlas.models.tokens import Tokenizer
+from babelatlas.workflow import command_line
 
 COLOURS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1)}
 
@@ -259,19 +260,19 @@ def test_the_commands_tell_what_is_wrong_and_what_was_done(made, tmp_path, capsy
     rows = [("fr", "i", sense, "", "A bat.", sense) for sense in "ab"]
     items = pd.DataFrame(rows, columns=["lang", "item", "sense", "word", "source", "translation"])
     tables.write(items, tmp_path / "tuples.parquet", "tuples")
-    ask = ["captions", "--tuples", str(tmp_path / "tuples.parquet"), "--output", str(tmp_path / "captions.csv")]
-    assert image_sheets.main(ask) == 0
+    ask = ["captions", "--items", str(tmp_path / "tuples.parquet"), "--output", str(tmp_path / "captions.csv")]
+    assert command_line.main(["candidates", *ask]) == 0
     assert "2 senses of 1 items" in capsys.readouterr().out
-    assert image_sheets.main(ask) == 1
+    assert command_line.main(["candidates", *ask]) == 1
     assert "may hold captions" in capsys.readouterr().err
     path = tick(made, [0, 3], tmp_path / "filled.csv")
     ask = ["read", str(path), "--candidates", str(tmp_path / "out"), "--output", str(tmp_path / "extended")]
-    assert image_sheets.main(ask) == 1
+    assert command_line.main(["candidates", *ask]) == 1
     assert "--partial" in capsys.readouterr().err
-    assert image_sheets.main([*ask, "--partial"]) == 0
+    assert command_line.main(["candidates", *ask, "--partial"]) == 0
     assert "2 images of 2 senses" in capsys.readouterr().out
     ask = ["find", "--captions", str(tmp_path / "captions.csv"), "--images", str(tmp_path), "--output", str(tmp_path)]
-    assert image_sheets.main([*ask, "--model", "picto-multi"]) == 1
+    assert command_line.main(["candidates", *ask, "--model", "picto-multi"]) == 1
     assert "the caption is ''" in capsys.readouterr().err
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.lexicon import wordnets
+from babelatlas.workflow import command_line, sheets
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -353,12 +355,12 @@ def test_two_sheets_of_different_language_or_sample_are_refused(other, sentence)
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """The path of a label set, with the definitions that WordNet would give."""
-    monkeypatch.setattr(label_sheets.senses, "glosses", glosses)
+    monkeypatch.setattr(wordnets, "glosses", glosses)
     return str(tables.write(label_set([f"wort {place}" for place in range(20)]), tmp_path / "labels.parquet", "labels"))
 
 
 def command(*words: str) -> int:
-    return label_sheets.main([str(word) for word in words])
+    return command_line.main(["sheet", *(str(word) for word in words)])
 
 
 def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path, written, capsys):
@@ -416,7 +418,7 @@ def test_what_the_command_cannot_do_is_told_in_one_sentence(tmp_path, monkeypatc
 
 
 def test_the_numbers_in_the_help_are_those_that_are_computed():
-    told = [int(number) for number in re.findall(r"(\d+) answers", label_sheets.SIZES)]
+    told = [int(number) for number in re.findall(r"(\d+) answers", sheets.size.help)]
     assert told == [label_sheets.needed(width, 0.05) for width in (0.2, 0.1, 0.05)]
 
 
@@ -578,5 +580,5 @@ def test_a_seed_below_zero_and_scores_that_are_no_table_are_refused(tmp_path, ca
     with pytest.raises(InputError, match="got -1"):
         made(["Hund", "Katze"], seed=-1)
     path = sent_back(tmp_path, filled(["right"]))
-    assert label_sheets.main(["read", str(path), "--output", str(tmp_path / "scores.csv")]) == 1
+    assert command_line.main(["sheet", "read", str(path), "--output", str(tmp_path / "scores.csv")]) == 1
     assert "let the name end in .parquet" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from babelatlas.base import paths, synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import ambiguous_words, item_images, pictograms
 from babelatlas.lexicon import labels, senses
+from babelatlas.workflow import command_line
 
 BIRD, MACHINE, COAT, DOG = "n02012849", "n03126707", "n02963159", "n02113186"  # two cranes, two cardigans
 
@@ -220,14 +221,14 @@ def test_what_ships_is_made_again_from_the_wordnets(mirror, monkeypatch, tmp_pat
     monkeypatch.setattr(ambiguous_words, "PAIRS", tmp_path / "pairs.csv")
     monkeypatch.setattr(ambiguous_words, "LANGUAGES", tmp_path / "languages.csv")
     shipped = [paths.DATA / f"ambiguity_{name}.csv" for name in ("pairs", "languages")]
-    assert ambiguous_words.main([]) == 0
+    assert command_line.main(["ship", "ambiguous-words"]) == 0
     for made, file in zip((ambiguous_words.PAIRS, ambiguous_words.LANGUAGES), shipped, strict=True):
         assert made.read_bytes() == file.read_bytes()
 
 
 def test_the_command_says_in_one_sentence_what_is_missing(monkeypatch, capsys):
     monkeypatch.setenv("BABELATLAS_MIRROR", "/nowhere")
-    assert ambiguous_words.main([]) == 1
+    assert command_line.main(["ship", "ambiguous-words"]) == 1
     assert "There is no folder /nowhere/nltk_data" in capsys.readouterr().err
 
 

@@ -23,6 +23,7 @@ from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import imagenet
 from babelatlas.datasets import registry as datasets
+from babelatlas.workflow import command_line
 
 
 @pytest.fixture
@@ -582,26 +583,26 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
 
 
 def test_the_command_prints_the_list_and_an_entry_with_its_files(capsys):
-    assert datasets.main([]) == 0
+    assert command_line.main(["datasets"]) == 0
     printed = capsys.readouterr().out
     assert [line.split()[0] for line in printed.splitlines()] == ["name", *datasets.names()]
     for name in datasets.names():
-        assert datasets.main([name]) == 0
+        assert command_line.main(["datasets", name]) == 0
         printed = capsys.readouterr().out
         assert all(download.files()[file]["mirror"] in printed for file in datasets.get_dataset(name).files)
-    assert datasets.main(["xtd"]) == 0
+    assert command_line.main(["datasets", "xtd"]) == 0
     assert "annotations:\n    xtd: " in capsys.readouterr().out
-    assert datasets.main(["xdt"]) == 1
+    assert command_line.main(["datasets", "xdt"]) == 1
     assert "did you mean xtd?" in capsys.readouterr().err
 
 
 def test_the_command_fetches_what_needs_no_agreement(mirror, monkeypatch, capsys):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    assert datasets.main(["multi30k", "--fetch"]) == 0
+    assert command_line.main(["datasets", "multi30k", "--fetch"]) == 0
     assert "multi30k-test_2016_flickr-cs: " in capsys.readouterr().out
-    assert datasets.main(["imagenet-1k", "--fetch"]) == 1
+    assert command_line.main(["datasets", "imagenet-1k", "--fetch"]) == 1
     assert "imagenet-1k-images has to be got by hand" in capsys.readouterr().err
-    assert datasets.main(["--fetch"]) == 1
+    assert command_line.main(["datasets", "--fetch"]) == 1
     assert "Give the name of a data set" in capsys.readouterr().err
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from babelatlas.base import paths, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import cleaning, labels, senses, wordnets
+from babelatlas.workflow import command_line
 
 DOG, CAT = "n02084071", "n02121620"
 
@@ -371,10 +372,10 @@ def test_the_shipped_senses_make_label_sets_of_the_expected_size():
 def test_the_label_set_that_ships_is_made_from_the_senses_that_ship(tmp_path, monkeypatch):
     monkeypatch.setattr(labels, "SHIPPED", tmp_path / "labels.parquet")
     monkeypatch.setattr(labels, "LICENCE", tmp_path / "labels_licence.md")
-    labels.main([])
+    assert command_line.main(["ship", "labels"]) == 0
     for name in ("labels.parquet", "labels_licence.md"):
         assert (tmp_path / name).read_bytes() == (paths.DATA / name).read_bytes(), (
-            f"run python -m babelatlas.lexicon.labels ({name})"
+            f"run `babelatlas ship labels` ({name})"
         )
 
 

@@ -15,6 +15,7 @@ from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
 from babelatlas.lexicon import prompts
+from babelatlas.workflow import command_line
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -306,7 +307,7 @@ def test_the_command_makes_the_shipped_files_again_from_a_copy_of_the_release(mi
     shipped = prompts.STATISTICS, prompts.RESULTS
     monkeypatch.setattr(prompts, "STATISTICS", tmp_path / "statistics.csv")
     monkeypatch.setattr(prompts, "RESULTS", tmp_path / "results.csv")
-    assert prompts.main([str(mirror / "babel-imagenet")]) == 0
+    assert command_line.main(["ship", "prompts", "--folder", str(mirror / "babel-imagenet")]) == 0
     assert "7,200 templates in 90 languages, on average 65.1 different ones" in capsys.readouterr().out
     assert filecmp.cmp(tmp_path / "statistics.csv", shipped[0], shallow=False)
     assert filecmp.cmp(tmp_path / "results.csv", shipped[1], shallow=False)
@@ -315,9 +316,9 @@ def test_the_command_makes_the_shipped_files_again_from_a_copy_of_the_release(mi
 def test_the_command_without_the_release_writes_nothing_and_says_so(mirror, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("BABELATLAS_MIRROR", raising=False)
     monkeypatch.setattr(prompts, "STATISTICS", tmp_path / "statistics.csv")
-    assert prompts.main([]) == 1
+    assert command_line.main(["ship", "prompts"]) == 1
     shutil.copytree(mirror / "babel-imagenet" / "data", tmp_path / "data", copy_function=shutil.copyfile)
-    assert prompts.main([str(tmp_path)]) == 1
+    assert command_line.main(["ship", "prompts", "--folder", str(tmp_path)]) == 1
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("Give a copy of Babel-ImageNet")
     assert "cannot be read" in told[1]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts, translate_prompts
+from babelatlas.workflow import command_line
 
 ENGLISH = ["a photo of a {}.", "the origami {}."]
 
@@ -339,16 +340,8 @@ def test_a_device_that_is_not_there_is_named(model_folder, monkeypatch):
 def test_without_network_and_model_the_command_says_how_to_fetch_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
-    command = [
-        sys.executable,
-        "-m",
-        "babelatlas.lexicon.translate_prompts",
-        "--model",
-        "facebook/nllb-200-distilled-1.3B",
-    ]
-    done = subprocess.run(
-        [*command, "--languages", "de", "--output", str(tmp_path / "t.parquet")], capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "babelatlas", "prompts", "--model", "facebook/nllb-200-distilled-1.3B"]
+    done = subprocess.run([*command, "de", "--output", str(tmp_path / "t.parquet")], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
     sentence = done.stderr.strip()
@@ -362,11 +355,11 @@ def test_the_command_writes_the_table_and_a_line_for_each_language(model_folder,
         translate_prompts, "translate", lambda texts, lang, **settings: [f"Bild {text}" for text in texts]
     )
     output = str(tmp_path / "t.parquet")
-    arguments = ["--model", str(model_folder), "--languages", "de", "--output", output, "--name", "mine"]
-    assert translate_prompts.main([*arguments, "--templates", "pictograms"]) == 0
+    arguments = ["--model", str(model_folder), "de", "--output", output, "--name", "mine"]
+    assert command_line.main(["prompts", *arguments, "--templates", "pictograms"]) == 0
     assert capsys.readouterr().out.startswith("de  German: 8 templates, 8 different (7 braces, 1 original)")
     assert set(tables.read(output, "templates")["prompts"]) == {"mine"}
-    assert translate_prompts.main([*arguments, "--templates", "pictogram"]) == 1
+    assert command_line.main(["prompts", *arguments, "--templates", "pictogram"]) == 1
     assert "did you mean pictograms?" in capsys.readouterr().err
 
 

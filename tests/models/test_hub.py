@@ -16,6 +16,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.models import hub as checkpoints
 from babelatlas.models import registry as models
 from babelatlas.models.checkpoint import Checkpoint, check_weights
+from babelatlas.workflow import command_line
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 MAIN = models.Source("tiny/main", COMMIT, ("*.json", "*.safetensors"))
@@ -209,7 +210,7 @@ def test_without_network_and_copy_the_sentence_says_what_to_fetch_and_how(hub):
         checkpoints.folders(ENTRY)
     assert str(caught.value) == (
         f"The files of the model 'tiny' (repository tiny/main, revision {COMMIT}) are not in the cache {hub}, and "
-        "HF_HUB_OFFLINE is set: fetch it with `python -m babelatlas.models.hub tiny` on a machine with network, or "
+        "HF_HUB_OFFLINE is set: fetch it with `babelatlas fetch tiny` on a machine with network, or "
         "put them in a folder and give it as the model's folder."
     )
 
@@ -264,7 +265,7 @@ def test_a_cache_without_all_weights_is_not_taken_for_whole(hub, monkeypatch, ca
         checkpoints.folders(entry)
     said = f"are only partly in the cache {hub} (there is no {lacking}), and HF_HUB_OFFLINE is set: fetch it with"
     assert said in str(caught.value)
-    assert checkpoints.main(["tiny"]) == 1
+    assert command_line.main(["fetch", "tiny"]) == 1
     out, error = capsys.readouterr()
     assert out == ""
     assert error == f"{caught.value}\n"
@@ -365,7 +366,7 @@ def test_the_command_prints_repository_commit_size_and_folder(hub, monkeypatch, 
     (folder / "model.safetensors").write_bytes(bytes(2_500_000))
     keep(hub, IMAGE)
 
-    assert checkpoints.main(["tiny"]) == 0
+    assert command_line.main(["fetch", "tiny"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"tiny: tiny/main at {COMMIT}, 2.5 MB in {folder}"
     assert second.startswith(f"tiny (image): tiny/image at {OTHER}, 0.0 MB in ")
@@ -375,7 +376,7 @@ def test_the_command_prints_repository_commit_size_and_folder(hub, monkeypatch, 
     ("name", "said"), [("opnai-b32", "did you mean openai-b32"), ("picto-en", "run `make book`, which trains it")]
 )
 def test_the_command_says_in_a_sentence_what_it_cannot_fetch(name, said, capsys):
-    assert checkpoints.main([name]) == 1
+    assert command_line.main(["fetch", name]) == 1
     assert said in capsys.readouterr().err
 
 

@@ -288,7 +288,7 @@ def test_a_file_that_is_missing_is_named(copy, name, file):
     with pytest.raises(InputError, match=r"'tiny-.* cannot be loaded") as caught:
         loading.load(entry(name), folder, device="cpu")
     assert str(folder / named) in str(caught.value)
-    assert f"python -m babelatlas.models.hub tiny-{name}" in str(caught.value)
+    assert f"babelatlas fetch tiny-{name}" in str(caught.value)
 
 
 @pytest.mark.parametrize(

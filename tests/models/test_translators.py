@@ -11,6 +11,7 @@ from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, perplexity, translation
 from babelatlas.models import hub, loading, translators
+from babelatlas.workflow import command_line
 from conftest import ROOT
 from evaluation.test_trials import CONTEXTS, TUPLES
 
@@ -189,9 +190,9 @@ def test_the_caution_names_the_embedded_translators():
 
 def test_translators_can_be_fetched_ahead(capsys, monkeypatch):
     monkeypatch.setattr(hub, "_fetch", lambda entry, role, source: ROOT / "book")
-    assert hub.main(["llava-1.5-7b"]) == 0
+    assert command_line.main(["fetch", "llava-1.5-7b"]) == 0
     assert "llava-hf/llava-1.5-7b-hf" in capsys.readouterr().out
-    assert hub.main(["picto-text"]) == 1
+    assert command_line.main(["fetch", "picto-text"]) == 1
     assert "notebook 13_gated" in capsys.readouterr().err
 
 

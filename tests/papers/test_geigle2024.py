@@ -14,6 +14,7 @@ import pytest
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, geigle2024, scorecard
+from babelatlas.workflow import command_line
 
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 M_CLIP, OPEN_CLIP = "M-CLIP XLMR-L L-14", "OpenCLIP XLMR-L H-14"
@@ -343,7 +344,7 @@ def test_the_command_makes_the_shipped_files_again_from_a_copy_of_the_release(mi
     shipped = geigle2024.RETRIEVAL, geigle2024.COUNTS
     monkeypatch.setattr(geigle2024, "RETRIEVAL", tmp_path / "retrieval.csv")
     monkeypatch.setattr(geigle2024, "COUNTS", tmp_path / "counts.csv")
-    assert geigle2024.main([str(mirror / "babel-imagenet")]) == 0
+    assert command_line.main(["ship", "geigle2024", "--folder", str(mirror / "babel-imagenet")]) == 0
     assert "1,320 recalls" in capsys.readouterr().out
     assert filecmp.cmp(tmp_path / "retrieval.csv", shipped[0], shallow=False)
     assert filecmp.cmp(tmp_path / "counts.csv", shipped[1], shallow=False)
@@ -352,8 +353,8 @@ def test_the_command_makes_the_shipped_files_again_from_a_copy_of_the_release(mi
 def test_the_command_without_the_release_writes_nothing_and_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("BABELATLAS_MIRROR", raising=False)
     monkeypatch.setattr(geigle2024, "RETRIEVAL", tmp_path / "retrieval.csv")
-    assert geigle2024.main([]) == 1
-    assert geigle2024.main([str(tmp_path)]) == 1
+    assert command_line.main(["ship", "geigle2024"]) == 1
+    assert command_line.main(["ship", "geigle2024", "--folder", str(tmp_path)]) == 1
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("Give a copy of Babel-ImageNet")
     assert "results/retrieval of a copy" in told[1]

@@ -6,6 +6,7 @@ import pytest
 from babelatlas.base import published
 from babelatlas.datasets import commute
 from babelatlas.papers import claims, kashanimotlagh2024, scorecard
+from babelatlas.workflow import command_line
 from conftest import ROOT
 
 FILE = ROOT / "lib" / "babelatlas" / "data" / "claims" / "kashanimotlagh2024.csv"
@@ -97,12 +98,13 @@ def test_what_follows_as_inconsistent_is_at_no_claim_that_is_met(card):
         assert "equal" not in set(card.loc[card["cell"].isin(row.cells), "status"]), row.finding
 
 
-def test_the_counts_that_ship_are_those_of_the_files(mirror, tmp_path):
+def test_the_counts_that_ship_are_those_of_the_files(mirror, tmp_path, monkeypatch):
     path = tmp_path / "counts.csv"
-    folder = str(mirror / "commute")
-    assert kashanimotlagh2024.main(["--folder", folder, "--output", str(path)]) == 0
+    shipped = kashanimotlagh2024.commute_counts()
+    monkeypatch.setattr(kashanimotlagh2024, "COUNTS", path)
+    assert command_line.main(["ship", "kashanimotlagh2024", "--folder", str(mirror / "commute")]) == 0
     again = pd.read_csv(path)
-    pd.testing.assert_frame_equal(again, kashanimotlagh2024.commute_counts())
+    pd.testing.assert_frame_equal(again, shipped)
     lines = {
         lang: (mirror / "commute" / f"en-{lang}" / commute.IMAGES).read_text("utf-8").split() for lang in again["lang"]
     }
@@ -110,7 +112,8 @@ def test_the_counts_that_ship_are_those_of_the_files(mirror, tmp_path):
     assert again["images"].tolist() == [len(set(names)) for names in lines.values()]
 
 
-def test_a_folder_without_the_files_is_named(capsys, tmp_path):
-    assert kashanimotlagh2024.main(["--folder", str(tmp_path), "--output", str(tmp_path / "counts.csv")]) == 1
+def test_a_folder_without_the_files_is_named(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(kashanimotlagh2024, "COUNTS", tmp_path / "counts.csv")
+    assert command_line.main(["ship", "kashanimotlagh2024", "--folder", str(tmp_path)]) == 1
     assert "should lie in folders such as en-fr" in capsys.readouterr().err
     assert not (tmp_path / "counts.csv").exists()

@@ -13,6 +13,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from babelatlas.base import paths, published
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, liu2021, scorecard
+from babelatlas.workflow import command_line
 
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 KNOWN = {(definition.paper, definition.name): definition for definition in liu2021.DEFINITIONS}
@@ -113,7 +114,7 @@ def test_the_counts_that_ship_are_made_again_from_the_release(mirror, tmp_path, 
         pytest.skip("no copy of MaRVL's release")
     monkeypatch.setattr(liu2021, "COUNTS", tmp_path / "counts.csv")
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))  # WordNet lies there too
-    assert liu2021.main(["--folder", str(folder)]) == 0
+    assert command_line.main(["ship", "liu2021", "--folder", str(folder)]) == 0
     assert (tmp_path / "counts.csv").read_text() == (paths.DATA / "liu2021_counts.csv").read_text()
     assert "counts of MaRVL" in capsys.readouterr().out
 
@@ -145,7 +146,7 @@ def written(folder, lines):
 
 
 def test_a_release_that_is_absent_or_no_release_is_told(tmp_path, capsys):
-    assert liu2021.main(["--folder", str(tmp_path)]) == 1
+    assert command_line.main(["ship", "liu2021", "--folder", str(tmp_path)]) == 1
     assert "There is no file" in capsys.readouterr().err
     with pytest.raises(InputError, match="holds no JSON lines"):
         liu2021.count(written(tmp_path, "{nothing"))

@@ -5,6 +5,7 @@ import pytest
 
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, scorecard
+from babelatlas.workflow import command_line
 from claim_tables import known, mean, written
 
 
@@ -118,13 +119,13 @@ def test_every_erratum_says_whether_it_matters_and_on_what_it_rests():
 def test_the_command_prints_counts_or_claims_and_refuses_in_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(scorecard, "definitions", lambda: known(mean=[mean(0.7)]))
     path = str(written(tmp_path, {}))
-    assert scorecard.main([path]) == 0
+    assert command_line.main(["scorecard", path]) == 0
     assert "liu2021 Table 1" in capsys.readouterr().out
-    assert scorecard.main([path, "--status", "different"]) == 0
+    assert command_line.main(["scorecard", path, "--status", "different"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("liu2021,Table 1,ID | accuracy,cells,=,0.5")
-    assert scorecard.main([path, "--status", "diferent"]) == 1
+    assert command_line.main(["scorecard", path, "--status", "diferent"]) == 1
     assert capsys.readouterr().err == "There is no status 'diferent': did you mean different?\n"
-    assert scorecard.main(["none.csv"]) == 1
+    assert command_line.main(["scorecard", "none.csv"]) == 1
     assert "There is no table of claims" in capsys.readouterr().err
-    assert scorecard.main([path, "--sources", str(tmp_path / "nowhere")]) == 1
+    assert command_line.main(["scorecard", path, "--sources", str(tmp_path / "nowhere")]) == 1
     assert "There is no folder" in capsys.readouterr().err

@@ -3,12 +3,10 @@
 The questions are those of two papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
 tokens that a language model has read (their Fig. 4), and how universal and how specific ImageNet's concepts are (Liu et
 al. 2021, MaRVL, section 2.2 and Fig. 2). Tables in, tables out; the facts about classes and the counts of
-Babel-ImageNet ship with the study, and `python -m babelatlas.analysis.coverage` makes them again.
+Babel-ImageNet ship with the study, and `babelatlas ship coverage` makes them again.
 """
 
-import argparse
 import os
-import sys
 from collections.abc import Sequence
 from functools import cache
 
@@ -335,27 +333,3 @@ def representation(
     found = {by: sizes.index, "value": value, "ci_low": low, "ci_high": high, "n": sizes.to_numpy()}
     found = pd.DataFrame(found).assign(n_languages=len(wide))
     return found.sort_values(["value", by], ascending=[False, True], ignore_index=True)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Make the tables that ship again, from WordNet and Babel-ImageNet's file; return the exit status: 0, or 1."""
-    from babelatlas.lexicon import senses
-
-    argparse.ArgumentParser(prog="python -m babelatlas.analysis.coverage", description=main.__doc__).parse_args(
-        arguments
-    )
-    try:
-        facts = synset_facts(senses.class_lists())
-        counts = count_classes(senses.read_babel_imagenet(languages_file="298"))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    facts.to_csv(DATA / "synsets.csv", index=False, lineterminator="\n")
-    print(f"Facts about {len(facts):,} classes: {DATA / 'synsets.csv'}")
-    counts.to_csv(DATA / "coverage_babel_imagenet.csv", index=False, lineterminator="\n")
-    print(f"Numbers of classes of {len(counts)} languages: {DATA / 'coverage_babel_imagenet.csv'}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

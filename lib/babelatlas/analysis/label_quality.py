@@ -5,13 +5,11 @@ that only dictionaries print. It cannot see a wrong word that is well spelt; agr
 something about these, and so do the translations of the ImageNet classes that others have made for four languages.
 
 What is counted of Babel-ImageNet ships as numbers by language (`data/quality_*.csv`); its labels do not, because their
-licence does not allow it. `python -m babelatlas.analysis.label_quality` counts again, from files that `fetch` has or downloads.
+licence does not allow it. `babelatlas ship label-quality` counts again, from files that `fetch` has or downloads.
 """
 
-import argparse
 import difflib
 import re
-import sys
 import unicodedata
 
 import pandas as pd
@@ -325,24 +323,3 @@ def shipped(name: str) -> pd.DataFrame:
     if name not in SHIPPED:
         raise InputError(f"There is no table of quality {name!r}: {near(name, SHIPPED)}")
     return pd.read_csv(DATA / SHIPPED[name], keep_default_na=False)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Count again what ships, and say what was written; return the exit status: 0, or 1 where a file is missing."""
-    argparse.ArgumentParser(prog="python -m babelatlas.analysis.label_quality", description=main.__doc__).parse_args(
-        arguments
-    )
-    try:
-        found = recount()
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    for name, table in found.items():
-        path = DATA / SHIPPED[name]
-        table.round(6).to_csv(path, index=False, lineterminator="\n")
-        print(f"{len(table):,} rows: {path}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
 """Further images of each sense of a disambiguation data set: found by a CLIP model, chosen by a person.
 
-    python -m babelatlas.annotation.image_sheets captions --tuples tuples/commute.parquet --output captions.csv
-    python -m babelatlas.annotation.image_sheets find  --captions captions.csv --images FOLDER --model NAME --output out
-    python -m babelatlas.annotation.image_sheets read  sheet.csv --candidates out --output extended
+    babelatlas candidates captions --items tuples/commute.parquet --output captions.csv
+    babelatlas candidates find  --captions captions.csv --images FOLDER --model NAME --output candidates
+    babelatlas candidates read  sheet.csv --candidates candidates --output extended
 
 Kashani Motlagh et al. (2024), section 5.5, wrote an unambiguous caption for each sense, had a CLIP model find the 15
 images of DataComp that are most similar to it, of at least 64 pixels and an aspect of at most 2.5, and chose the four
@@ -15,14 +15,12 @@ What a collection holds is not to be relied on: images that cannot be read, that
 over and counted, and of images with the same bytes one is shown.
 """
 
-import argparse
 import base64
 import hashlib
 import io
 import os
 import shutil
 import string
-import sys
 import tarfile
 import tempfile
 from collections import Counter
@@ -390,6 +388,15 @@ def read_sheet(
     return kept[["item", "sense", "caption", "rank", "file"]].reset_index(drop=True)
 
 
+def read_own(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a CSV file of images from elsewhere: item, sense, path; raise InputError for a sense other than a or b."""
+    own = _csv(path, ["item", "sense", "path"], "images of your own")
+    bad = own[~own["sense"].isin(SENSES)]
+    if len(bad):
+        raise InputError(f"{path}, row {bad['row'].iloc[0]}: the sense is {bad['sense'].iloc[0]!r}: write a or b.")
+    return own
+
+
 def write_extended(
     chosen: pd.DataFrame,
     folder: str | os.PathLike,
@@ -417,116 +424,3 @@ def write_extended(
         made.append((item, image, name))
     table = pd.DataFrame(made, columns=["item", "image", "path"]).sort_values(["item", "image"], ignore_index=True)
     return tables.write(table, output / EXTENDED, "contexts", inputs=inputs)
-
-
-def _captions(given: argparse.Namespace) -> None:
-    if tables.locate(given.output).exists() and not given.replace:
-        raise InputError(f"{given.output} exists and may hold captions: give another name, or --replace.")
-    senses = to_caption(tables.read(given.tuples, "tuples"))
-    path = write_csv(senses, given.output)
-    print(f"{path}: {len(senses)} senses of {senses['item'].nunique()} items; write what an image of each shows.")
-
-
-def _find(given: argparse.Namespace) -> None:
-    captions, folder = read_captions(given.captions), tables.locate(given.output)
-    if (folder / TABLE).exists() and not given.replace:
-        raise InputError(f"{folder} holds a sheet, perhaps a filled one: give another folder, or --replace.")
-    next(iter(collection(given.images, folder)))  # before the model is loaded
-    from babelatlas.models import loading
-    from babelatlas.models import registry as models
-
-    entry = models.find(given.model, given.checkpoint)
-    encoder = loading.load(entry, given.checkpoint, given.device, given.precision, given.remote_code)
-    cache = given.cache or folder / "cache"
-    found, counts = find(
-        encoder, captions, given.images, folder, given.number, given.minimum, given.aspect, cache, given.language
-    )
-    made = sheet(found)
-    write_csv(made, folder / TABLE)
-    page = write_html(made, folder, folder / SHEET, given.each)
-    said = ", ".join(
-        f"{counts.get(reason, 0):,} {reason}" for reason in ("unreadable", "too small", "too long", "twice")
-    )
-    print(
-        f"{page} ({page.stat().st_size / 1e6:.1f} MB) and {TABLE}: {len(made):,} candidates for {len(captions)} "
-        f"captions, of {counts['seen']:,} images ({said}: passed over). Tick {given.each} for each caption, save, and "
-        "`read` the file."
-    )
-
-
-def _read(given: argparse.Namespace) -> None:
-    chosen = read_sheet(given.sheet, given.candidates, given.each, given.partial)
-    own, inputs = None, [given.sheet]
-    if given.own:
-        own = _csv(given.own, ["item", "sense", "path"], "images of your own")
-        bad = own[~own["sense"].isin(SENSES)]
-        if len(bad):
-            raise InputError(
-                f"{given.own}, row {bad['row'].iloc[0]}: the sense is {bad['sense'].iloc[0]!r}: write a or b."
-            )
-        inputs.append(given.own)
-    path = write_extended(chosen, given.candidates, given.output, own, inputs)
-    more = f", and {len(own)} of your own" if own is not None else ""
-    print(
-        f"{path}: {len(chosen)} images of {chosen.groupby(['item', 'sense']).ngroups} senses{more}. "
-        f"Give {path.parent} to notebook 15 as `extended`."
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m babelatlas.annotation.image_sheets",
-        description="Find further images of each sense of a disambiguation data set, and have a person choose.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="captions | find | read")
-    first = commands.add_parser("captions", help="write the list of senses, to fill in a caption for each")
-    first.add_argument("--tuples", required=True, help="the table of items that notebook 14 or 15 wrote")
-    first.add_argument("--output", required=True, help="a .csv file")
-    first.add_argument("--replace", action="store_true", help="write over a file that is there")
-    first.set_defaults(run=_captions)
-    finder = commands.add_parser("find", help="find the most similar images, and write a sheet to choose from")
-    finder.add_argument("--captions", required=True, help="the filled list: item, sense, caption")
-    finder.add_argument("--images", required=True, help="a folder of images or of tar files, or one tar file")
-    finder.add_argument(
-        "--model", required=True, help="a model of the study; `python -m babelatlas.models.registry` lists them"
-    )
-    finder.add_argument("--checkpoint", default="", help="its folder; left out, the published one")
-    finder.add_argument("--output", required=True, help="a folder for the sheet and the images that are found")
-    finder.add_argument("--number", type=int, default=15, help="candidates for each caption")
-    finder.add_argument("--minimum", type=int, default=64, help="the least length of the shorter side, in pixels")
-    finder.add_argument("--aspect", type=float, default=2.5, help="the longer side, at most so many times the shorter")
-    finder.add_argument("--each", type=int, default=4, help="how many are to be chosen")
-    finder.add_argument("--language", default="en", help="the language of the captions, for models that are told it")
-    finder.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
-    finder.add_argument("--precision", default="auto", help="auto, float32, bfloat16 or float16")
-    finder.add_argument("--remote-code", default="", help="the repository whose code may run, for models that need it")
-    finder.add_argument("--cache", default="", help="a folder for vectors; left out, one below --output")
-    finder.add_argument("--replace", action="store_true", help="write over a sheet that is there")
-    finder.set_defaults(run=_find)
-    reader = commands.add_parser("read", help="check a filled sheet, and write the folder of further images")
-    reader.add_argument("sheet", help="the filled sheet, saved as CSV")
-    reader.add_argument("--candidates", required=True, help="the folder that `find` wrote to")
-    reader.add_argument("--output", required=True, help="a folder for the further images")
-    reader.add_argument("--own", default="", help="a CSV file of images from elsewhere: item, sense, path")
-    reader.add_argument("--each", type=int, default=4, help="how many were to be chosen")
-    reader.add_argument("--partial", action="store_true", help="accept senses of which fewer are chosen")
-    reader.set_defaults(run=_read)
-    return parser
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run from the command line; return the exit status: 0, or 1 after telling what is wrong."""
-    given = _parser().parse_args(arguments)
-    try:
-        given.run(given)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"A file cannot be read or written ({error}): give a place that can.", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
 """Verification of labels by people who speak the language: a sheet to fill in, and what the answers say.
 
-    python -m babelatlas.annotation.label_sheets size  --width 0.1
-    python -m babelatlas.annotation.label_sheets write --language de --output sheet.csv        (or sheet.html)
-    python -m babelatlas.annotation.label_sheets read  sheet_a.csv sheet_b.csv --output scores.parquet
+    babelatlas sheet size  --width 0.1
+    babelatlas sheet write --language de --output sheet.csv        (or sheet.html)
+    babelatlas sheet read  sheet_a.csv sheet_b.csv --output scores.parquet
 
 A sheet is a random sample of the classes of one language, in random order: for each the English words, the definition
 and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser, on a phone and
@@ -14,14 +14,12 @@ estimates that of the whole label set, its exact binomial interval holds, and th
 finished are a random sample too. Where the sample is a large part of all labels, the interval is wider than it need be.
 """
 
-import argparse
 import csv
 import hashlib
 import html
 import io
 import re
 import string
-import sys
 import unicodedata
 from pathlib import Path
 
@@ -31,7 +29,7 @@ import pandas as pd
 from babelatlas.annotation import sheets
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.lexicon import labels, wordnets
+from babelatlas.lexicon import labels
 
 # What an answer may be, and what a speaker is told about it.
 VERDICTS = {
@@ -454,102 +452,3 @@ def compare(names: list[str], filled: list[pd.DataFrame]) -> str:
         ]
         lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {both[0]} | {both[1]}")
     return "\n".join(lines)
-
-
-def _write(given: argparse.Namespace) -> None:
-    suffix = Path(given.output).suffix.lower()
-    if suffix not in (".csv", ".html"):
-        raise InputError(
-            f"A sheet is a .csv or a .html file: {given.output!r} is neither; give it one of these endings."
-        )
-    if tables.locate(given.output).exists() and not given.replace:
-        raise InputError(
-            f"{given.output} exists and may hold answers: give another name, or --replace to write over it."
-        )
-    table = labels.shipped() if given.labels == "shipped" else tables.read(given.labels, "labels")
-    known = wordnets.glosses(draw(table, given.language, given.number, given.seed)["wnid"])
-    made = sheet(table, given.language, known, given.number, given.seed, given.dataset)
-    path = (write_csv if suffix == ".csv" else write_html)(made, given.output)
-    low, high = exact(0.05 * given.number, given.number)
-    print(
-        f"{path}: {len(made)} labels in {languages.name(given.language)}. If 5 % are found wrong, the error rate lies "
-        f"between {low:.1%} and {high:.1%}."
-    )
-
-
-def _read(given: argparse.Namespace) -> None:
-    if len(given.sheets) > 2:
-        raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(given.sheets)}.")
-    if given.output and Path(given.output).suffix != ".parquet":
-        raise InputError(f"Scores are written as Parquet, not to {given.output}: let the name end in .parquet.")
-    faults = {name: problems(parse(name), given.partial) for name in given.sheets}
-    if any(faults.values()):
-        raise InputError("\n".join(f"{Path(name).name}: {text}" for name, texts in faults.items() for text in texts))
-    filled = [read(name, given.partial) for name in given.sheets]
-    names = [Path(name).stem for name in given.sheets]
-    if len(set(names)) < len(names):
-        raise InputError(f"Both sheets are called {names[0]!r}: give them names of their own.")
-    found = [error_rates(rows, name) for name, rows in zip(names, filled, strict=True)]
-    texts = [report(name, rows) for name, rows in zip(names, filled, strict=True)]
-    if len(filled) == 2:
-        found.append(agreement(*filled, variant=" and ".join(names)))
-        texts.append(compare(names, filled))
-    print("\n".join(texts))
-    if given.output:
-        path = tables.write(pd.concat(found, ignore_index=True), given.output, "scores", inputs=given.sheets)
-        print(f"Scores: {path}")
-
-
-def _size(given: argparse.Namespace) -> None:
-    number = needed(given.width, given.rate)
-    print(
-        f"{number} answers make the 95 % interval at most {100 * given.width:g} points wide where {given.rate:.1%} of "
-        "the labels are wrong."
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m babelatlas.annotation.label_sheets",
-        description="Have people who speak a language check its labels: write a sheet, read it back filled in.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="size | write | read")
-    size = commands.add_parser(
-        "size", help="how many labels a sheet needs for an interval of a given width", epilog=SIZES
-    )
-    size.add_argument("--width", type=float, default=0.1, help="from end to end, as a fraction: 0.1 is 10 points")
-    size.add_argument("--rate", type=float, default=0.05, help="the share of wrong labels that you expect")
-    size.set_defaults(run=_size)
-    write = commands.add_parser("write", help="write a sheet: a random sample of the labels of a language")
-    write.add_argument("--language", required=True, help="its code, such as de")
-    write.add_argument("--labels", default="shipped", help="path of a label set; left out, the one that ships")
-    write.add_argument("--dataset", default="imagenet-1k", help="the name of the list of classes, for the scores")
-    write.add_argument("--number", type=int, default=100, help="labels on the sheet; `size` says how many are needed")
-    write.add_argument("--seed", type=int, default=0, help="another seed draws another sample")
-    write.add_argument("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone")
-    write.add_argument("--replace", action="store_true", help="write over a file that is there")
-    write.set_defaults(run=_write)
-    reader = commands.add_parser("read", help="check and score a filled sheet, or the two of two speakers")
-    reader.add_argument("sheets", nargs="+", help="the filled sheets, saved as CSV")
-    reader.add_argument("--partial", action="store_true", help="score what is answered; the rest is left out")
-    reader.add_argument("--output", help="a Parquet file for the scores")
-    reader.set_defaults(run=_read)
-    return parser
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run from the command line; return the exit status: 0, or 1 after telling what is wrong."""
-    given = _parser().parse_args(arguments)
-    try:
-        given.run(given)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"A file cannot be read or written ({error}): give a place that can.", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

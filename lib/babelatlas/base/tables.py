@@ -41,15 +41,12 @@ TRIAL = {"model": TEXT, "replicate": WHOLE, "dataset": TEXT, **PROTOCOL, "lang":
 TRIAL |= {"item": TEXT, "image": TEXT, "text": TEXT}  # one translation beside one image
 SCORE_KEY = {"task": TEXT, "dataset": TEXT, "model": TEXT, "lang": TEXT, "group": TEXT, "variant": TEXT, "metric": TEXT}
 SCORE = SCORE_KEY | {"value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE}
-# Name of the table -> (columns and types, columns of the key).
+# Name of the table -> (columns and types, columns of the key). What a column means: data/columns.csv.
 SCHEMAS = {
-    # Row order within one (lang, wnid, source) is the order in which that source lists its lemmas.
     "senses": (
         {"lang": TEXT, "wnid": TEXT, "lemma": TEXT, "source": TEXT, "licence": TEXT},
         ["lang", "wnid", "lemma", "source"],
     ),
-    # `source` is where the label was taken from, `licence` that source's; `confirmed_by` are the other sources that
-    # list the same word. `ambiguous`: the language has the same label for another class of the list.
     "labels": (
         {
             "lang": TEXT,
@@ -63,14 +60,11 @@ SCHEMAS = {
         },
         ["lang", "wnid"],
     ),
-    # Prompt templates of a language, in order; `strategy` is how the placeholder came through the translation.
     "templates": (
         {"prompts": TEXT, "lang": TEXT, "number": WHOLE, "template": TEXT, "strategy": TEXT, "source": TEXT},
         ["prompts", "lang", "number"],
     ),
-    # The images of a data set: file (relative to the table's folder) and class. `draw` numbers the images of a class.
     "images": ({"path": TEXT, "wnid": TEXT, "draw": WHOLE}, ["path"]),
-    # What a model of the embedded world was trained on: the texts that named a class, how often they were shown.
     "training_texts": (
         {"model": TEXT, "lang": TEXT, "wnid": TEXT, "label": TEXT, "weight": REAL},
         ["model", "lang", "wnid", "label"],
@@ -80,7 +74,6 @@ SCHEMAS = {
         {"model": TEXT, "replicate": WHOLE, "step": WHOLE, "loss": REAL, "kind": TEXT},
         ["model", "replicate", "step"],
     ),
-    # n_correct is an expected value: an image whose best score is shared by k classes counts 1/k (see zeroshot.py).
     "zeroshot": (
         EVALUATION | {"wnid": TEXT, "n_correct": REAL, "n_correct_top5": REAL, "n_ties": WHOLE, "n_images": WHOLE},
         [*EVALUATION, "wnid"],
@@ -89,50 +82,34 @@ SCHEMAS = {
         EVALUATION | {"n_classes": WHOLE, "draw": WHOLE, "n_correct": REAL, "n_images": WHOLE},
         [*EVALUATION, "n_classes", "draw"],
     ),
-    # The captions of a retrieval data set. `captions`: who wrote or translated them; `number`: 0 is the image's first.
     "captions": (
         {"captions": TEXT, "lang": TEXT, "image": TEXT, "number": WHOLE, "caption": TEXT},
         ["captions", "lang", "image", "number"],
     ),
-    # One row for each query. `direction`: "t2i" (a caption asks for its image; `query`: image#number) or "i2t" (one
-    # asks for its captions; `query`: the image). `rank`: 1 + candidates that are wrong and score higher than the best
-    # right one; `tied`: wrong ones that score the same; `own`: right ones that do. `ndcg20`: NaN where not defined.
     "retrieval": (
         QUERY | {"query": TEXT, "rank": WHOLE, "tied": WHOLE, "own": WHOLE, "n_candidates": WHOLE, "ndcg20": REAL},
         [*QUERY, "query"],
     ),
-    # The ambiguous sources of a disambiguation data set: each item has a sense "a" and a sense "b", each with its
-    # translation. `word`: the ambiguous word, "" where the data set does not say. Items have one name in all languages.
     "tuples": (
         {"lang": TEXT, "item": TEXT, "sense": TEXT, "word": TEXT, "source": TEXT, "translation": TEXT},
         ["lang", "item", "sense"],
     ),
-    # The images of the items: "a0" and "b0" are the original images of the two senses, "a1", "b1" ... further ones;
-    # "mix" blends a0 and b0, "side" sets them side by side. `path` as in `images`.
     "contexts": ({"item": TEXT, "image": TEXT, "path": TEXT}, ["item", "image"]),
-    # What a translation ("a" or "b") costs a model beside an image; lower is better: minus the cosine, or perplexity
-    # (`similarity` says which). `replicate` numbers trainings of one model that differ in their seed.
     "disambiguation": (TRIAL | {"cost": REAL}, [*TRIAL]),
-    # The log-probabilities (natural logarithm) of the tokens of a translation, the end token included, when logits are
-    # divided by `temperature`; `shared`: how many tokens both translations of the item have in common at the start.
     "tokens": (
         TRIAL | {"temperature": REAL, "shared": WHOLE, "log_probabilities": REALS},
         [*TRIAL, "temperature"],
     ),
-    # What one model scores in one language under one protocol: `switch` is what differs from the base, "" for the base.
     "protocols": (
         SETTING | PROTOCOL | {"lang": TEXT, "switch": TEXT, "setting": TEXT, "metric": TEXT, "value": REAL, "n": WHOLE},
         [*SETTING, *PROTOCOL, "lang", "switch", "setting", "metric"],
     ),
-    # What every model scores in every language, with its interval: made once (chapter 35), read by the pages on
-    # results. `n`: images or queries; `items`: the classes or images that the interval draws.
     "languages": (
         SETTING
         | PROTOCOL
         | {"lang": TEXT, "metric": TEXT, "value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE, "items": WHOLE},
         [*SETTING, *PROTOCOL, "lang", "metric"],
     ),
-    # What became of each printed number of the papers (see claims.py and scorecard.py); numbers in the printed unit.
     "scorecard": (
         {"paper": TEXT, "place": TEXT, "cell": TEXT, "block": TEXT, "relation": TEXT, "printed": TEXT, "unit": TEXT}
         | {"recomputed": REAL, "slack": REAL, "definition": TEXT, "basis": TEXT, "tried": WHOLE}

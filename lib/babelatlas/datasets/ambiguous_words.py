@@ -4,15 +4,13 @@ CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambig
 image. WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so
 every list of classes that are synsets holds such a test, a word long, for each language that has words for both senses
 and does not use the same one. Functions of tables; the counts for large lists ship with the study, and
-`python -m babelatlas.datasets.ambiguous_words` makes them again from the wordnets that NLTK has.
+`babelatlas ship ambiguous-words` makes them again from the wordnets that NLTK has.
 
 A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" with the smaller wnid first: sense "a".
 """
 
-import argparse
 import itertools
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
@@ -387,27 +385,3 @@ def survey(
     unsaid = (both[["lexname_a", "lexname_b"]] == PERSON).any(axis=1) & ~both["classes"].str.contains(DRAWN)
     both.loc[unsaid, ["item", "word"]] = ""
     return both.reset_index(drop=True), table
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Make the shipped pairs and counts again from NLTK's wordnets; return the exit status: 0, or 1."""
-    argparse.ArgumentParser(prog="python -m babelatlas.datasets.ambiguous_words", description=main.__doc__).parse_args(
-        arguments
-    )
-    try:
-        both, table = survey()
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    both.drop(columns="item").to_csv(PAIRS, index=False, lineterminator="\n")
-    table.to_csv(LANGUAGES, index=False, lineterminator="\n")
-    print(f"{len(both):,} pairs of classes with a word in common, {both['nested'].sum()} nested: {PAIRS}")
-    for name, part in table.groupby("classes", sort=False):
-        print(
-            f"{name}: {(part['n_apart'] >= 10).sum()} languages tell 10 or more apart, {part['n_apart'].max()} at most"
-        )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -185,7 +185,7 @@ def extend(
     path = tables.locate(folder) / EXTENDED
     if not path.is_file():
         raise InputError(
-            f"The folder of further images, {folder}, holds no {EXTENDED}: give what `python -m babelatlas.annotation.image_sheets "
+            f"The folder of further images, {folder}, holds no {EXTENDED}: give what `babelatlas candidates "
             "read` wrote."
         )
     further = _absolute(tables.read(path, "contexts"), path.parent)

@@ -1,15 +1,12 @@
-"""The data sets: one frozen entry each, and reading images. `python -m babelatlas.datasets.registry` prints the list.
+"""The data sets: one frozen entry each, and reading images. `babelatlas datasets` prints the list.
 
 An image set is an `images` table beside its files: `path` relative to the table's folder, `wnid` the class, `draw` the
 number of the image within its class. The images of ImageNet and its variants are given as the user has them, a folder
 of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in captions.py.
 """
 
-import argparse
 import io
 import os
-import shutil
-import sys
 import textwrap
 import threading
 import warnings
@@ -361,7 +358,7 @@ def _get(dataset: Dataset) -> str:
         return "run notebook 11_pictograms, which makes them, and give the table that it writes"
     return (
         f"get them from {dataset.url} (licence: {dataset.licence}), and name the folder or the archive in the config, "
-        f"under images; `python -m babelatlas.datasets.registry {dataset.name}` says more"
+        f"under images; `babelatlas datasets {dataset.name}` says more"
     )
 
 
@@ -506,32 +503,3 @@ def details(name: str, width: int = 100) -> str:
     if name in ("commute", "commute-dev"):
         lines += ["  annotations:", f"    {name}: /path/to/the/folder/with/the/texts"]
     return "\n".join(lines)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the list of the data sets, or one entry in full; return the exit status: 0, or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.datasets.registry", description=main.__doc__)
-    parser.add_argument("name", nargs="?", default="", help="name of a data set: print all that is known of it")
-    parser.add_argument("--fetch", action="store_true", help="download its files, where no agreement is needed")
-    asked = parser.parse_args(arguments)
-    try:
-        if asked.fetch and not asked.name:
-            raise InputError(
-                "Give the name of a data set to fetch: `python -m babelatlas.datasets.registry NAME --fetch`."
-            )
-        print(
-            details(asked.name, shutil.get_terminal_size((120, 40)).columns) if asked.name else overview(), flush=True
-        )
-        if asked.fetch:
-            for file in get_dataset(asked.name).files:
-                print(f"{file}: {download.file(file)}", flush=True)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # who reads, as `head` does, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,10 +7,9 @@ treat) take other words, or both go. (The paper also drops machine-translated wo
 any, and its reader leaves them out.)
 
 Pure functions, tables in, tables out, but for `shipped`, which reads, and the command. The ImageNet-1k label set ships
-with the study; `python -m babelatlas.lexicon.labels` makes it again from the shipped senses.
+with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
 
-import argparse
 import unicodedata
 from collections.abc import Iterable
 
@@ -19,7 +18,7 @@ import pandas as pd
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
-from babelatlas.base.synsets import class_list
+from babelatlas.base.synsets import class_list as class_list
 from babelatlas.lexicon import cleaning
 
 SHIPPED = DATA / "labels.parquet"
@@ -359,62 +358,14 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFram
         if source in n_words
     ]
     out = [f"{row['name']} ({row['licence']})" for _, row in sources.loc[list(RESTRICTED)].iterrows()]
-    return LICENCE_TEXT.format(
-        n_labels=len(made),
-        n_languages=made["lang"].nunique(),
-        table="\n".join(lines),
-        out="; ".join(out),
-        notices=notices.rstrip(),
+    return (
+        (DATA / "labels_licence_template.md")
+        .read_text(encoding="utf-8")
+        .format(
+            n_labels=len(made),
+            n_languages=made["lang"].nunique(),
+            table="\n".join(lines),
+            out="; ".join(out),
+            notices=notices.rstrip(),
+        )
     )
-
-
-LICENCE_TEXT = """# Licence of the label set
-
-`labels.parquet`: {n_labels:,} labels of the ImageNet-1k classes in {n_languages} languages, with alternatives. The
-words are those of the sources below, selected and cleaned (the rules are in `cleaning.py` and `labels.py`); every row
-names in `source` and `licence` where its label is from, and in `confirmed_by` who lists it too. The columns count the
-labels taken from a source, and all its words among labels and alternatives.
-
-| source | name | by | labels | words | licence | version and address |
-|---|---|---|---|---|---|---|
-{table}
-
-The texts of the licences: CC BY 3.0, https://creativecommons.org/licenses/by/3.0/; CC BY-SA 3.0,
-https://creativecommons.org/licenses/by-sa/3.0/; CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/;
-ODC-By 1.0, https://opendatacommons.org/licenses/by/1-0/; GFDL 1.1,
-https://www.gnu.org/licenses/old-licenses/fdl-1.1.html. Apache 2.0, MIT and the WordNet-style ones are at the end.
-
-What is taken from a source stays under its licence: name it when you pass rows on, and where the licence says "SA",
-pass them on under the same licence. `licence` is that of the label alone: the alternatives of one row may come from
-other sources, which `senses.parquet` names word by word, so whoever selects rows by licence has to drop `alternatives`
-or look each of them up. No one licence is claimed for the whole. Wiktionary: the contributors of Wiktionary,
-https://www.wiktionary.org, by way of the Extended Open Multilingual Wordnet (Bond and Foster 2013).
-
-Left out, for licences that are not ones for open content: {out}.
-
-Their words are in `senses.parquet`, rows apart; `label_set(..., without=[])` uses them.
-
-# Notices
-
-```
-{notices}
-```
-"""
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Make the shipped label set again from the shipped senses, and say what was written."""
-    from babelatlas.lexicon import senses, wordnets
-
-    argparse.ArgumentParser(prog="python -m babelatlas.lexicon.labels", description=main.__doc__).parse_args(arguments)
-    wnids = list(class_list("imagenet-1k")["wnid"])
-    made = label_set(senses.shipped(), wnids)
-    tables.write(made, SHIPPED, "labels", traced=False)
-    notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
-    LICENCE.write_text(licence_note(made, senses.shipped(), wordnets.manifest(), notices), encoding="utf-8")
-    sizes = made["lang"].value_counts()
-    print(f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {SHIPPED}")
-
-
-if __name__ == "__main__":
-    main()

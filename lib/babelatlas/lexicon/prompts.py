@@ -4,16 +4,14 @@ A template is a text with one placeholder `{}` that the label takes. A set of te
 every result, so that two accuracies are never compared without knowing their prompts. Some sets are English and serve
 every language; others are translations, with templates of its own for each language they have.
 
-`python -m babelatlas.lexicon.prompts FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships
-of it: statistics of its translated templates, and its released results with and without them.
+`babelatlas ship prompts --folder FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships of
+it: statistics of its translated templates, and its released results with and without them.
 """
 
-import argparse
 import importlib.util
 import json
 import os
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -102,7 +100,7 @@ def _open_clip():
 def check_templates(texts: list[str]) -> list[str]:
     """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError.
 
-    >>> check_templates(["a {}", "ein Bild"])
+    >>> check_templates(["a {}", "ein Bild"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     babelatlas.base.errors.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: fix it.
@@ -440,45 +438,3 @@ def gains(results: pd.DataFrame, first: str = "translated prompts", second: str 
         "n": wide["n"][first].astype(int),
     }
     return pd.DataFrame(columns).reset_index()
-
-
-def repository(module: str, description: str, arguments: list[str] | None = None) -> Path:
-    """Return the copy of Babel-ImageNet's repository that the command line of `module` names.
-
-    `arguments`: those of the command line unless given; `description` is what --help says. Raises InputError where
-    neither an argument nor BABELATLAS_MIRROR names a folder.
-    """
-    parser = argparse.ArgumentParser(prog=f"python -m babelatlas.{module}", description=description)
-    mirror = os.environ.get("BABELATLAS_MIRROR")
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        default=Path(mirror) / "babel-imagenet" if mirror else None,
-        help="a copy of the repository gregor-ge/Babel-ImageNet; left out, babel-imagenet in BABELATLAS_MIRROR",
-    )
-    folder = parser.parse_args(arguments).folder
-    if folder is None:
-        raise InputError("Give a copy of Babel-ImageNet's repository, or set BABELATLAS_MIRROR.")
-    return Path(folder).absolute()
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Make what ships of Babel-ImageNet's prompts and results again from a copy of its repository; return 0 or 1."""
-    try:
-        folder = repository("prompts", main.__doc__, arguments)
-        counted = defects(released(folder / "data" / "nllb_dist13b_prompts.json"))
-        results = read_results(folder / "results" / "babel-imagenet")
-        counted.to_csv(STATISTICS, index=False, lineterminator="\n")
-        results.to_csv(RESULTS, index=False, lineterminator="\n")
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(
-        f"{counted['n_templates'].sum():,} templates in {len(counted)} languages, on average "
-        f"{counted['n_unique'].mean():.1f} different ones: {STATISTICS}\n{len(results):,} accuracies: {RESULTS}"
-    )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

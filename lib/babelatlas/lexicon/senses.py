@@ -8,14 +8,12 @@ Every source is one small reader that returns the schema `senses` (lang, wnid, l
 * `read_babel_imagenet`: the label set that Babel-ImageNet released.
 
 Add them up with pandas.concat. The senses of the ImageNet-1k classes, of the pictogram concepts and of the ambiguous
-words' pictograms that the wordnets have ship with the study; `python -m babelatlas.lexicon.senses` makes them again
-from NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+words' pictograms that the wordnets have ship with the study; `babelatlas ship senses` makes them again from
+NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
 """
 
-import argparse
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -25,7 +23,7 @@ from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import wikidata
-from babelatlas.lexicon.wordnets import at_hand, manifest, read_wordnets
+from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
@@ -150,27 +148,3 @@ def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
 def _count(senses: pd.DataFrame, wordnets: pd.DataFrame) -> list[int]:
     sizes = senses.groupby(["source", "lang"]).size()
     return [sizes.get((each.source, each.lang), 0) for each in wordnets.itertuples()]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Make the shipped senses and their manifest again from NLTK's data; return the exit status: 0, or 1."""
-    argparse.ArgumentParser(prog="python -m babelatlas.lexicon.senses", description=main.__doc__).parse_args(arguments)
-    wnids = class_lists()
-    try:
-        senses = read_wordnets(wnids)
-        record = describe(senses, at_hand())
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    tables.write(senses, SHIPPED, "senses")
-    record.to_csv(DATA / "senses_manifest.csv", index=False, lineterminator="\n")
-    absent = ", ".join(record.loc[record["rows"] == 0, "source"]) or "none"
-    print(
-        f"{len(senses):,} senses of {len(wnids):,} classes in {senses['lang'].nunique()} languages "
-        f"from {record['source'].nunique()} sources: {SHIPPED}\nWithout a row: {absent}."
-    )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,18 +4,16 @@ A translation model may lose the placeholder that the label takes. As in Babel-I
 B.2) the label's place is marked in several ways, one after the other, until a mark comes through; where none does, the
 placeholder is put behind the sentence. What was done to a template stands in its column `strategy`.
 
-`python -m babelatlas.lexicon.translate_prompts --model facebook/nllb-200-distilled-1.3B --languages de sw --output F`
-writes a table F that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called
-again. torch and transformers are imported with the first model.
+`babelatlas prompts de sw --model facebook/nllb-200-distilled-1.3B --output prompts.parquet` writes a
+table that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called again. torch
+and transformers are imported with the first model.
 """
 
-import argparse
 import functools
 import hashlib
 import logging
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -300,33 +298,3 @@ def read_templates(name: str) -> list[str]:
     except UnicodeDecodeError as error:
         raise InputError(f"The templates {path} are not UTF-8 ({error}): save them again as such.") from error
     return prompts.check_templates([line.strip() for line in lines if line.strip()])
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Translate prompt templates into languages with an NLLB model; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m babelatlas.lexicon.translate_prompts",
-        description="Translate prompt templates with an NLLB model. Called again, it goes on where it was.",
-    )
-    parser.add_argument("--model", default="facebook/nllb-200-distilled-1.3B", help="a name on the hub, or a folder")
-    parser.add_argument("--revision", default="", help="a commit of the model on the hub; left out, the newest")
-    parser.add_argument("--languages", nargs="+", required=True, metavar="CODE", help="such as de sw zh-Hant")
-    parser.add_argument("--output", required=True, help="the Parquet file to write and to go on with")
-    parser.add_argument("--templates", default="openai-80", help="a set of English prompts, or a file, one in a line")
-    parser.add_argument("--name", default="", help="what the results will call these prompts")
-    parser.add_argument("--beams", type=int, default=1, help="1, the default, is greedy search")
-    parser.add_argument("--batch-size", type=int, default=16, help="sentences that the model takes at once")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--skip-missing", action="store_true", help="leave out languages that the model does not know")
-    given = vars(parser.parse_args(arguments))
-    texts, codes = given.pop("templates"), given.pop("languages")
-    try:
-        translate_templates(read_templates(texts), codes, **given)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,18 +1,16 @@
 """Checkpoints: the folders of a model's files, found or fetched at a pinned revision, and checked.
 
 A folder that the user gives comes first, then the local cache of the Hugging Face hub, then the hub itself.
-`python -m babelatlas.models.hub NAME [NAME...]` fetches ahead, for a machine that will have no network. Importing this
+`babelatlas fetch NAME [NAME...]` fetches ahead, for a machine that will have no network. Importing this
 module loads neither torch nor huggingface_hub.
 """
 
-import argparse
 import errno
 import hashlib
 import json
 import logging
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,8 +19,6 @@ from pathlib import Path
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.models import registry as models
-from babelatlas.models import translators
 from babelatlas.models.checkpoint import fetch_hint, first_line
 from babelatlas.models.registry import Model, Source
 
@@ -240,29 +236,15 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         ) from error
 
 
-def _entry(name: str):
-    """Return the entry of a model or of a translator."""
-    return translators.get_translator(name) if name in translators.names() else models.get_model(name)
+def fetch(entry) -> Iterator[str]:
+    """Fetch the files of a model or a translator, all or what is missing; yield a line for each repository.
 
-
-def main(arguments: list[str] | None = None) -> int:
-    """Fetch the files of models from the hub, all or what is missing; return the exit status: 0, or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.models.hub", description=main.__doc__)
-    parser.add_argument("name", nargs="+", help="name of a model, as in models.py, or of a translator")
-    try:
-        for entry in [_entry(name) for name in parser.parse_args(arguments).name]:
-            if entry.embedded:
-                raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
-            for role, source in {"": entry.source, **entry.companions}.items():
-                folder = _fetch(entry, role, source)
-                size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-                part = f" ({role})" if role else ""
-                print(f"{entry.name}{part}: {source.repository} at {folder.name}, {size / 1e6:,.1f} MB in {folder}")
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    Raises InputError for one that a run makes, and where the files cannot be fetched.
+    """
+    if entry.embedded:
+        raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
+    for role, source in {"": entry.source, **entry.companions}.items():
+        folder = _fetch(entry, role, source)
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        part = f" ({role})" if role else ""
+        yield f"{entry.name}{part}: {source.repository} at {folder.name}, {size / 1e6:,.1f} MB in {folder}"

@@ -1,16 +1,13 @@
 """The models: one frozen entry each, read from `data/models.toml`. Reading them loads no weights and imports no torch.
 
 To add a model, add an entry to that file, or to one of your own that the environment variable BABELATLAS_MODELS names,
-and write its name in a config file. `python -m babelatlas.models.registry` prints the list, and with a name one entry
+and write its name in a config file. `babelatlas models` prints the list, and with a name one entry
 in full. The languages that authors list are in `data/training_languages.csv`.
 """
 
-import argparse
 import csv
 import os
 import re
-import shutil
-import sys
 import textwrap
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -222,7 +219,7 @@ def get_model(name: str) -> Model:
     found = {model.name: model for model in MODELS}
     if name not in found:
         close = get_close_matches(name, found, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`python -m babelatlas.models.registry` lists all."
+        hint = f"did you mean {' or '.join(close)}?" if close else "`babelatlas models` lists all."
         raise InputError(f"There is no model {name!r}: {hint}")
     return found[name]
 
@@ -378,29 +375,3 @@ def caution(models: list[str]) -> str:
     embedded = {model.name for model in MODELS if model.embedded}
     tiny = ", ".join(name for name in models if name in embedded)
     return CAUTION.format(tiny) if tiny else ""
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the list of the models, or one entry in full; return the exit status: 0, or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.models.registry", description=main.__doc__)
-    parser.add_argument("name", nargs="?", default="", help="name of a model: print all that is known of it")
-    parser.add_argument("--csv", action="store_true", help="print the whole table as CSV")
-    given = parser.parse_args(arguments)
-    width = shutil.get_terminal_size((120, 40)).columns
-    try:
-        if given.csv:
-            rows = table()
-            text = (rows[rows["name"] == get_model(given.name).name] if given.name else rows).to_csv(index=False)
-        else:
-            text = details(given.name, width) if given.name else overview(width)
-        print(text.rstrip("\n"), flush=True)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # who reads, as `head` does, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

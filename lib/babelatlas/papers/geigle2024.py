@@ -8,13 +8,12 @@ The authors' notebook (gregor-ge/Babel-ImageNet, evaluation_scripts/results_anal
 317c49896f04bc61d0c7a5dfc6fd4e3b0d8a9430) shows the outputs of their run, these two models among them: the parameters of
 each model, the means of Table 2 to two decimals, and the limits of the groups. `data/geigle2024_notebook.csv` has them.
 
-`python -m babelatlas.papers.geigle2024 FOLDER` makes the retrieval results and the counts again from a copy of
+`babelatlas ship geigle2024 --folder FOLDER` makes the retrieval results and the counts again from a copy of
 Babel-ImageNet's repository.
 """
 
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -138,21 +137,6 @@ def notebook() -> pd.Series:
     2; "limits": the most classes that each group may have.
     """
     return pd.read_csv(NOTEBOOK).set_index(["kind", "name"])["value"]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Make the released retrieval results and counts that ship again from a copy of the repository; return 0 or 1."""
-    try:
-        folder = prompts.repository("geigle2024", main.__doc__, arguments)
-        retrieval = read_retrieval(folder / "results" / "retrieval")
-        counted = read_counts(folder)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    retrieval.to_csv(RETRIEVAL, index=False, lineterminator="\n")
-    counted.to_csv(COUNTS, index=False, lineterminator="\n")
-    print(f"{len(retrieval):,} recalls: {RETRIEVAL}\n{len(counted)} counts: {COUNTS}")
-    return 0
 
 
 # --- Numbers in full precision where they are released ----------------------------------------------
@@ -827,7 +811,3 @@ def _about_text() -> list[tuple[str, ...]]:
             "remark",
         ),
     ]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

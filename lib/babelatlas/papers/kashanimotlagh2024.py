@@ -4,11 +4,9 @@ The perplexities of the paper's translators are not released, so that most of it
 the rates against an ambiguous image and TC determine each other (Section 5.3), and every score is bounded by others
 (`metric_relations.relations`, `metric_relations.explained`; chapter 44 shows both). What the text says of the data set is
 held against the files that are released: their counts ship in `data/commute_counts.csv`, and
-`python -m babelatlas.papers.kashanimotlagh2024 --folder FOLDER` makes them again from a copy of CoMMuTE.
+`babelatlas ship kashanimotlagh2024 --folder FOLDER` makes them again from a copy of CoMMuTE.
 """
 
-import argparse
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import published
-from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import commute
 from babelatlas.evaluation import disambiguation
@@ -239,26 +236,3 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
     ]
     columns = ["place", "finding", "evidence", "corrected", "conclusion", "kind", "sort", "cells"]
     return pd.DataFrame(rows, columns=columns).assign(paper=SOURCE)[["paper", *columns]]
-
-
-# --- Counts of the files --------------------------------------------------------------------------------------------
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Count the items of CoMMuTE again and write data/commute_counts.csv."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.papers.kashanimotlagh2024", description=main.__doc__)
-    parser.add_argument("--folder", required=True, help="the folder of CoMMuTE as released, with en-fr, en-de, en-cs")
-    parser.add_argument("--output", default=str(COUNTS), help="the table to write")
-    given = parser.parse_args(arguments)
-    try:
-        counts = commute_counts(given.folder)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    counts.to_csv(given.output, index=False, lineterminator="\n")
-    print(f"Items of {len(counts)} languages: {given.output}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

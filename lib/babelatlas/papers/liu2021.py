@@ -1,7 +1,7 @@
 """The numbers of Liu et al. (2021), MaRVL: Tables 1 to 5, Figure 9 and the statistics of captions, computed again.
 
 What MaRVL's annotations (CC BY 4.0, github.com/marvl-challenge/marvl-code) and the sentences of NLVR2 in the same
-release say is counted once, by `python -m babelatlas.papers.liu2021 --folder FOLDER`, and ships as `COUNTS`; so nothing here
+release say is counted once, by `babelatlas ship liu2021 --folder FOLDER`, and ships as `COUNTS`; so nothing here
 needs the files. The answers of the models are not released. What is tested of an accuracy or a consistency is then
 whether it can be a share of the examples or captions that there are (`rounding.nearest_share`).
 
@@ -10,9 +10,7 @@ translated into Chinese), `lang`, `chapter` ("" for all), `tokens` (how captions
 does not matter), `statistic`, `value`. Statistics of captions are of unique ones.
 """
 
-import argparse
 import os
-import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -22,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage
-from babelatlas.base import published, tables
+from babelatlas.base import published
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.evaluation import reasoning
@@ -1236,22 +1234,3 @@ def _text_errata() -> list[dict[str, str]]:
             "cells": ("ImageNet-1k synsets that are species of dogs",),
         },
     ]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Count again what ships, from MaRVL's release; return the exit status: 0, or 1 where a file cannot be read."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.papers.liu2021", description=main.__doc__)
-    parser.add_argument("--folder", required=True, help="folder of the release, with its subfolder data")
-    options = parser.parse_args(arguments)
-    try:
-        table = count(tables.locate(options.folder))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    table.to_csv(COUNTS, index=False, lineterminator="\n")
-    print(f"{len(table):,} counts of MaRVL and NLVR2: {COUNTS}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

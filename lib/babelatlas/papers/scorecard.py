@@ -6,9 +6,7 @@ by one definition for all its cells: of those that the claims name, the one that
 where several meet as many. So a number is never matched by a definition of its own.
 """
 
-import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.papers import claims
 
 # The papers, by citation key, as a reader knows them.
@@ -272,32 +270,3 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
             part = module.errata(available or {})
             parts.append(part[columns])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Compute the papers' numbers again and print the counts, or every claim; return the exit status: 0, or 1."""
-    parser = argparse.ArgumentParser(prog="python -m babelatlas.papers.scorecard", description=main.__doc__)
-    parser.add_argument("claims", nargs="*", help="CSV files of claims; those that ship unless given")
-    parser.add_argument("--sources", default="", help="folder with released data that does not ship")
-    parser.add_argument("--status", default="", help=f"only claims with this status: {', '.join(STATUSES)}")
-    parser.add_argument("--csv", action="store_true", help="print every claim as CSV")
-    asked = parser.parse_args(arguments)
-    try:
-        if asked.status and asked.status not in STATUSES:
-            raise InputError(f"There is no status {asked.status!r}: {near(asked.status, STATUSES)}")
-        card = recompute(claims.read(asked.claims), sources(asked.sources))
-        chosen = card[card["status"] == asked.status] if asked.status else card
-        if asked.csv or asked.status:
-            print(chosen.to_csv(index=False), end="", flush=True)
-        else:
-            print(summary(card, ["paper", "place"]).round({"followed": 3}).to_string(index=False), flush=True)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # who reads, as `head` does, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,268 @@
+"""The command line: `babelatlas COMMAND ...`, and what every command has in common.
+
+A command imports what it needs when it is called, so that `babelatlas --help` loads neither pandas nor torch. What a
+user gave wrongly is one sentence on standard error and exit status 1; an unknown option or command is status 2, with
+the nearest name.
+"""
+
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+import click
+
+from babelatlas.base.errors import InputError, near
+
+LANGUAGE = "A language is given by its code, such as sw."
+
+
+class Commands(click.Group):
+    """A group that lists its commands as they are written, not by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order of the source."""
+        return list(self.commands)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="babelatlas", message="%(version)s")
+def app() -> None:
+    """Babel Atlas: how many of the world's languages do vision-and-language models understand?
+
+    `babelatlas COMMAND --help` explains a command and gives an example. `make book` runs the study.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line, that of the process unless given; return the exit status.
+
+    0, 1 after saying in a sentence what is wrong, 2 for a command or option that does not exist.
+    """
+    try:
+        with app.make_context("babelatlas", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            app.invoke(context)
+        sys.stdout.flush()
+        return 0
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return 130
+    except InputError as error:
+        print(error, file=sys.stderr)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # who reads, as `head` does, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        print(f"A file cannot be read or written ({error}): give a place that can.", file=sys.stderr)
+    return 1
+
+
+def width() -> int:
+    """Return how many characters the terminal is wide; 120 where there is none."""
+    return shutil.get_terminal_size((120, 40)).columns
+
+
+# --- What the study knows -------------------------------------------------------------------------------------------
+
+
+@app.command()
+@click.argument("name", default="")
+@click.option("--csv", is_flag=True, help="Print the whole table as CSV.")
+def models(name: str, csv: bool) -> None:
+    """List the models, or print all that is known of one.
+
+    Example: babelatlas models msiglip-b16
+    """
+    from babelatlas.models import registry
+
+    if csv:
+        rows = registry.table()
+        rows = rows[rows["name"] == registry.get_model(name).name] if name else rows
+        print(rows.to_csv(index=False), end="")
+    else:
+        print(registry.details(name, width()) if name else registry.overview(width()))
+
+
+@app.command()
+@click.argument("name", default="")
+@click.option("--fetch", is_flag=True, help="Download its files, where no agreement is needed.")
+def datasets(name: str, fetch: bool) -> None:
+    """List the data sets, or print how to get and use one.
+
+    Example: babelatlas datasets multi30k --fetch
+    """
+    from babelatlas.base import download
+    from babelatlas.datasets import registry
+
+    if fetch and not name:
+        raise InputError("Give the name of a data set to fetch: `babelatlas datasets NAME --fetch`.")
+    print(registry.details(name, width()) if name else registry.overview(), flush=True)
+    for file in registry.get_dataset(name).files if fetch else ():
+        print(f"{file}: {download.file(file)}", flush=True)
+
+
+@app.command()
+@click.argument("name", default="")
+def translators(name: str) -> None:
+    """List the translators, or print all that is known of one.
+
+    Example: babelatlas translators llava-1.5-7b
+    """
+    from babelatlas.models import translators
+
+    for one in [translators.get_translator(name)] if name else map(translators.get_translator, translators.names()):
+        place = f"{one.source.repository} at {one.source.revision}" if one.source else "trained by the run"
+        print(f"{one.name}: {one.kind}, {place}, licence {one.licence or '-'}")
+        if name:
+            print(
+                *(f"  {row['field']}: {row['value']} ({row['source']})" for row in translators.sources(name)), sep="\n"
+            )
+
+
+def _words(table: str, language: str, csv: bool) -> None:
+    """Print a shipped table of words: of one language, or how many classes each language has."""
+    from babelatlas.base import languages
+    from babelatlas.workflow import catalogue
+
+    rows = catalogue.load(table)
+    if language:
+        rows = rows[rows["lang"] == languages.canonical(language)].drop(columns="lang")
+        if rows.empty:
+            raise InputError(
+                f"There are no {table} in {languages.name(language)}: `babelatlas {table}` lists the languages."
+            )
+    elif not csv:
+        rows = rows.groupby("lang")["wnid"].nunique().sort_values(ascending=False).rename("classes").reset_index()
+        rows.insert(1, "language", rows["lang"].map(languages.name))
+    print(rows.to_csv(index=False) if csv else rows.to_string(index=False) + "\n", end="")
+
+
+@app.command(epilog=LANGUAGE)
+@click.argument("language", default="")
+@click.option("--csv", is_flag=True, help="Print the rows as CSV.")
+def labels(language: str, csv: bool) -> None:
+    """Print the labels of a language, or list the languages.
+
+    Example: babelatlas labels sw
+    """
+    _words("labels", language, csv)
+
+
+@app.command(epilog=LANGUAGE)
+@click.argument("language", default="")
+@click.option("--csv", is_flag=True, help="Print the rows as CSV.")
+def senses(language: str, csv: bool) -> None:
+    """Print a language's words for the classes, with their lexicons.
+
+    Example: babelatlas senses sw --csv
+    """
+    _words("senses", language, csv)
+
+
+@app.command()
+@click.argument("name", default="")
+@click.option("--run", default="", help="Of which run, as in results/RUN; left out, what ships.")
+@click.option("--csv", is_flag=True, help="Print the rows as CSV.")
+def tables(name: str, run: str, csv: bool) -> None:
+    """List the tables, or print the columns or rows of one.
+
+    Example: babelatlas tables zeroshot --run demo --csv
+    """
+    from babelatlas.workflow import catalogue
+
+    if csv and name:
+        print(catalogue.load(name, run).to_csv(index=False), end="")
+    else:
+        print(catalogue.describe(name, run) if name else catalogue.overview(run))
+
+
+@app.command()
+@click.argument("claims", nargs=-1)
+@click.option("--sources", default="", help="Folder with released data that does not ship.")
+@click.option("--status", default="", help="Only claims with this status: equal, within rounding, different ...")
+@click.option("--csv", is_flag=True, help="Print every claim as CSV.")
+def scorecard(claims: tuple[str, ...], sources: str, status: str, csv: bool) -> None:
+    """Compute the papers' numbers again and compare.
+
+    CLAIMS are CSV files of your own, in the columns of data/claims; left out, those that ship.
+
+    Example: babelatlas scorecard --status different
+    """
+    from babelatlas.papers import claims as claimed
+    from babelatlas.papers import scorecard as papers
+
+    if status and status not in papers.STATUSES:
+        raise InputError(f"There is no status {status!r}: {near(status, papers.STATUSES)}")
+    card = papers.recompute(claimed.read(list(claims)), papers.sources(sources))
+    if csv or status:
+        print((card[card["status"] == status] if status else card).to_csv(index=False), end="")
+    else:
+        print(papers.summary(card, ["paper", "place"]).round({"followed": 3}).to_string(index=False))
+
+
+# --- What a command makes or fetches --------------------------------------------------------------------------------
+
+
+@app.command()
+@click.argument("names", nargs=-1, required=True, metavar="MODEL...")
+def fetch(names: tuple[str, ...]) -> None:
+    """Download models or translators at their pinned revisions.
+
+    Example: babelatlas fetch msiglip-b16
+    """
+    from babelatlas.models import hub, registry, translators
+
+    known = translators.names()
+    for entry in [(translators.get_translator if name in known else registry.get_model)(name) for name in names]:
+        for line in hub.fetch(entry):
+            print(line, flush=True)
+
+
+@app.command()
+@click.argument("languages", nargs=-1, required=True, metavar="LANGUAGE...")
+@click.option("--output", required=True, help="The Parquet file to write, and to go on with.")
+@click.option("--model", default="facebook/nllb-200-distilled-1.3B", show_default=True, help="On the hub, or a folder.")
+@click.option("--revision", default="", help="A commit of the model on the hub; left out, the newest.")
+@click.option(
+    "--templates", default="openai-80", show_default=True, help="A set of English prompts, or a file of them."
+)
+@click.option("--name", default="", help="What the results will call these prompts.")
+@click.option("--beams", default=1, show_default=True, help="1 is greedy search.")
+@click.option("--batch-size", default=16, show_default=True, help="Sentences that the model takes at once.")
+@click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
+@click.option("--skip-missing", is_flag=True, help="Leave out languages that the model does not know.")
+def prompts(languages: tuple[str, ...], templates: str, **settings) -> None:
+    """Translate prompt templates with an NLLB model.
+
+    Called again, it goes on where it was.
+
+    Example: babelatlas prompts de sw --output mine/templates.parquet
+    """
+    from babelatlas.lexicon import translate_prompts
+
+    translate_prompts.translate_templates(translate_prompts.read_templates(templates), list(languages), **settings)
+
+
+@app.command()
+@click.argument("name", default="")
+@click.option("--folder", default="", help="A copy of the files that it is made from; left out, in BABELATLAS_MIRROR.")
+def ship(name: str, folder: str) -> None:
+    """Make again what ships with the library, or list what can be.
+
+    Example: babelatlas ship labels
+    """
+    from babelatlas.workflow import shipped
+
+    print(shipped.rebuild(name, folder) if name else shipped.overview())
+
+
+# A group of commands in a file of its own adds itself here.
+from babelatlas.workflow import sheets  # noqa: E402
+
+app.add_command(sheets.sheet)
+app.add_command(sheets.candidates)

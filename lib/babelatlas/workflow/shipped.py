@@ -1,0 +1,162 @@
+"""Make again what ships with the library: one list of the tables of `data/` that are computed, and from what.
+
+A function here reads its sources, writes the files, and returns the sentence that says so; nothing is written where a
+source is missing. Tests compare what ships with what comes out, where the sources are there.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
+
+
+def _write(table: pd.DataFrame, path: str | os.PathLike) -> None:
+    table.to_csv(path, index=False, lineterminator="\n")
+
+
+def _senses(_: str) -> str:
+    from babelatlas.lexicon import senses, wordnets
+
+    wnids = senses.class_lists()
+    found = senses.read_wordnets(wnids)
+    record = senses.describe(found, wordnets.at_hand())
+    tables.write(found, senses.SHIPPED, "senses")
+    _write(record, DATA / "senses_manifest.csv")
+    return (
+        f"{len(found):,} senses of {len(wnids):,} classes in {found['lang'].nunique()} languages from "
+        f"{record['source'].nunique()} sources: {senses.SHIPPED}\n"
+        f"Without a row: {', '.join(record.loc[record['rows'] == 0, 'source']) or 'none'}."
+    )
+
+
+def _labels(_: str) -> str:
+    from babelatlas.base.synsets import class_list
+    from babelatlas.lexicon import labels, senses, wordnets
+
+    made = labels.label_set(senses.shipped(), list(class_list("imagenet-1k")["wnid"]))
+    tables.write(made, labels.SHIPPED, "labels", traced=False)
+    notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
+    note = labels.licence_note(made, senses.shipped(), wordnets.manifest(), notices)
+    labels.LICENCE.write_text(note, encoding="utf-8")
+    sizes = made["lang"].value_counts()
+    return f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {labels.SHIPPED}"
+
+
+def _ambiguous_words(_: str) -> str:
+    from babelatlas.datasets import ambiguous_words
+
+    pairs, counts = ambiguous_words.survey()
+    _write(pairs.drop(columns="item"), ambiguous_words.PAIRS)
+    _write(counts, ambiguous_words.LANGUAGES)
+    lines = [f"{len(pairs):,} pairs of classes with a word in common, {pairs['nested'].sum()} nested"]
+    lines += [
+        f"{name}: {(part['n_apart'] >= 10).sum()} languages tell 10 or more apart, {part['n_apart'].max()} at most"
+        for name, part in counts.groupby("classes", sort=False)
+    ]
+    return "\n".join([f"{lines[0]}: {ambiguous_words.PAIRS}", *lines[1:]])
+
+
+def _coverage(_: str) -> str:
+    from babelatlas.analysis import coverage
+    from babelatlas.lexicon import senses
+
+    facts = coverage.synset_facts(senses.class_lists())
+    counts = coverage.count_classes(senses.read_babel_imagenet(languages_file="298"))
+    _write(facts, DATA / "synsets.csv")
+    _write(counts, DATA / "coverage_babel_imagenet.csv")
+    return (
+        f"Facts about {len(facts):,} classes: {DATA / 'synsets.csv'}\n"
+        f"Numbers of classes of {len(counts)} languages: {DATA / 'coverage_babel_imagenet.csv'}"
+    )
+
+
+def _label_quality(_: str) -> str:
+    from babelatlas.analysis import label_quality
+
+    found = label_quality.recount()
+    for name, table in found.items():
+        _write(table.round(6), DATA / label_quality.SHIPPED[name])
+    return "\n".join(f"{len(table):,} rows: {DATA / label_quality.SHIPPED[name]}" for name, table in found.items())
+
+
+def _prompts(folder: str) -> str:
+    from babelatlas.lexicon import prompts
+
+    counted = prompts.defects(prompts.released(Path(folder) / "data" / "nllb_dist13b_prompts.json"))
+    results = prompts.read_results(Path(folder) / "results" / "babel-imagenet")
+    _write(counted, prompts.STATISTICS)
+    _write(results, prompts.RESULTS)
+    return (
+        f"{counted['n_templates'].sum():,} templates in {len(counted)} languages, on average "
+        f"{counted['n_unique'].mean():.1f} different ones: {prompts.STATISTICS}\n"
+        f"{len(results):,} accuracies: {prompts.RESULTS}"
+    )
+
+
+def _geigle2024(folder: str) -> str:
+    from babelatlas.papers import geigle2024
+
+    retrieval = geigle2024.read_retrieval(Path(folder) / "results" / "retrieval")
+    counted = geigle2024.read_counts(Path(folder))
+    _write(retrieval, geigle2024.RETRIEVAL)
+    _write(counted, geigle2024.COUNTS)
+    return f"{len(retrieval):,} recalls: {geigle2024.RETRIEVAL}\n{len(counted)} counts: {geigle2024.COUNTS}"
+
+
+def _liu2021(folder: str) -> str:
+    from babelatlas.papers import liu2021
+
+    table = liu2021.count(folder)
+    _write(table, liu2021.COUNTS)
+    return f"{len(table):,} counts of MaRVL and NLVR2: {liu2021.COUNTS}"
+
+
+def _kashanimotlagh2024(folder: str) -> str:
+    from babelatlas.papers import kashanimotlagh2024
+
+    counts = kashanimotlagh2024.commute_counts(folder)
+    _write(counts, kashanimotlagh2024.COUNTS)
+    return f"Items of {len(counts)} languages: {kashanimotlagh2024.COUNTS}"
+
+
+# Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy of it, "" where none is given).
+BABEL_IMAGENET = "Babel-ImageNet's repository"
+MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
+    "senses": (_senses, "NLTK's wordnets", ""),
+    "labels": (_labels, "the senses that ship", ""),
+    "ambiguous-words": (_ambiguous_words, "NLTK's wordnets", ""),
+    "coverage": (_coverage, "WordNet and Babel-ImageNet's labels", ""),
+    "label-quality": (_label_quality, "Babel-ImageNet's labels and other lists of class names", ""),
+    "prompts": (_prompts, BABEL_IMAGENET, "babel-imagenet"),
+    "geigle2024": (_geigle2024, BABEL_IMAGENET, "babel-imagenet"),
+    "liu2021": (_liu2021, "MaRVL's release and NLTK's WordNet", "marvl"),
+    "kashanimotlagh2024": (_kashanimotlagh2024, "CoMMuTE's release", "commute"),
+}
+
+
+def overview() -> str:
+    """Return the list of what can be made again, and from what, as text."""
+    return "\n".join(f"{name:<20}from {sources}" for name, (_, sources, _) in MADE.items())
+
+
+def rebuild(name: str, folder: str | os.PathLike = "") -> str:
+    """Make one of `MADE` again, and return what was written as text.
+
+    `folder` is a copy of the files that it is made from; where it is not given, a folder of BABELATLAS_MIRROR. Raises
+    InputError for an unknown name, for a folder that is needed and not given or given and not needed, and for files
+    that are missing.
+    """
+    if name not in MADE:
+        raise InputError(f"There is nothing called {name!r} to make again: {near(name, MADE)}")
+    make, sources, place = MADE[name]
+    mirror = os.environ.get("BABELATLAS_MIRROR")
+    if place and not folder and not mirror:
+        raise InputError(f"Give a copy of {sources} with --folder, or set BABELATLAS_MIRROR.")
+    if folder and not place:
+        raise InputError(f"What ships as {name} is made from {sources}, not from a folder: leave out --folder.")
+    return make(os.fspath(tables.locate(folder or Path(mirror) / place)) if place else "")

@@ -1,0 +1,152 @@
+"""The command line: fast, explains itself, and says what is wrong in one sentence."""
+
+import subprocess
+import sys
+import time
+
+import click
+import pandas as pd
+import pytest
+
+from babelatlas.base.paths import DATA
+from babelatlas.lexicon import wordnets
+from babelatlas.workflow import command_line, shipped
+
+BABELATLAS = [sys.executable, "-m", "babelatlas"]
+
+
+def commands(group: click.Group = command_line.app, words: tuple[str, ...] = ()):
+    """Every command with the words that call it."""
+    for name, command in group.commands.items():
+        yield (*words, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, (*words, name))
+
+
+def test_the_help_is_there_at_once_and_loads_no_library_of_the_study():
+    code = (
+        "import sys; from babelatlas.workflow.command_line import main; assert main(['--help']) == 0; "
+        "print({'pandas', 'numpy', 'torch', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
+    )
+    taken = []
+    for _ in range(3):
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        taken.append(time.monotonic() - began)
+    assert done.stderr == "set()\n"
+    assert min(taken) < 0.5
+    assert all(name in done.stdout for name in command_line.app.commands)
+
+
+@pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id="-".join(one[0])) for one in commands()])
+def test_every_command_has_a_short_sentence_and_an_example_of_itself(words, command, capsys):
+    assert command_line.main([*words, "--help"]) == 0
+    assert "..." not in command.get_short_help_str(limit=67)
+    assert f"babelatlas {' '.join(words)}" in " ".join(command.help.split("Example:")[1].split())
+    assert "Example: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["scorcard"], "Did you mean 'scorecard'?"),
+        (["models", "--cvs"], "Did you mean '--csv'?"),
+        (["sheet", "wirte"], "Did you mean 'write'?"),
+        (["sheet", "size", "--width", "broad"], "'broad' is not a valid float"),
+        (["fetch"], "Missing argument"),
+    ],
+)
+def test_what_is_no_command_or_option_gets_the_nearest_one(words, said, capsys):
+    assert command_line.main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["models", "openai-b23"], "did you mean openai-b32"),
+        (["datasets", "xdt"], "did you mean xtd?"),
+        (["translators", "llava"], "There is no translator"),
+        (["labels", "swahilli"], "swahilli"),
+        (["senses", "swahilli"], "swahilli"),
+        (["tables", "lables"], "did you mean labels?"),
+        (["fetch", "openai-b23"], "did you mean openai-b32"),
+        (["ship", "lables"], "did you mean labels?"),
+        (["ship", "labels", "--folder", "here"], "leave out --folder"),
+        (["sheet", "size", "--width", "2"], "Width and rate are fractions"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_and_status_1(words, said, capsys):
+    assert command_line.main(words) == 1
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert said in error
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(
+        wordnets,
+        "glosses",
+        lambda wnids: pd.DataFrame({"wnid": wnids, "gloss": "a thing"}).assign(lemmas=[["a"]] * len(wnids)),
+    )
+    (tmp_path / "file").write_text("")
+    words = ["sheet", "write", "--language", "de", "--number", "2", "--output", str(tmp_path / "file" / "sheet.csv")]
+    assert command_line.main(words) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("A file cannot be read or written")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["models"], ["labels", "sw"], ["tables", "labels", "--csv"]])
+def test_a_reader_who_has_seen_enough_ends_the_command_quietly(words):
+    with subprocess.Popen([*BABELATLAS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        assert running.wait() == 0
+
+
+def test_the_commands_print_words_and_tables(capsys):
+    assert command_line.main(["labels"]) == 0
+    assert " Swahili " in capsys.readouterr().out
+    assert command_line.main(["labels", "sw", "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("wnid,label,alternatives,source,licence")
+    assert command_line.main(["senses", "sw"]) == 0
+    assert "lemma" in capsys.readouterr().out
+    assert command_line.main(["tables"]) == 0
+    assert "Made by a run" in capsys.readouterr().out
+    assert command_line.main(["tables", "senses"]) == 0
+    assert "the word" in capsys.readouterr().out
+    assert command_line.main(["translators"]) == 0
+    assert "trained by the run" in capsys.readouterr().out
+    assert command_line.main(["translators", "llava-1.5-7b"]) == 0
+    assert "llava-hf/llava-1.5-7b-hf at " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["nonsense"], []])
+def test_nothing_that_ships_is_made_again_by_asking_what_can_be(words, capsys):
+    before = {file: file.stat().st_mtime_ns for file in DATA.rglob("*")}
+    assert command_line.main(["ship", *words]) == (words == ["nonsense"])
+    assert {file: file.stat().st_mtime_ns for file in DATA.rglob("*")} == before
+    out = capsys.readouterr().out
+    assert words or all(name in out for name in shipped.MADE)
+
+
+@pytest.mark.parametrize("name", ["coverage", "senses"])
+def test_a_command_without_its_sources_says_so_in_a_sentence(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
+    assert command_line.main(["ship", name]) == 1
+    assert "NLTK" in capsys.readouterr().err
+
+
+def test_every_command_that_a_document_names_exists():
+    import re
+
+    from conftest import ROOT  # the documents of the repository
+
+    known = {" ".join(words) for words, _ in commands()} | {"run"}
+    pages = [*(ROOT / "book").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
+    pages += (ROOT / "lib").rglob("*.py")
+    for page in pages:
+        for word in re.findall(r"(?:`|bin/|^)babelatlas ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+            assert word in known, f"{page.relative_to(ROOT)} names babelatlas {word}"
