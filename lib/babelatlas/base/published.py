@@ -1,8 +1,9 @@
 """The papers' numbers in the schema of ours, so that comparing with a paper is a merge.
 
-One CSV per paper lies in `data/published`, named by the paper's citation key, with the columns of the `published` schema
-of `tables.py` and `cell`. A number that is also a claim is written once, as printed, in `data/claims`: its row here has
-no `value` but the `cell` of the claim, whose place is the table. Conventions, the same for every paper:
+One CSV per paper lies in `data/published`, named by the paper's citation key, with the columns of the schema
+`published` of `tables.py` and, in some, `cell`. A number that is also a claim is written once, as printed, in
+`data/claims`: its row here has no `value` but the `cell` of the claim, whose place is the table. Conventions, the same
+for every paper:
 
 * `value` is a fraction (the paper prints percent), except for metric "classes", which is a count, and for what other
   metrics name with a unit in brackets ("tokens (millions)"). Counts and lengths of captions, CIDEr and correlations
@@ -32,8 +33,8 @@ FOLDER, CLAIMS = DATA / "published", DATA / "claims"
 NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
 # Units that are printed as hundredths of a fraction.
 HUNDREDTHS = ("%", "points")
-# Geigle et al. (2024), Table 1 and Section 4: model, image tower, family, objective, training data ("M" million pairs of
-# image and text, or of captions where the objective is distillation), languages.
+# Geigle et al. (2024), Table 1 and Section 4: model, image tower, family, objective, training data ("M" million pairs
+# of image and text, or of captions where the objective is distillation), languages.
 MODELS = [
     ("OpenAI B-32", "base", "OpenAI", "contrastive", "400M", "1"),
     ("ST mBERT B-32", "base", "SentenceTransformer", "distillation", ">50M", "49"),

@@ -16,9 +16,8 @@ import pandas as pd
 
 from babelatlas.base import published
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA
-from babelatlas.papers import claims
-from babelatlas.papers.scorecard import Definition
+from babelatlas.papers import claims, definitions
+from babelatlas.papers.definitions import cells
 from babelatlas.stats import correlation, rounding
 
 SOURCE = "thapliyal2022"
@@ -32,6 +31,7 @@ IMAGES, PER_LANGUAGE = 3600, 100
 RATED = 600
 # By how much a printed number can be off: points of side-by-side gain, CIDEr, and a difference of two printed CIDErs.
 HALF = {"SxS": 0.05, "CIDEr": 0.0005, "difference": 0.001}
+DIFFERENCE = HALF["difference"]
 # Configurations, of the text models from config.json of google/mt5-base and google/mt5-large as their fine-tuned copies
 # on huggingface.co quote them, of the image models from open_clip's model_configs (ViT-B-16, ViT-g-14). T5-Base's
 # 220 million parameters are a sentence of its model card, T5-Large's 770 million are what papers that use it say.
@@ -97,21 +97,21 @@ def _comparisons() -> pd.DataFrame:
     return table.sort_values(["lang", "m2", "m1"], ignore_index=True).round(9)
 
 
-def cider(mended: bool = False) -> pd.DataFrame:
+def cider(fixed: bool = False) -> pd.DataFrame:
     """Return Table 5: index (model, lang), columns XM3600 and COCO-DEV; CIDEr.
 
-    With `mended` the values of Bg and Lg in Chinese on COCO-DEV are what the printed value of BB and the differences of
+    With `fixed` the values of Bg and Lg in Chinese on COCO-DEV are what the printed value of BB and the differences of
     Table 4 give: in the column as printed Bg has the value of BB+CC, and Lg the one that Bg should have.
     """
-    return _cider(mended).copy()
+    return _cider(fixed).copy()
 
 
 @cache
-def _cider(mended: bool) -> pd.DataFrame:
+def _cider(fixed: bool) -> pd.DataFrame:
     table = _read().query("table == '5'").pivot(index=["model", "printed"], columns="dataset", values="value")
     table = table.rename(columns={name: column for column, name in REFERENCES.items()})[["XM3600", "COCO-DEV"]]
     table = table.rename_axis(index=["model", "lang"], columns=None)
-    if mended:
+    if fixed:
         rows = comparisons().set_index(["m2", "m1", "lang"])["COCO-DEV"]
         for row, (first, second) in assignment().items():
             if first == "BB" and second in ("Bg", "Lg"):
@@ -208,22 +208,22 @@ def both_ways(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 @cache
-def _corrected(mended: bool) -> pd.DataFrame:
+def _corrected(fixed: bool) -> pd.DataFrame:
     printed = comparisons()
-    scores = cider(mended)
+    scores = cider(fixed)
     computed = differences(scores, {row: row for row in assignment()})
     keys = ["m2", "m1", "lang"]
     turned = printed[[*keys, "SxS", "XM600"]].assign(SxS=-printed["SxS"], XM600=-printed["XM600"])
     return turned.merge(computed, on=keys, validate="one_to_one")
 
 
-def corrected(mended: bool = True) -> pd.DataFrame:
+def corrected(fixed: bool = True) -> pd.DataFrame:
     """Return Table 4 as all printed numbers agree with it: m2, m1, lang, SxS, XM600, XM3600, COCO-DEV; m2 less m1.
 
     SxS and XM600 have their signs turned (the printed rows subtract m2 from m1), XM3600 and COCO-DEV are differences of
-    Table 5, where `mended` with its Chinese column mended. An inference: what was not rounded is not released.
+    Table 5, where `fixed` with its Chinese column corrected. An inference: what was not rounded is not released.
     """
-    return _corrected(mended).copy()
+    return _corrected(fixed).copy()
 
 
 def correlations(
@@ -346,32 +346,23 @@ def image_parameters(width: int, hidden: int, layers: int, patch: int, size: int
 # --- Definitions ----------------------------------------------------------------------------------------------------
 
 
-def _cells(rows: list[tuple[str, float, float]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["cell", "value", "slack"])
-
-
 REPLICATION = {"one": "1", "two": "2", "more": "3+"}
 
 
-def _replication(columns: Sequence[str]):
-    def compute(folders: dict[str, Path]) -> pd.DataFrame:
-        table = captions()
-        rest = {name: IMAGES - table[[other for other in REPLICATION if other != name]].sum(axis=1) for name in columns}
-        return _cells(
-            [
-                (f"{lang} | Replication {REPLICATION[name]}", float(value), 0.0)
-                for name in columns
-                for lang, value in zip(table["lang"], rest[name], strict=True)
-            ]
-        )
-
-    return compute
+def images_left(columns: Sequence[str]) -> pd.DataFrame:
+    """Return what the other two columns of replications leave of the images, for each of the `columns`."""
+    table = captions().set_index("lang")
+    found = {}
+    for column in columns:
+        rest = IMAGES - table[[other for other in REPLICATION if other != column]].sum(axis=1)
+        found |= rest.add_suffix(f" | Replication {REPLICATION[column]}").to_dict()
+    return cells(found)
 
 
-def _captions(folders: dict[str, Path]) -> pd.DataFrame:
-    table = captions()
-    table = table[table["more"] == 0]
-    return _cells([(f"{row.lang} | Num. Cap.", row.one + 2 * row.two, 0.0) for row in table.itertuples()])
+def captions_counted() -> pd.DataFrame:
+    """Return the captions of the languages whose images have one or two."""
+    table = captions().query("more == 0").set_index("lang")
+    return cells((table["one"] + 2 * table["two"]).add_suffix(" | Num. Cap."))
 
 
 @cache
@@ -390,259 +381,123 @@ def released_captions() -> pd.Series:
     return table.replace({"lang": CODES}).groupby("lang")["n"].first().astype(int)
 
 
-def _released(folders: dict[str, Path]) -> pd.DataFrame:
-    return _cells([(f"{lang} | Num. Cap.", float(n), 0.0) for lang, n in released_captions().items()])
+def captions_released() -> pd.DataFrame:
+    """Return `released_captions` as cells."""
+    return cells(released_captions().add_suffix(" | Num. Cap."))
 
 
-def _replications(folders: dict[str, Path]) -> pd.DataFrame:
+def shares_of_table_1() -> pd.DataFrame:
+    """Return the captions of an image in Bengali, and in thirds the shares of images of Maori with one and with two."""
     table = captions().set_index("lang")
     thirds = 3 * table.loc["mi", ["one", "two"]] / IMAGES
-    return _cells(
-        [
-            ("Bengali, captions for an image", table.loc["bn", "captions"] / IMAGES, 0.0),
-            ("Maori, thirds of the images with 1 caption", thirds["one"], 0.0),
-            ("Maori, thirds of the images with 2 captions", thirds["two"], 0.0),
-        ]
+    found = {
+        "Bengali, captions for an image": table.loc["bn", "captions"] / IMAGES,
+        "Maori, thirds of the images with 1 caption": thirds["one"],
+        "Maori, thirds of the images with 2 captions": thirds["two"],
+    }
+    return cells(found)
+
+
+def characters(named: bool) -> pd.DataFrame:
+    """Return the ends of the range of characters per caption: of the languages named, or of all."""
+    table = captions().set_index("lang")["characters"]
+    ends = {"low": table["ko"], "high": table["id"]} if named else {"low": table.min(), "high": table.max()}
+    return cells(
+        {f"characters per caption, {end} end, {side}": ends[end] for end in ends for side in ("from", "to")}, slack=0.05
     )
 
 
-def _characters(named: bool):
-    def compute(folders: dict[str, Path]) -> pd.DataFrame:
-        table = captions().set_index("lang")["characters"]
-        ends = {"low": table["ko"], "high": table["id"]} if named else {"low": table.min(), "high": table.max()}
-        return _cells(
-            [(f"characters per caption, {end} end, {side}", ends[end], 0.05) for end in ends for side in ("from", "to")]
-        )
-
-    return compute
+def total_captions() -> pd.DataFrame:
+    """Return the sum of the column of captions."""
+    return cells({"captions, total": captions()["captions"].sum()})
 
 
-def _total(folders: dict[str, Path]) -> pd.DataFrame:
-    return _cells([("captions, total", captions()["captions"].sum(), 0.0)])
+def total_printed() -> pd.DataFrame:
+    """Return the total that the caption of Table 1 prints."""
+    return cells({"captions, total": claims.printed(SOURCE, "Table 1")["captions, total"]})
 
 
-def _said_total(folders: dict[str, Path]) -> pd.DataFrame:
-    table = claims.read(DATA / "claims" / f"{SOURCE}.csv")
-    found = table[(table["place"] == "Table 1") & (table["cell"] == "captions, total")]
-    return _cells([("captions, total", claims.value(found["printed"].iloc[0]), 0.0)])
+def languages(less: int, cell: str) -> pd.DataFrame:
+    """Return the number of languages of Table 1, `less` some."""
+    return cells({cell: len(captions()) - less})
 
 
-def _languages(less: int, cell: str):
-    return lambda folders: _cells([(cell, len(captions()) - less, 0.0)])
+def images() -> pd.DataFrame:
+    """Return the number of images, 100 for each language."""
+    return cells({"images": PER_LANGUAGE * len(captions())})
 
 
-def _words(folders: dict[str, Path]) -> pd.DataFrame:
+def words() -> pd.DataFrame:
+    """Return the two lowest and the highest mean number of words."""
     # Chinese, Japanese and Thai are written without spaces: the table has about one "word" for each of their captions.
     table = captions().query("words > 2").set_index("lang")["words"]
-    low = table.nsmallest(2)
     names = {"quz": "Cusco Quechua", "cs": "Czech", "vi": "Vietnamese"}
-    found = [*low.items(), (table.idxmax(), table.max())]
-    return _cells([(f"words per caption, {names.get(lang, lang)}", value, 0.05) for lang, value in found])
+    found = {**table.nsmallest(2), table.idxmax(): table.max()}
+    return cells({f"words per caption, {names.get(lang, lang)}": value for lang, value in found.items()}, slack=0.05)
 
 
-def _shares(folders: dict[str, Path]) -> pd.DataFrame:
+def nearest_shares() -> pd.DataFrame:
+    """Return the shares of rated captions nearest to Table 2."""
     names = {"good": "%GOOD+", "medium": "%MED+", "bad": "%BAD"}
     table = ratings().set_index("lang")
-    rows = [
-        (f"{lang} | {names[column]}", 100 * float(rounding.nearest_share(row[column], RATED)), 0.0)
-        for lang, row in table.iterrows()
-        for column in names
-    ]
-    return _cells(rows)
-
-
-def _text_models(embeddings: bool):
-    return lambda folders: _cells(
-        [
-            (f"{name}, parameters", text_parameters(**facts, embeddings=embeddings) / 1e6, 0.0)
-            for name, facts in TEXT_MODELS.items()
-        ]
+    return cells(
+        {
+            f"{lang} | {names[column]}": 100 * float(rounding.nearest_share(row[column], RATED))
+            for lang, row in table.iterrows()
+            for column in names
+        }
     )
 
 
-def _image_models(folders: dict[str, Path]) -> pd.DataFrame:
-    return _cells(
-        [(f"{name}, parameters", image_parameters(**facts) / 1e6, 0.0) for name, facts in IMAGE_MODELS.items()]
-    )
+def text_model_parameters(embeddings: bool = True) -> pd.DataFrame:
+    """Return the parameters of the text models in millions, from their configurations."""
+    sizes = {name: text_parameters(**facts, embeddings=embeddings) for name, facts in TEXT_MODELS.items()}
+    return cells({f"{name}, parameters": size / 1e6 for name, size in sizes.items()})
 
 
-def _configurations(folders: dict[str, Path]) -> pd.DataFrame:
-    return pd.concat([_text_models(True)(folders), _image_models(folders)], ignore_index=True)
+def model_parameters() -> pd.DataFrame:
+    """Return the parameters of the text and image models in millions, from their configurations."""
+    sizes = {f"{name}, parameters": image_parameters(**facts) / 1e6 for name, facts in IMAGE_MODELS.items()}
+    return pd.concat([text_model_parameters(), cells(sizes)], ignore_index=True)
 
 
-def _through(first: bool):
-    """Return the definition for the rows that have the first of the models, or for the others."""
-
-    def compute(folders: dict[str, Path]) -> pd.DataFrame:
-        table = comparisons()
-        values = through_others(table, "XM600").round(9)
-        rows = [
-            (f"{row.m2} | {row.m1} | {row.lang} | XM600", value, HALF["difference"])
-            for row, value in zip(table.itertuples(), values, strict=True)
-            if (MODELS[0] in (row.m2, row.m1)) == first
-        ]
-        return _cells(rows)
-
-    return compute
+def through_other_models(first: bool) -> pd.DataFrame:
+    """Return differences in XM600 `through_others`, of the rows that have the first of the models or of the others."""
+    table = comparisons()
+    table = table.assign(value=through_others(table, "XM600").round(9))
+    table = table[table[["m2", "m1"]].eq(MODELS[0]).any(axis=1) == first]
+    return cells(table["m2"] + " | " + table["m1"] + " | " + table["lang"] + " | XM600", table["value"], DIFFERENCE)
 
 
-def _table_5(turned: bool = True, assigned: bool = False, mended: bool = False):
-    def compute(folders: dict[str, Path]) -> pd.DataFrame:
-        pairs = {row: row[::-1] if turned else row for row in assignment()}
-        table = differences(cider(mended), assignment() if assigned else pairs)
-        return _cells(
-            [
-                (f"{row['m2']} | {row['m1']} | {row['lang']} | {column}", row[column], HALF["difference"])
-                for row in table.to_dict("records")
-                for column in ("XM3600", "COCO-DEV")
-            ]
-        )
-
-    return compute
+def differences_of_table_5(turned: bool = True, assigned: bool = False, fixed: bool = False) -> pd.DataFrame:
+    """Return differences of Table 5 for the rows of Table 4: m1 less m2 where `turned`, or as `assignment` has them."""
+    pairs = {row: row[::-1] if turned else row for row in assignment()}
+    table = differences(cider(fixed), assignment() if assigned else pairs)
+    found = {
+        f"{row['m2']} | {row['m1']} | {row['lang']} | {column}": row[column]
+        for row in table.to_dict("records")
+        for column in ("XM3600", "COCO-DEV")
+    }
+    return cells(found, slack=DIFFERENCE)
 
 
-def _table_6(mirrored: bool, mended: bool = False):
-    def compute(folders: dict[str, Path]) -> pd.DataFrame:
-        other = HALF["difference" if mended else "CIDEr"]
-        halves = {"SxS": HALF["SxS"], "XM600": HALF["CIDEr"], "XM3600": other, "COCO-DEV": other}
-        found = correlations(corrected() if mended else comparisons(), mirrored, halves)
-        return _cells(
-            [(f"{row.method.title()} | {row.lang} | {row.column}", row.value, row.slack) for row in found.itertuples()]
-        )
-
-    return compute
+def table_6(mirrored: bool, fixed: bool = False) -> pd.DataFrame:
+    """Return the correlations of Table 6 from Table 4 as printed, or as `corrected` has it where `fixed`."""
+    other = HALF["difference" if fixed else "CIDEr"]
+    halves = {"SxS": HALF["SxS"], "XM600": HALF["CIDEr"], "XM3600": other, "COCO-DEV": other}
+    table = correlations(corrected() if fixed else comparisons(), mirrored, halves)
+    names = table["method"].str.title() + " | " + table["lang"] + " | " + table["column"]
+    return cells(names, table["value"], table["slack"].to_numpy())
 
 
-def _rows(mirrored: bool, methods: Sequence[str] = ("pearson",)):
-    def compute(folders: dict[str, Path]) -> pd.DataFrame:
-        table = both_ways(comparisons(), COLUMNS) if mirrored else comparisons()
-        sizes = {"all": len(table), **table.groupby("lang").size()}
-        return _cells([(f"{method.title()} | {lang} | N", n, 0.0) for method in methods for lang, n in sizes.items()])
-
-    return compute
+def n_rows(mirrored: bool, methods: Sequence[str] = ("pearson",)) -> pd.DataFrame:
+    """Return the number of rows of Table 4, each once or in both directions, of all languages and of each."""
+    table = both_ways(comparisons(), COLUMNS) if mirrored else comparisons()
+    sizes = {"all": len(table), **table.groupby("lang").size()}
+    return cells({f"{method.title()} | {lang} | N": n for method in methods for lang, n in sizes.items()})
 
 
-def _definitions() -> tuple[Definition, ...]:
-    made = [
-        (
-            "what the other two columns leave of the images",
-            "3600 images less those of the other two columns; one equation for each language, so that only the images "
-            "with two captions count as computed.",
-            _replication(["two"]),
-        ),
-        (
-            "as printed in the other two columns",
-            "The same equation, read for the images with one caption or with three and more: tested, not computed.",
-            _replication(["one", "more"]),
-        ),
-        (
-            "captions behind Babel-ImageNet's released recalls",
-            "The number of captions that text-to-image recalls on XM3600 are shares of, in what Geigle et al. (2024) "
-            "released; it may be a later state of the captions.",
-            _released,
-        ),
-        ("as printed in the caption of Table 1", "The total that Table 1 prints.", _said_total),
-        (
-            "shares of Table 1",
-            "Captions for each image of Bengali, thirds of the images of Maori with one caption and with two.",
-            _replications,
-        ),
-        ("Korean and Indonesian in Table 1", "Characters of the two languages that are named.", _characters(True)),
-        ("lowest and highest of Table 1", "The lowest and the highest mean number of characters.", _characters(False)),
-        (
-            "one for each image with one, two for each with two",
-            "Images with one caption plus twice those with two, where no image has more.",
-            _captions,
-        ),
-        ("sum of Table 1", "Sum of the column Num. Cap.", _total),
-        ("languages of Table 1", "Number of rows of Table 1.", _languages(0, "languages")),
-        ("as printed in Table 1, rows", "The same where it is said again.", _languages(0, "languages")),
-        (
-            "languages of Table 1 less five and English",
-            "Rows of Table 1 less the five languages added for low resources and English.",
-            _languages(6, "languages by web content"),
-        ),
-        (
-            "languages of Table 1 less English and Cusco Quechua",
-            "Rows of Table 1 less English and the language that the translation service does not have.",
-            _languages(2, "languages translated to"),
-        ),
-        (
-            "100 images for each language",
-            "100 images for each row of Table 1.",
-            lambda folders: _cells([("images", PER_LANGUAGE * len(captions()), 0.0)]),
-        ),
-        (
-            "extremes of Table 1, languages with spaces",
-            "The two lowest and the highest mean number of words; without languages of about one word per caption.",
-            _words,
-        ),
-        ("from the configuration", "Parameters counted from the model's published configuration.", _configurations),
-        (
-            "from the configuration, without embeddings",
-            "The same without the matrices of the vocabulary.",
-            _text_models(False),
-        ),
-        (
-            "through the other models",
-            "The difference of two models as the sum of their differences to a third, mean over the two others. Six "
-            "differences of four models hang together by three equations: the rows without the first model count as "
-            "computed.",
-            _through(False),
-        ),
-        (
-            "as printed in the rows of the other models",
-            "The same equations, read for the rows with the first model: tested, not computed.",
-            _through(True),
-        ),
-        (
-            "m2 less m1 in Table 5",
-            "Difference of the printed CIDErs of the two models, as the caption says.",
-            _table_5(False),
-        ),
-        ("m1 less m2 in Table 5", "The same, the other way round.", _table_5()),
-        (
-            "m1 less m2 in Table 5, rows mended",
-            "The same, each row with the pair of models (of twelve) whose differences in Table 5 fit its cells best.",
-            _table_5(assigned=True),
-        ),
-        (
-            "m1 less m2 in Table 5, rows and Chinese mended",
-            "The same, with the Chinese values of Bg and Lg on COCO-DEV as BB's value and Table 4 give them.",
-            _table_5(assigned=True, mended=True),
-        ),
-        (
-            f"nearest share of {RATED} images",
-            f"The nearest whole number of {RATED} images: a test that only refutes.",
-            _shares,
-        ),
-        ("number of rows of Table 4", "Rows of Table 4, of the language or all.", _rows(False)),
-        ("number of rows of Table 4, each in both directions", "Twice that.", _rows(True)),
-        (
-            "as printed beside Pearson",
-            "The number of rows, each in both directions, where it is said again for the other coefficients.",
-            _rows(True, ("spearman", "kendall")),
-        ),
-        (
-            "rows of Table 4",
-            "Correlation over the rows of Table 4 as printed, of the language or all.",
-            _table_6(False),
-        ),
-        (
-            "rows of Table 4, each in both directions",
-            "The same with every row a second time, all signs turned: m1 against m2.",
-            _table_6(True),
-        ),
-        (
-            "each in both directions, Table 4 mended",
-            "The same, with the columns of XM3600 and COCO-DEV taken from Table 5, its Chinese column mended.",
-            _table_6(True, mended=True),
-        ),
-    ]
-    return tuple(Definition(SOURCE, name, text, compute) for name, text, compute in made)
-
-
-DEFINITIONS: tuple[Definition, ...] = _definitions()
+DEFINITIONS = definitions.read(SOURCE, "thapliyal2022", globals())
 
 
 # --- Errata ---------------------------------------------------------------------------------------------------------
@@ -674,53 +529,36 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
 
     A further column, `cells`: the claims that it is about, a tuple of their cells.
     """
-    usual = {"paper": SOURCE, "kind": "follows", "sort": "inconsistency", "conclusion": "No.", "cells": ()}
-    rows = [
-        *_table_4_errata(),
-        _table_5_erratum(),
-        _coefficients_erratum(),
-        _sizes_erratum(),
-        *_text_errata(),
-        _table_1_erratum(),
-    ]
-    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort", "cells"]
-    return pd.DataFrame([usual | row for row in rows])[columns]
+    facts = _table_4_facts() | _table_5_facts() | _coefficient_facts() | _size_facts() | _text_facts()
+    return definitions.errata(SOURCE, "thapliyal2022", facts | _table_1_facts())
 
 
-def _table_4_errata() -> list[dict]:
+def _table_4_facts() -> dict[str, dict]:
     """Return what concerns Table 4: its signs, and the rows that have the numbers of another pair of models."""
     printed, scores = comparisons(), cider()
-    cells = 2 * len(printed)
-    signs = int((printed["SxS"] < 0).sum())
     best = scores["XM3600"].groupby("lang").idxmax().map(lambda key: key[0])
     plain = {row: row for row in assignment()}
     turned = {row: row[::-1] for row in plain}
     moved = {row: pair[::-1] for row, pair in assignment().items() if pair[::-1] != row}
-    told = "; ".join(f"{m2} against {m1} has those of {a} and {b}" for (m2, m1), (a, b) in moved.items())
     through = through_others(printed, "XM600")
-    adding = int(((through - printed["XM600"]).abs() <= HALF["CIDEr"] + HALF["difference"] + 1e-9).sum())
-    return [
-        {
-            "place": "Table 4",
-            "finding": "The headings m2 and m1 are exchanged, or all signs are: the text calls positive gains those of "
-            "m2.",
-            "evidence": f"{signs} of {len(printed)} side-by-side gains are negative, those of {MODELS[0]} against "
-            f"each other model included, although Table 5 has {', '.join(sorted(set(best)))} first in all "
-            f"{best.size} languages. Differences of Table 5, m2 less m1, agree with {_agreeing(plain)} of {cells} "
-            f"cells of the columns XM3600 and COCO-DEV; m1 less m2, with {_agreeing(turned)}.",
-            "corrected": "m1 is the model named first.",
-            "conclusion": "No: both columns of a correlation change their signs.",
+    usual = {"n_rows": len(printed), "n_cells": 2 * len(printed), "n_turned": _agreeing(turned)}
+    return {
+        "signs": usual
+        | {
+            "n_negative": (printed["SxS"] < 0).sum(),
+            "first": MODELS[0],
+            "best": ", ".join(sorted(set(best))),
+            "n_languages": best.size,
+            "n_plain": _agreeing(plain),
             "cells": tuple(f"{m2} | {m1} | {lang} | SxS" for m2, m1 in plain for lang in JUDGED),
         },
-        {
-            "place": "Table 4",
-            "finding": f"In the columns XM3600 and COCO-DEV {len(moved)} of the {len(plain)} rows of every language "
-            f"have the numbers of another pair of models: {told}.",
-            "evidence": f"With these pairs {_agreeing(assignment())} of {cells} cells agree with Table 5 within "
-            f"rounding, with those that are printed {_agreeing(turned)}; in the column XM600 {adding} of "
-            f"{len(printed)} differences are those that the other models give.",
-            "corrected": "The differences of Table 5, as the function `corrected` gives them.",
-            "conclusion": "No, by itself: Table 6, which is computed from these rows, has the consequence.",
+        "pairs": usual
+        | {
+            "n_moved": len(moved),
+            "n_pairs": len(plain),
+            "moved": "; ".join(f"{m2} against {m1} has those of {a} and {b}" for (m2, m1), (a, b) in moved.items()),
+            "n_assigned": _agreeing(assignment()),
+            "n_adding": ((through - printed["XM600"]).abs() <= HALF["CIDEr"] + DIFFERENCE + 1e-9).sum(),
             "cells": tuple(
                 f"{m2} | {m1} | {lang} | {column}"
                 for m2, m1 in moved
@@ -728,31 +566,27 @@ def _table_4_errata() -> list[dict]:
                 for column in ("XM3600", "COCO-DEV")
             ),
         },
-    ]
-
-
-def _table_5_erratum() -> dict:
-    """Return what concerns Table 5: two values in Chinese."""
-    printed, mended = (cider(mend)["COCO-DEV"].xs("zh", level="lang") for mend in (False, True))
-    cells = 2 * len(comparisons())
-    return {
-        "place": "Table 5",
-        "finding": "In Chinese on COCO-DEV the value of Bg is that of BB+CC, and the value of Lg seems to be the one "
-        "of Bg: the column does not agree with Table 4.",
-        "evidence": f"Printed {printed['Bg']:.3f} (BB+CC {printed['BB+CC']:.3f}) and {printed['Lg']:.3f}. With them "
-        f"{_agreeing(assignment())} of {cells} cells of Table 4 agree, with the corrected values "
-        f"{_agreeing(assignment(), True)}.",
-        "corrected": f"Bg {mended['Bg']:.3f}, Lg {mended['Lg']:.3f}, from the printed BB {printed['BB']:.3f} and the "
-        "differences of Table 4.",
-        "conclusion": "No: Table 6 does not use Table 5.",
-        "kind": "inference",
-        "cells": ("Bg | zh | COCO-DEV", "Lg | zh | COCO-DEV"),
     }
 
 
-def _coefficients_erratum() -> dict:
+def _table_5_facts() -> dict[str, dict]:
+    """Return what concerns Table 5: two values in Chinese."""
+    printed, fixed = (cider(which)["COCO-DEV"].xs("zh", level="lang") for which in (False, True))
+    return {
+        "chinese": {
+            "printed": printed,
+            "fixed": fixed,
+            "n_cells": 2 * len(comparisons()),
+            "n_printed": _agreeing(assignment()),
+            "n_fixed": _agreeing(assignment(), True),
+            "cells": ("Bg | zh | COCO-DEV", "Lg | zh | COCO-DEV"),
+        }
+    }
+
+
+def _coefficient_facts() -> dict[str, dict]:
     """Return what concerns the coefficients of Table 6, those of rows that have other models' numbers."""
-    as_printed, mended, unmended = (_overall(table) for table in (comparisons(), corrected(), corrected(mended=False)))
+    as_printed, fixed, unfixed = (_overall(table) for table in (comparisons(), corrected(), corrected(fixed=False)))
     tied = tie_orders("hi", "COCO-DEV").set_index("method")
     orders = " or ".join(
         ", ".join(f"{method.title()} {tied.loc[method, name]:.2f}" for method in ("spearman", "kendall"))
@@ -760,90 +594,81 @@ def _coefficients_erratum() -> dict:
     )
     every = correlations(corrected()).query("lang != 'all'")
     every = every.pivot(index=["method", "lang"], columns="column", values="value")
-    ahead = int((every["XM600"] > every["COCO-DEV"] + 1e-9).sum())
     ahead_by = superiority(corrected()).set_index(["left_out", "method"])
-    gap = ahead_by.loc[""]
     left = ahead_by.loc[[(model, "pearson") for model in MODELS]].reset_index("method")
-    without = "; ".join(f"{model} {row['first']:.2f} and {row['second']:.2f}" for model, row in left.iterrows())
     return {
-        "place": "Table 6",
-        "finding": "The correlations of XM3600 and COCO-DEV are those of the rows of Table 4 as printed, and so of "
-        "differences that belong to other pairs of models than the judgements beside them.",
-        "evidence": "Over all rows, each in both directions, the printed rows give "
-        f"{_listed(as_printed, ['XM3600', 'COCO-DEV'])}; Table 6 has these within the rounding of Table 4. In Hindi "
-        f"the differences of {' and '.join(tied['first'].iloc[0])} and of {' and '.join(tied['second'].iloc[0])} on "
-        f"COCO-DEV are printed with one size, {tied['size'].iloc[0]:.3f}; the two orders that they can have had give "
-        f"{orders}, and the first is printed.",
-        "corrected": f"{_listed(mended, ['XM3600', 'COCO-DEV'])}; XM600 stays at "
-        f"{_listed(mended, ['XM600']).removeprefix('XM600 ')}. This rests in part on the mended Chinese column, an "
-        "inference: with the column of Table 5 as printed, COCO-DEV has Pearson "
-        f"{unmended['pearson', 'COCO-DEV']:.2f}.",
-        "conclusion": "In part: that references by people (XM600) go ahead of translated ones (COCO-DEV) holds, less "
-        "clearly. Most of the printed gap comes from these rows. Pearson over all rows is "
-        f"{mended['pearson', 'XM600']:.2f} against {mended['pearson', 'COCO-DEV']:.2f}; XM600 stays ahead in {ahead} "
-        f"of {len(every)} coefficients of single languages, in Spearman over all by {_between(gap.loc['spearman'])}, "
-        f"in Kendall by {_between(gap.loc['kendall'])} (95 % over {len(assignment())} pairs of {len(MODELS)} models, "
-        "too few for a good interval). Pearson of XM600 and COCO-DEV without one of the models, "
-        f"{left['n'].iloc[0]:.0f} comparisons: {without}. That XM3600 serves as well as XM600 is better supported "
-        "than printed.",
-        "kind": "inference",
-        "cells": tuple(
-            f"{method.title()} | {lang} | {column}"
-            for method in correlation.METHODS
-            for lang in ("all", *JUDGED)
-            for column in ("XM3600", "COCO-DEV")
-        ),
+        "coefficients": {
+            "printed": _listed(as_printed, ["XM3600", "COCO-DEV"]),
+            "first": " and ".join(tied["first"].iloc[0]),
+            "second": " and ".join(tied["second"].iloc[0]),
+            "size": tied["size"].iloc[0],
+            "orders": orders,
+            "fixed": _listed(fixed, ["XM3600", "COCO-DEV"]),
+            "xm600": _listed(fixed, ["XM600"]).removeprefix("XM600 "),
+            "unfixed": unfixed["pearson", "COCO-DEV"],
+            "pearson_xm600": fixed["pearson", "XM600"],
+            "pearson_coco": fixed["pearson", "COCO-DEV"],
+            "n_ahead": (every["XM600"] > every["COCO-DEV"] + 1e-9).sum(),
+            "n_every": len(every),
+            "spearman": _between(ahead_by.loc["", "spearman"]),
+            "kendall": _between(ahead_by.loc["", "kendall"]),
+            "n_pairs": len(assignment()),
+            "n_models": len(MODELS),
+            "n_left": left["n"].iloc[0],
+            "without": "; ".join(
+                f"{model} {row['first']:.2f} and {row['second']:.2f}" for model, row in left.iterrows()
+            ),
+            "cells": tuple(
+                f"{method.title()} | {lang} | {column}"
+                for method in correlation.METHODS
+                for lang in ("all", *JUDGED)
+                for column in ("XM3600", "COCO-DEV")
+            ),
+        }
     }
 
 
-def _sizes_erratum() -> dict:
+def _size_facts() -> dict[str, dict]:
     """Return what concerns the sample sizes of Table 6."""
     n, once = len(comparisons()), _overall(comparisons(), mirrored=False)
     return {
-        "place": "Table 6",
-        "finding": "N counts every comparison twice, once in each direction, so that the rows are not as many "
-        "observations.",
-        "evidence": f"Table 4 has {n} rows and Table 6 N = {2 * n}. The printed coefficients come out with each row "
-        f"and its mirror image; each once, XM600 has {_listed(once, ['XM600']).removeprefix('XM600 ')}.",
-        "corrected": f"N = {n} over all languages and {n // len(JUDGED)} in each, of {len(MODELS)} models.",
-        "conclusion": "No: the order of the columns is the same, but sample sizes as in Bonett and Wright (2000), "
-        "whom the paper cites, are half of what is printed, and coefficients of mirrored pairs are higher.",
-        "sort": "remark",
-        "cells": tuple(f"{method.title()} | {lang} | N" for method in correlation.METHODS for lang in ("all", *JUDGED)),
+        "sizes": {
+            "n": n,
+            "twice": 2 * n,
+            "once": _listed(once, ["XM600"]).removeprefix("XM600 "),
+            "n_each": n // len(JUDGED),
+            "n_models": len(MODELS),
+            "cells": tuple(
+                f"{method.title()} | {lang} | N" for method in correlation.METHODS for lang in ("all", *JUDGED)
+            ),
+        }
     }
 
 
-def _text_errata() -> list[dict]:
+def _text_facts() -> dict[str, dict]:
     """Return what concerns the text: characters per caption, and parameters of models."""
     letters = captions().set_index("lang")["characters"]
     sizes = {name: text_parameters(**facts) / 1e6 for name, facts in TEXT_MODELS.items()}
     bare = {name: text_parameters(**facts, embeddings=False) / 1e6 for name, facts in TEXT_MODELS.items()}
-    shown = ", ".join(f"{name} {sizes[name]:.0f} million, {bare[name]:.0f} without embeddings" for name in sizes)
-    return [
-        {
-            "place": "Section 2.4",
-            "finding": "The range of characters per caption is said to begin with Korean; one language has fewer.",
-            "evidence": f"The text takes Korean as the low end; Chinese has {letters['zh']:.1f}, Korean "
-            f"{letters['ko']:.1f}. The high end is {letters.idxmax()}, {letters.max():.1f}, as said.",
-            "corrected": f"{letters.idxmin()}, {letters.min():.1f} characters, if the lowest of all languages is "
-            "meant.",
-            "conclusion": "No: the range is the same in round numbers.",
-            "kind": "inference",
-            "sort": "remark",
+    return {
+        "characters": {
+            "letters": letters,
+            "highest": letters.idxmax(),
+            "most": letters.max(),
+            "lowest": letters.idxmin(),
+            "fewest": letters.min(),
         },
-        {
-            "place": "Section 3.2",
-            "finding": "mT5-base and mT5-large are said to have 220 and 770 million parameters; these cannot be those "
-            "of mT5.",
-            "evidence": f"From their configurations: {shown}. The printed numbers are those that the model card of "
-            "T5-Base and papers with T5-Large give for T5.",
-            "corrected": ", ".join(f"{name} {size:.0f} million" for name, size in sizes.items()) + ".",
+        "parameters": {
+            "shown": ", ".join(
+                f"{name} {sizes[name]:.0f} million, {bare[name]:.0f} without embeddings" for name in sizes
+            ),
+            "sizes": ", ".join(f"{name} {size:.0f} million" for name, size in sizes.items()),
             "cells": tuple(f"{name}, parameters" for name in sizes),
         },
-    ]
+    }
 
 
-def _table_1_erratum() -> dict:
+def _table_1_facts() -> dict[str, dict]:
     """Return what concerns Table 1: numbers of captions that are not those of the release."""
     table, released = captions().set_index("lang"), released_captions()
     counts = table["captions"]
@@ -853,23 +678,24 @@ def _table_1_erratum() -> dict:
     dutch = table.loc["nl"]
     needed, fewer = ((n["nl"] - dutch["one"] - 2 * dutch["two"]) / dutch["more"] for n in (released, counts))
     return {
-        "place": "Table 1",
-        "finding": f"{' and '.join(off)} have other numbers of captions than the release that recalls were computed "
-        "on.",
-        "evidence": f"Babel-ImageNet's released recalls on XM3600 are shares of {shown} captions; the other "
-        f"{len(counts) - len(off)} languages agree. The printed row of replications is the same for "
-        f"{' and '.join(twins)}; in nl the released number leaves {needed:.1f} captions for each image with three or "
-        f"more, the printed one {fewer:.1f}. The released numbers add up to {released.sum():,}, which a report of "
-        f"2022 on the release gives as its total, the printed ones to {counts.sum():,}.",
-        "corrected": f"{shown.replace('printed', 'for')}; {released.sum():,} in all, unless captions were added later.",
-        "kind": "inference",
-        "cells": tuple(f"{lang} | Num. Cap." for lang in off),
+        "captions": {
+            "off": " and ".join(off),
+            "shown": shown,
+            "corrected": shown.replace("printed", "for"),
+            "n_others": len(counts) - len(off),
+            "twins": " and ".join(twins),
+            "needed": needed,
+            "fewer": fewer,
+            "released": released.sum(),
+            "printed": counts.sum(),
+            "cells": tuple(f"{lang} | Num. Cap." for lang in off),
+        }
     }
 
 
-def _agreeing(pairs: dict[tuple[str, str], tuple[str, str]], mended: bool = False) -> int:
+def _agreeing(pairs: dict[tuple[str, str], tuple[str, str]], fixed: bool = False) -> int:
     """Return how many printed cells of Table 4 agree with Table 5, where its rows are the given pairs of models."""
-    scores = cider(mended)
+    scores = cider(fixed)
     computed = differences(scores, pairs)
     return int(met(comparisons(), computed, scores.columns, HALF["difference"]).to_numpy().sum())
 
