@@ -1,7 +1,7 @@
 """The numbers of COCO-SM (2023): the recalls, their deviations, and NDCG, computed again.
 
-All follow from the reports that the authors released, by `coco_sm.spread` and `coco_sm.by_language`, which score our own
-models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more.
+All follow from the reports that the authors released, by `coco_sm.spread` and `coco_sm.by_language`, which score our
+own models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more.
 """
 
 from pathlib import Path

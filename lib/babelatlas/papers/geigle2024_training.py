@@ -99,8 +99,8 @@ def table7(variant: str = "translated prompts", choice: str = "XLM-R", **options
 
     Accuracies in percent, of `accuracies(variant)`. `choice` of languages: "XLM-R" (the 92 in three groups, whose
     numbers are the table's), "all" (100 in three groups), "prompts" (those of XLM-R that have translated prompts),
-    "Table 5" (100 in its four groups). Also what else `training_languages.differences` gives, to which `options` go; slack is that
-    of one value.
+    "Table 5" (100 in its four groups). Also what else `training_languages.differences` gives, to which
+    `options` go; slack is that of one value.
     """
     groups = _languages(choice).rename(columns={"classes": "n_classes"})
     lists = training_languages.published_lists().groupby("model")["lang"].agg(set)

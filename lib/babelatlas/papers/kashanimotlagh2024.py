@@ -2,8 +2,8 @@
 
 The perplexities of the paper's translators are not released, so that most of its scores cannot be computed again. But
 the rates against an ambiguous image and TC determine each other (Section 5.3), and every score is bounded by others
-(`metric_relations.relations`, `metric_relations.explained`; chapter 44 shows both). What the text says of the data set is
-held against the files that are released: their counts ship in `data/commute_counts.csv`, and
+(`metric_relations.relations`, `metric_relations.explained`; chapter 44 shows both). What the text says of the data set
+is held against the files that are released: their counts ship in `data/commute_counts.csv`, and
 `python -m babelatlas.papers.kashanimotlagh2024 --folder FOLDER` makes them again from a copy of CoMMuTE.
 """
 
