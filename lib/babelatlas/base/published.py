@@ -1,7 +1,9 @@
 """The papers' numbers in the schema of ours, so that comparing with a paper is a merge.
 
-One CSV per paper lies in `data/published`, named by the paper's citation key, in the `published` schema of `tables.py`.
-Conventions, the same for every paper:
+One CSV per paper lies in `data/published`, named by the paper's citation key, with the columns of the schema
+`published` of `tables.py` and, in some, `cell`. A number that is also a claim is written once, as printed, in
+`data/claims`: its row here has no `value` but the `cell` of the claim, whose place is the table. Conventions, the same
+for every paper:
 
 * `value` is a fraction (the paper prints percent), except for metric "classes", which is a count, and for what other
   metrics name with a unit in brackets ("tokens (millions)"). Counts and lengths of captions, CIDEr and correlations
@@ -15,30 +17,56 @@ Conventions, the same for every paper:
 * `note` says where the printed code or name differed and where two tables of the paper disagree.
 """
 
-from importlib import resources
+import re
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
 
 KEY = list(tables.SCORE_KEY)
-# Geigle et al. (2024), Tables 1 and 2 and Section 4: model, parameters (millions), image tower, family, objective,
-# training data ("M" million pairs of image and text, or of captions where the objective is distillation), languages.
+FOLDER, CLAIMS = DATA / "published", DATA / "claims"
+NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
+# Units that are printed as hundredths of a fraction.
+HUNDREDTHS = ("%", "points")
+# Geigle et al. (2024), Table 1 and Section 4: model, image tower, family, objective, training data ("M" million pairs
+# of image and text, or of captions where the objective is distillation), languages.
 MODELS = [
-    ("OpenAI B-32", 151, "base", "OpenAI", "contrastive", "400M", "1"),
-    ("ST mBERT B-32", 286, "base", "SentenceTransformer", "distillation", ">50M", "49"),
-    ("M-CLIP mBERT B-32", 330, "base", "M-CLIP", "distillation", "3M", "69"),
-    ("OpenCLIP XLMR-B B-32", 366, "base", "OpenCLIP", "contrastive", "5B", ">100"),
-    ("mSigLIP", 371, "base", "SigLIP", "contrastive (sigmoid)", "900M", "100"),
-    ("NLLB-SigLIP-base", 507, "base", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
-    ("M-CLIP XLMR-L B-32", 712, "base", "M-CLIP", "distillation", "7M", "48"),
-    ("M-CLIP XLMR-L B-16+", 769, "base", "M-CLIP", "distillation", "7M", "48"),
-    ("AltCLIP XLMR-L L-14", 864, "large", "AltCLIP", "distillation + locked-image tuning", "50M + 100M", "9"),
-    ("M-CLIP XLMR-L L-14", 988, "large", "M-CLIP", "distillation", "7M", "48"),
-    ("OpenCLIP XLMR-L H-14", 1193, "large", "OpenCLIP", "locked-image tuning", "5B", ">100"),
-    ("NLLB-SigLIP-large", 1195, "large", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
+    ("OpenAI B-32", "base", "OpenAI", "contrastive", "400M", "1"),
+    ("ST mBERT B-32", "base", "SentenceTransformer", "distillation", ">50M", "49"),
+    ("M-CLIP mBERT B-32", "base", "M-CLIP", "distillation", "3M", "69"),
+    ("OpenCLIP XLMR-B B-32", "base", "OpenCLIP", "contrastive", "5B", ">100"),
+    ("mSigLIP", "base", "SigLIP", "contrastive (sigmoid)", "900M", "100"),
+    ("NLLB-SigLIP-base", "base", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
+    ("M-CLIP XLMR-L B-32", "base", "M-CLIP", "distillation", "7M", "48"),
+    ("M-CLIP XLMR-L B-16+", "base", "M-CLIP", "distillation", "7M", "48"),
+    ("AltCLIP XLMR-L L-14", "large", "AltCLIP", "distillation + locked-image tuning", "50M + 100M", "9"),
+    ("M-CLIP XLMR-L L-14", "large", "M-CLIP", "distillation", "7M", "48"),
+    ("OpenCLIP XLMR-L H-14", "large", "OpenCLIP", "locked-image tuning", "5B", ">100"),
+    ("NLLB-SigLIP-large", "large", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
 ]
+
+
+def number(printed: str) -> float:
+    """Return a printed number; raise InputError where it is none.
+
+    >>> number("12.67"), number("1'452"), number("−3.5"), number("+14.4"), number("260,646"), number(".96")
+    (12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96)
+    """
+    return float(_decimal(printed))
+
+
+def _decimal(printed: str) -> Decimal:
+    if not NUMBER.fullmatch(printed):
+        raise InputError(
+            f"The printed value {printed!r} is no number: write it as printed but without its unit, such as 12.67, "
+            "-3.5, 1,452."
+        )
+    return Decimal(re.sub("['’,]", "", printed.replace("−", "-")))
 
 
 def read(source: str = "geigle2024") -> pd.DataFrame:
@@ -47,11 +75,41 @@ def read(source: str = "geigle2024") -> pd.DataFrame:
     >>> len(read("geigle2024"))
     2065
     """
-    folder = resources.files("babelatlas") / "data" / "published"
-    known = sorted(file.name.removesuffix(".csv") for file in folder.iterdir() if file.name.endswith(".csv"))
+    known = sorted(path.stem for path in FOLDER.glob("*.csv"))
     if source not in known:
         raise InputError(f"There are no published numbers of {source!r}: expected one of {', '.join(known)}.")
-    return tables.read(str(folder / f"{source}.csv"), "published")
+    return _read(FOLDER / f"{source}.csv").copy()
+
+
+@cache
+def _read(path: Path) -> pd.DataFrame:
+    """Return a table of published numbers, those of claims among them."""
+    columns = tables.SCHEMAS["published"][0]
+    texts = {"cell": str} | {column: str for column, kind in columns.items() if kind == tables.TEXT}
+    empty = {column: [""] for column in columns if column not in texts}
+    table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=empty)
+    if "cell" in table:
+        table["value"] = table["value"].fillna(_claimed(table, path)).astype(float)
+        table = table.drop(columns="cell")
+    return tables.check(table, "published")
+
+
+def _claimed(table: pd.DataFrame, path: Path) -> pd.Series:
+    """Return the fractions that the claims named in `table` print, by row; nothing for rows that name none."""
+    file = CLAIMS / f"{path.stem.replace('-', '_')}.csv"
+    claims = pd.read_csv(file, dtype=str, keep_default_na=False).set_index(["place", "cell"])[["printed", "unit"]]
+    printed = claims.T.to_dict("list")
+    values = {}
+    for row in table[table["cell"] != ""].itertuples():
+        place = f"Table {row.table}" if row.table.isdigit() else row.table
+        if (place, row.cell) not in printed:
+            raise InputError(
+                f"The published table {path.name} names the cell {row.cell!r} of {place}, which {file.name} does not "
+                "claim: give the cell as it stands there, or a value instead."
+            )
+        text, unit = printed[place, row.cell]
+        values[row.Index] = float(_decimal(text).scaleb(-2 if unit in HUNDREDTHS else 0))
+    return pd.Series(values, dtype=float)
 
 
 def models() -> pd.DataFrame:
@@ -60,8 +118,10 @@ def models() -> pd.DataFrame:
     Columns: model, parameters (millions), images (size of the image tower), family, objective, training_data,
     languages. Sources: Tables 1 and 2 and Section 4 of the paper; the last two columns are as printed.
     """
-    columns = ["model", "parameters", "images", "family", "objective", "training_data", "languages"]
-    return pd.DataFrame(MODELS, columns=columns)
+    table = pd.DataFrame(MODELS, columns=["model", "images", "family", "objective", "training_data", "languages"])
+    claims = pd.read_csv(CLAIMS / "geigle2024.csv", dtype=str).query("place == 'Table 2'").set_index("cell")["printed"]
+    table.insert(1, "parameters", [int(claims[f"{model} | Param."]) for model in table["model"]])
+    return table
 
 
 def groups(source: str = "geigle2024") -> pd.DataFrame:

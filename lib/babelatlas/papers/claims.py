@@ -9,41 +9,27 @@ The rows lie in `data/claims`, in CSV files with the columns below; facts read f
   exactly it must be met. `relation`: "=", or "<", ">", "≤", "≥" where the paper says "over 2 points".
 * `unit`: "%", "points", "count", "correlation" ... as words for the reader; `scorecard` compares numbers as printed,
   so that a definition returns percent where the paper prints percent.
-* `definitions`: names of definitions (`scorecard.definitions`), separated by ";": first the one that the paper states,
-  nothing before the first ";" where it is silent, then others that a reader could try. Empty where nothing that is
-  known allows to compute the number; `note` then says what is missing.
+* `definitions`: ids of definitions (`data/definitions`), separated by ";": first the one that the paper states, nothing
+  before the first ";" where it is silent, then others that a reader could try. Empty where nothing that is known allows
+  to compute the number; `note` then says what is missing. `read` puts their names in place of the ids.
 * `note`: what else a reader must know, such as a misprinted code.
 """
 
 import os
-import re
 from collections.abc import Collection
-from importlib import resources
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.papers import definitions
 
 COLUMNS = ("paper", "place", "cell", "block", "relation", "printed", "unit", "definitions", "note")
 KEY = ["paper", "place", "cell"]
 RELATIONS = ("=", "<", ">", "≤", "≥")
-NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
-
-
-def value(printed: str) -> float:
-    """Return a printed number; raise InputError where it is none.
-
-    >>> value("12.67"), value("1'452"), value("−3.5"), value("+14.4"), value("260,646"), value(".96")
-    (12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96)
-    """
-    if not NUMBER.fullmatch(printed):
-        raise InputError(
-            f"The printed value {printed!r} is no number: write it as printed but without its unit, such as 12.67, "
-            "-3.5, 1,452."
-        )
-    return float(re.sub("['’,]", "", printed.replace("−", "-")))
+value = published.number
 
 
 def half_unit(printed: str) -> float:
@@ -63,8 +49,7 @@ def read(paths: str | os.PathLike | list[str | os.PathLike] = "") -> pd.DataFram
     a block whose claims name different definitions.
     """
     if not paths:
-        folder = resources.files("babelatlas") / "data" / "claims"
-        paths = sorted(Path(str(file)) for file in folder.iterdir() if file.name.endswith(".csv"))
+        paths = sorted(published.CLAIMS.glob("*.csv"))
     paths = [tables.locate(path) for path in (paths if isinstance(paths, list) else [paths])]
     parts = [_file(path) for path in paths]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "line"])
@@ -84,6 +69,24 @@ def read(paths: str | os.PathLike | list[str | os.PathLike] = "") -> pd.DataFram
     return table.drop(columns="line")
 
 
+def printed(paper: str, place: str) -> pd.Series:
+    """Return what a paper prints in a place, indexed by cell, as numbers; of the claims that ship in its file."""
+    table = _shipped(paper)
+    return table.loc[table["place"] == place].set_index("cell")["printed"].map(value)
+
+
+@cache
+def _shipped(paper: str) -> pd.DataFrame:
+    return read(published.CLAIMS / f"{paper}.csv")
+
+
+def _named(paper: str, ids: str) -> str:
+    """Return the names of definitions for their ids, with the same separators; what is no id stays."""
+    known = definitions.names(paper)
+    parts = [part.strip() for part in ids.split(";")]
+    return "; ".join(known.get(part, part) for part in parts)
+
+
 def _file(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise InputError(f"There is no table of claims {path}: give a CSV file with the columns {', '.join(COLUMNS)}.")
@@ -99,6 +102,8 @@ def _file(path: Path) -> pd.DataFrame:
         raise InputError(
             f"The table of claims {path} should have the columns {', '.join(COLUMNS)}, got {', '.join(table)}."
         )
+    named = {key: _named(*key) for key in set(zip(table["paper"], table["definitions"], strict=True))}
+    table["definitions"] = [named[key] for key in zip(table["paper"], table["definitions"], strict=True)]
     table["line"] = [f"{path.name}, line {number + 2}" for number in range(len(table))]
     for row in table.itertuples():
         where = f"{row.line}, {_name(row)}"
@@ -142,5 +147,6 @@ def check_definitions(table: pd.DataFrame, known: Collection[tuple[str, str]]) -
     for row in table.itertuples():
         for name in names(row.definitions):
             if (row.paper, name) not in known:
-                hint = near(name, [other for paper, other in known if paper == row.paper])
+                ids = definitions.names(row.paper)
+                hint = near(name, [*(other for paper, other in known if paper == row.paper), *ids])
                 raise InputError(f"The claim {_name(row)} names an unknown definition {name!r}: {hint}")

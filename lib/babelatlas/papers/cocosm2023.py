@@ -1,10 +1,9 @@
 """The numbers of COCO-SM (2023): the recalls, their deviations, and NDCG, computed again.
 
-All follow from the reports that the authors released, by `coco_sm.spread` and `coco_sm.by_language`, which score our own
-models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more.
+All follow from the reports that the authors released, by `coco_sm.spread` and `coco_sm.by_language`, which score our
+own models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,8 @@ import pandas as pd
 
 from babelatlas.base import languages, published
 from babelatlas.evaluation import coco_sm
-from babelatlas.papers.scorecard import Definition
+from babelatlas.papers import definitions
+from babelatlas.papers.definitions import cells
 
 PAPER = coco_sm.SOURCE
 # The README's names of models and of what the means are of, with ours.
@@ -68,7 +68,7 @@ def from_reports(english: bool = True, ddof: int = 1, direction: str = "t2i") ->
     return pd.DataFrame(rows, columns=["cell", "value", "slack"])
 
 
-def _from_reduced(folders) -> pd.DataFrame:
+def from_reduced() -> pd.DataFrame:
     """Return what the released reduced reports print, by the README's cells."""
     table, names = published.read(PAPER), _names()
     table = table[table["table"].str.endswith("_reduced.csv")]
@@ -76,7 +76,7 @@ def _from_reduced(folders) -> pd.DataFrame:
     rows = {code: name for name, code in ROWS.items()} | {coco_sm.MEAN: "Mean"}
     columns = {code: name for name, code in COLUMNS.items()} | {coco_sm.MEAN: "Mean (all)"}
     metrics = {coco_sm.METRICS[metric]: (label, unit) for label, metric, unit in _labels("t2i")}
-    cells = []
+    found = {}
     for row in table.itertuples():
         label, unit = metrics.get(row.metric.removesuffix(", sd"), ("", 0.0))
         if not label:
@@ -86,83 +86,51 @@ def _from_reduced(folders) -> pd.DataFrame:
         cell = f"{models[row.model]} NDCG | {what}" if label == "NDCG" else f"{what} | {models[row.model]} {label}"
         if not row.lang:
             cell += ", deviation" if row.metric.endswith(", sd") else ", mean"
-        cells.append([cell, unit * row.value, 0.0])
-    return pd.DataFrame(cells, columns=["cell", "value", "slack"])
+        found[cell] = unit * row.value
+    return cells(found)
 
 
-def _sizes(folders) -> pd.DataFrame:
+def report_counts() -> pd.DataFrame:
+    """Return the numbers of languages and of translation systems in the reports."""
     report = coco_sm.published_report(MODELS["OpenCLIP"])
-    sizes = {
-        "languages besides English": report["language"].nunique() - 1,
-        "translation systems": len(coco_sm.translators(report)),
-    }
-    return pd.DataFrame({"cell": list(sizes), "value": list(sizes.values()), "slack": 0.0})
+    n_languages, n_systems = report["language"].nunique() - 1, len(coco_sm.translators(report))
+    return cells({"languages besides English": n_languages, "translation systems": n_systems})
 
 
-def _excluded(folders: dict[str, Path]) -> pd.DataFrame:
-    lines = (folders["coco-sm"] / EXCLUDED).read_text("utf-8").split()
-    return pd.DataFrame({"cell": ["samples excluded"], "value": [len(lines)], "slack": [0.0]})
+def excluded_images(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the number of images that the release lists as excluded."""
+    return cells({"samples excluded": len((folders["coco-sm"] / EXCLUDED).read_text("utf-8").split())})
 
 
-def _define(name: str, text: str, compute: Callable, needs: tuple[str, ...] = ()) -> Definition:
-    return Definition(PAPER, name, text, compute, needs)
-
-
-DEFINITIONS: tuple[Definition, ...] = (
-    *(
-        _define(
-            f"reports, {'with' if english else 'without'} English, {kind} deviation",
-            f"Text to image, mean over translators, then over the languages {'and' if english else 'without'} English; "
-            f"the deviation is that of a {kind} (one of six that were tried).",
-            lambda folders, english=english, ddof=ddof: from_reports(english, ddof),
-        )
-        for english in (True, False)
-        for kind, ddof in (("sample", 1), ("population", 0))
-    ),
-    _define(
-        "reports, image to text, with English, sample deviation",
-        "The same in the other direction: the captions that an image asks for.",
-        lambda folders: from_reports(direction="i2t"),
-    ),
-    _define("reduced reports", "Read in the reduced reports, which have three decimals.", _from_reduced),
-    _define("counts of the reports", "Languages and translators of the reports.", _sizes),
-    _define("lines of the list of excluded images", "Lines of meta/excluded.txt.", _excluded, ("coco-sm",)),
-)
+DEFINITIONS = definitions.read(PAPER, "cocosm2023", globals())
 
 
 def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
     """Return what a reader of the README should know, each with the computation that shows it (`scorecard.errata`)."""
-    with_, without = from_reports().set_index("cell")["value"], from_reports(False).set_index("cell")["value"]
-    size = coco_sm.published_report(MODELS["OpenCLIP"])["language"].nunique()
-
-    def told(table: pd.Series) -> str:
-        means = {
-            shown: ", ".join(
-                f"{table[f'{shown} NDCG | {name}, mean']:.3f} ± {table[f'{shown} NDCG | {name}, deviation']:.3f} "
-                f"({name.removeprefix('Mean (').removesuffix(')')})"
-                for name in COLUMNS
+    tables = {"counted": from_reports(), "left_out": from_reports(english=False)}
+    values = {name: table.set_index("cell")["value"] for name, table in tables.items()}
+    means = {
+        name: "; ".join(
+            f"{shown} "
+            + ", ".join(
+                f"{table[f'{shown} NDCG | {column}, mean']:.3f} ± {table[f'{shown} NDCG | {column}, deviation']:.3f} "
+                f"({column.removeprefix('Mean (').removesuffix(')')})"
+                for column in COLUMNS
             )
             for shown in MODELS
-        }
-        return "; ".join(f"{shown} {text}" for shown, text in means.items())
-
-    higher = {
-        which: sum(table[f"UForm NDCG | {name}, mean"] > table[f"OpenCLIP NDCG | {name}, mean"] for name in COLUMNS)
-        for which, table in (("with", with_), ("without", without))
+        )
+        for name, table in values.items()
     }
-    row = {
-        "paper": PAPER,
-        "place": "README, NDCG",
-        "finding": f"All {len(MODELS) * len(COLUMNS)} means of NDCG count English, which the README does not say: it "
-        "has no column in the table, and 1 by definition, since the ranking of the English query is what the others "
-        "are compared with.",
-        "evidence": f"Over {size} languages they are, as printed within rounding: {told(with_)}. Over the {size - 1} "
-        f"languages of the table: {told(without)}.",
-        "corrected": f"over the {size - 1} languages of the table {told(without)}",
-        "conclusion": "No: the order of the two models stays."
-        if higher["with"] == higher["without"] == len(COLUMNS)
-        else "Yes: the order of the two models changes.",
-        "kind": "follows",
-        "sort": "remark",
+    n_languages = coco_sm.published_report(MODELS["OpenCLIP"])["language"].nunique()
+    same = all(
+        table[f"UForm NDCG | {column}, mean"] > table[f"OpenCLIP NDCG | {column}, mean"]
+        for table in values.values()
+        for column in COLUMNS
+    )
+    facts = {
+        "n_means": len(MODELS) * len(COLUMNS),
+        "n_languages": n_languages,
+        "n_without": n_languages - 1,
+        "conclusion": "No: the order of the two models stays." if same else "Yes: the order of the two models changes.",
     }
-    return pd.DataFrame([row])
+    return definitions.errata(PAPER, "cocosm2023", {"ndcg-english": facts | means})

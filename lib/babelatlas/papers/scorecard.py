@@ -7,8 +7,7 @@ where several meet as many. So a number is never matched by a definition of its 
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +16,16 @@ import pandas as pd
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.papers import claims
+from babelatlas.papers import (
+    claims,
+    cocosm2023,
+    geigle2024,
+    geigle2024_training,
+    kashanimotlagh2024,
+    liu2021,
+    thapliyal2022,
+)
+from babelatlas.papers.definitions import Definition
 
 # The papers, by citation key, as a reader knows them.
 PAPERS = {
@@ -45,43 +53,8 @@ SOURCES = {
 }
 
 
-@dataclass(frozen=True)
-class Definition:
-    """One way to compute printed numbers again.
-
-    `compute` takes the folders of the sources that it `needs` (name -> path) and returns a table with the columns cell
-    (as the claims write it), value (in the printed unit) and slack: by how much value can be off because what went into
-    it was rounded, 0 for full precision. `text` says in one sentence what is computed.
-    """
-
-    paper: str
-    name: str
-    text: str
-    compute: Callable[[dict[str, Path]], pd.DataFrame]
-    needs: tuple[str, ...] = ()
-
-
-def cells(names: Iterable[str], values: Iterable[float], slack: float | Sequence[float] = 0.0) -> pd.DataFrame:
-    """Return what a definition computes, as `Definition.compute` has to: one row for each of the `names` of cells.
-
-    >>> cells(["low | en"], [12.5]).to_numpy().tolist()
-    [['low | en', 12.5, 0.0]]
-    """
-    return pd.DataFrame({"cell": list(names), "value": np.asarray(values, float), "slack": slack})
-
-
 def modules() -> tuple[ModuleType, ...]:
     """Return the modules that compute a paper's numbers again: each has DEFINITIONS, and `errata(sources)` if any."""
-    # Here, as they import this module; and by name, so that the workflow sees that a chapter depends on them.
-    from babelatlas.papers import (
-        cocosm2023,
-        geigle2024,
-        geigle2024_training,
-        kashanimotlagh2024,
-        liu2021,
-        thapliyal2022,
-    )
-
     return geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021
 
 

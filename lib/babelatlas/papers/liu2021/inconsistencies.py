@@ -1,0 +1,219 @@
+"""Liu et al. (2021), MaRVL: what does not fit in the printed numbers; the sentences lie in `data/errata`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.papers import definitions
+from babelatlas.papers.liu2021.accuracies import (
+    TRANSLATED,
+    ZERO,
+    by_hand,
+    language_scores,
+    overall,
+    select_scores,
+    sentences_that_fit,
+    stacked,
+)
+from babelatlas.papers.liu2021.release import BASE, LANGUAGES, SAMPLE, marvl
+from babelatlas.papers.liu2021.tables import (
+    PAPER,
+    VALIDATED,
+    VALIDATORS,
+    kappa_sizes,
+    kappas,
+    n_dogs,
+    printed,
+    release_averages,
+    row_of,
+    wordings,
+)
+from babelatlas.stats import rounding
+
+# The paper is read by machine here, and a single digit may be read wrongly.
+READ = "Only one digit carries this: our copy of the paper, read by machine, may have it wrong."
+
+
+# What does not fit -------------------------------------------------------------------------------------------------
+
+
+def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
+    """Return what does not fit in the paper's numbers, each with the computation that shows it (`scorecard.errata`).
+
+    A further column, `cells`: the claims that it is about, a tuple of their cells.
+    """
+    return definitions.errata(PAPER, "liu2021", _data_facts() | _consistency_facts() | _text_facts())
+
+
+def _data_facts() -> dict[str, dict]:
+    """Return what concerns the data set: Tables 1 to 3."""
+    images, total = row_of("Table 2", "Total images"), printed("Table 2")["Total images | tot."]
+    length, table = wordings(), printed("Table 3")
+    spaced = [lang for lang in LANGUAGES if lang != "zh"]
+    kappa, accuracy = (row_of("Table 1", row)["tr"] for row in ("Fleiss' kappa", "Human accuracy"))
+    wrong = round((1 - accuracy) * VALIDATED * VALIDATORS)
+    possible = kappas(wrong)
+    shares = np.arange(0.5, 1, 0.0025)
+    fits = [share for share in shares if np.abs(kappas(wrong, share=share) - kappa).min() <= 0.0005]
+    sizes = kappa_sizes(kappa, accuracy, range(VALIDATED, VALIDATED + 11))
+    sentences, repeated = marvl("captions"), marvl("repeated examples")
+
+    def listed(values: Mapping[str, float], form: str = ".2f") -> str:
+        return ", ".join(f"{lang.upper()} {value:{form}}" for lang, value in values.items())
+
+    return {
+        "images": {
+            "total": total,
+            "terms": " + ".join(f"{n:,.0f}" for n in images),
+            "sum": images.sum(),
+            "off": abs(total - images.sum()),
+            "read": READ,
+            "cells": ("Total images | tot.",),
+        },
+        "tamil": {
+            "used": row_of("Table 2", "used for captions")["ta"],
+            "found": marvl("images")["ta"],
+            "cells": ("used for captions | TA",),
+        },
+        "limit": {"limit": printed("Section 3.4")["valid images below which a concept is discarded"]},
+        "swahili": {
+            "printed": table["Avg. length | SW"],
+            "length": length.loc["sw", "length"],
+            "tokenizer": BASE,
+            "types": length.loc["sw", "types"],
+            "average": table["Avg. length | avg."],
+            "mean": release_averages()["value"].iloc[0],
+            "cells": ("Avg. length | SW",),
+        },
+        "ttr": {
+            "sample": SAMPLE,
+            "printed": listed({lang: table[f"TTR | {lang.upper()}"] for lang in length.index}),
+            "least": sentences.min(),
+            "most": sentences.max(),
+            "exact": listed((length["types"] / (length["length"] * SAMPLE))[spaced], ".3f"),
+            "all": listed(length["ttr"][spaced]),
+            "chinese": table["Word types | ZH"] / (table["Avg. length | ZH"] * sentences["zh"]),
+            "cells": tuple(f"TTR | {lang.upper()}" for lang in LANGUAGES),
+        },
+        "kappa": {
+            "kappa": kappa,
+            "n": VALIDATED,
+            "accuracy": accuracy,
+            "wrong": wrong,
+            "n_labels": VALIDATED * VALIDATORS,
+            "possible": ", ".join(f"{value:.3f}" for value in possible),
+            "share": 100 * min(fits),
+            "sizes": " or ".join(map(str, sizes)),
+            "nearest": possible[np.abs(possible - kappa).argmin()],
+            "read": READ,
+            "cells": ("Fleiss' kappa | TR",),
+        },
+        "balance": {
+            "balanced": listed(marvl("captions, two true and two false"), ",.0f"),
+            "captions": listed(sentences, ",.0f"),
+            "repeated": listed(repeated[repeated > 0], ",.0f"),
+            "n_repeated": repeated.sum(),
+        },
+    }
+
+
+def _consistency_facts() -> dict[str, dict]:
+    """Return what concerns the printed shares of Tables 4 and 5 and Figure 9."""
+    test = language_scores("4", TRANSLATED, "consistency")
+    odd, captions = test.loc["xUNITER", "tr"], marvl("captions").astype(int)
+    average, n = printed("Table 4")[f"{TRANSLATED}, xUNITER | avg., consistency"], captions["tr"]
+    four = test.loc["xUNITER"].drop("tr").sum()
+    low, high = len(LANGUAGES) * (average - 0.05) - four - 0.2, len(LANGUAGES) * (average + 0.05) - four + 0.2
+    possible = [k for k in range(n + 1) if low <= 100 * k / n <= high]
+    figure, table = select_scores("Figure 9", ZERO), language_scores("4", ZERO)
+    exact = overall()
+    figure = figure[figure["chapter"] == ""].set_index(["model", "lang"])["value"]
+    table = stacked(table).reindex(figure.index)
+    off = figure.index[(figure - table).abs() > 0.01]
+    fitting, n_whole, chances = {}, 0, []
+    for lang in LANGUAGES:
+        values = test[lang].drop("xUNITER") if lang == "tr" else test[lang]
+        fitting[lang] = sentences_that_fit(values, captions[lang])
+        n_whole += int(rounding.denominators(values, [captions[lang]], twice=True)["met"].iloc[0])
+        chances.append(rounding.chance_of_fit(values, range(200, captions[lang] + 1), twice=True))
+    chinese = printed("Table 5").filter(like="MaRVL ZH→EN, consistency")
+    hand = sentences_that_fit(chinese, captions["zh"], twice=False)
+    train = printed("Section 6").filter(regex="^translate train, .*consistency")
+    at = [rounding.denominators(values, [captions["zh"]], twice=True)["met"].iloc[0] for values in (chinese, train)]
+    return {
+        "xuniter": {
+            "printed": odd,
+            "average": average,
+            "chinese": test.loc["xUNITER", "zh"],
+            "mean": test.loc["xUNITER"].mean(),
+            "low": low,
+            "high": high,
+            "n": n,
+            "nearest": rounding.nearest_share(odd, n, 100),
+            "read": READ,
+            "least": 100 * possible[0] / n,
+            "most": 100 * possible[-1] / n,
+            "k_least": possible[0],
+            "k_most": possible[-1],
+            "perhaps": odd + 10,
+            "cells": tuple(f"{TRANSLATED}, xUNITER | {lang}, consistency" for lang in ("TR", "avg.")),
+        },
+        "figure-9": {
+            "n_off": len(off),
+            "n": len(figure),
+            "pairs": "; ".join(
+                f"{m} {lang.upper()} {table[m, lang]:.1f} and {figure[m, lang]:.1f} (exactly {exact[m, lang]:.3f})"
+                for m, lang in off
+            ),
+            "cells": tuple(f"{ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off),
+        },
+        "consistency": {
+            "n": test.size - 1,
+            "n_whole": n_whole,
+            "n_met": sum(count for _, count in fitting.values()),
+            "sizes": ", ".join(f"{lang.upper()} {' or '.join(map(str, n))}" for lang, (n, _) in fitting.items()),
+            "n_captions": captions["zh"],
+            "n_chinese": len(chinese),
+            "at_chinese": at[0],
+            "n_hand": hand[1],
+            "sizes_hand": " or ".join(map(str, hand[0])),
+            "n_train": len(train),
+            "at_train": at[1],
+            "chance_least": 100 * min(chances),
+            "chance_most": 100 * max(chances),
+        },
+    }
+
+
+def _text_facts() -> dict[str, dict]:
+    """Return what concerns statements of the text."""
+    gain = by_hand().drop("mUNITER").round(1)
+    voted = printed("Section 3.3").filter(like="votes")
+    concepts = [int(row_of("Table 2", row).sum()) for row in ("Concepts selected", "with >8 images")]
+    return {
+        "by-hand": {
+            "gains": ", ".join(f"{model} {value:+.1f}" for model, value in gain.items()),
+            "least": gain.min(),
+            "most": gain.max(),
+            "larger": " and ".join(gain[gain >= 2.5].sort_values().index),
+            "mean": gain.mean(),
+            "cells": ("largest gain of manual translation, without mUNITER",),
+        },
+        "votes": {
+            "three": voted.iloc[0],
+            "two": voted.iloc[1],
+            "nearest": "; ".join(
+                f"{' and '.join(f'{value:.2f}' for value in rounding.nearest_share(voted, n, 100))} of {n}"
+                for n in concepts
+            ),
+            "cells": tuple(voted.index),
+        },
+        "dogs": {
+            "printed": printed("Section 2.3")["ImageNet-1k synsets that are species of dogs"],
+            "dogs": n_dogs("dog"),
+            "leaves": n_dogs("leaves"),
+            "cells": ("ImageNet-1k synsets that are species of dogs",),
+        },
+    }
