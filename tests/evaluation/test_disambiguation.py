@@ -14,6 +14,7 @@ from babelatlas.analysis import error_overlap, metric_relations
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, perplexity
+from babelatlas.stats import bootstrap
 
 RNG = np.random.default_rng(7)
 # Costs that tie often, and never almost.
@@ -297,7 +298,7 @@ def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
     for costs, share in ((np.exp(logs), 0), (-np.exp(logs), 1)):
         table = table_of(costs).assign(similarity="given")
         assert value(disambiguation.scores(table, resamples=10), "ties TC")["value"] == share
-    items, wrong = error_overlap.errors(table_of(np.exp(logs)).assign(similarity="perplexity"))
+    [(_, items, wrong)] = error_overlap.errors(table_of(np.exp(logs)).assign(similarity="perplexity"))
     assert not wrong["TC"].any()
     assert items.tolist() == ["w000"]
 
@@ -454,7 +455,7 @@ def test_the_interval_draws_items_with_both_senses():
     each = disambiguation.tc(values).mean(axis=1)
     rng = np.random.default_rng(1)
     drawn = each[rng.integers(80, size=(4000, 80))].mean(axis=1)
-    level = disambiguation.stats.expanded(0.95, 80)
+    level = bootstrap.expanded_level(0.95, 80)
     ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(ends), abs=0.013)
 
@@ -663,7 +664,7 @@ def test_overlap_compares_any_two_of_model_and_language_on_the_items_that_both_h
             table_of(RNG.normal(size=shape)[:25], "m", "de"),
         ]
     )
-    found = error_overlap.overlap(table, permutations=200)
+    found = error_overlap.pairwise_overlap(table, n_permutations=200)
     pairs = found.set_index(["model", "lang", "other_model", "other_lang", "metric"])
     assert len(pairs) == 6
     same = pairs.loc["m", "fr", "n", "fr", "TC"]
@@ -673,7 +674,7 @@ def test_overlap_compares_any_two_of_model_and_language_on_the_items_that_both_h
     assert same["value"] > same["ci_high"]
     assert same["p"] < 0.02
     assert (same["n"], same["errors"]) == (40, errors[0].sum())
-    drawn = error_overlap.permuted_iou(*errors, permutations=200)
+    drawn = error_overlap.permuted_iou(*errors, n_permutations=200)
     assert tuple(same[["ci_low", "ci_high"]]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
     other = pairs.loc["m", "fr", "m", "de", "IC"]
     assert other["n"] == 25
@@ -685,33 +686,33 @@ def test_overlap_of_independent_errors_is_beyond_its_interval_about_as_often_as_
     low = []
     for _ in range(60):
         table = pd.concat([table_of(rng.normal(size=(40, 2, 2)), name) for name in "mn"])
-        low += (error_overlap.overlap(table, permutations=200)["p"] < 0.05).tolist()
+        low += (error_overlap.pairwise_overlap(table, n_permutations=200)["p"] < 0.05).tolist()
     assert np.mean(low) <= 0.12
 
 
 def test_overlap_with_replicates_is_the_mean_over_pairs_of_trainings():
     first, second = [RNG.normal(size=(20, 2, 2)) for _ in range(2)], RNG.normal(size=(20, 2, 2))
     table = pd.concat([*(table_of(part, "m", replicate=r) for r, part in enumerate(first)), table_of(second, "n")])
-    row = error_overlap.overlap(table, permutations=50, metrics=["TC"]).iloc[0]
+    row = error_overlap.pairwise_overlap(table, n_permutations=50, metrics=["TC"]).iloc[0]
     each = [error_overlap.iou(~disambiguation.tc(part), ~disambiguation.tc(second)) for part in first]
     assert row["value"] == pytest.approx(np.mean(each))
     with pytest.raises(InputError, match="replicates of 'm'"):
-        error_overlap.overlap(pd.concat([table, table_of(second[:5], "m", replicate=2)]))
+        error_overlap.pairwise_overlap(pd.concat([table, table_of(second[:5], "m", replicate=2)]))
 
 
 def test_overlap_without_errors_or_without_common_items_has_no_value():
     right = np.tile([[0.0, 1.0], [1.0, 0.0]], (5, 1, 1))
-    row = error_overlap.overlap(pd.concat([table_of(right), table_of(right, "n")]), permutations=20).iloc[0]
+    row = error_overlap.pairwise_overlap(pd.concat([table_of(right), table_of(right, "n")]), n_permutations=20).iloc[0]
     assert np.isnan(row["value"])
     assert row["errors"] == 0
     apart = pd.concat([table_of(1 - right), table_of(1 - right, "n", items=list("vwxyz"))])
-    row = error_overlap.overlap(apart, permutations=20).iloc[0]
+    row = error_overlap.pairwise_overlap(apart, n_permutations=20).iloc[0]
     assert row["n"] == 0
     assert np.isnan(row["value"])
     with pytest.raises(InputError, match="of TC or of IC"):
-        error_overlap.overlap(table_of(right), metrics=["GTC"])
+        error_overlap.pairwise_overlap(table_of(right), metrics=["GTC"])
     with pytest.raises(InputError, match="at least 1, got 0"):
-        error_overlap.overlap(apart, permutations=0)
+        error_overlap.pairwise_overlap(apart, n_permutations=0)
 
 
 def test_an_ensemble_of_a_model_with_a_copy_decides_as_the_model_does():

@@ -99,8 +99,12 @@ def percentile_interval(
         raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
     if n_clusters is not None:
         level = expanded_level(level, n_clusters)
-    low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
+    resampled, ends = np.asarray(resampled), [(1 - level) / 2, (1 + level) / 2]
+    bounds = np.asarray(np.quantile(resampled, ends, axis=0))
+    undefined = np.isnan(bounds[0])
+    if undefined.any():  # only for these: nanquantile goes through the columns one by one
+        bounds[:, undefined] = np.nanquantile(resampled[:, undefined], ends, axis=0)
+    return bounds[0], bounds[1]
 
 
 def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
