@@ -86,7 +86,7 @@ def test_the_crossed_correlation_is_that_of_stats_in_a_single_world():
     for cluster, row in (("lang", 0), ("model", 2)):
         wanted = correlation.correlate(table, "x", "y", cluster, ["pearson"], 300, seed=2).iloc[0]
         assert found.loc[row, "width"] == pytest.approx(wanted["ci_high"] - wanted["ci_low"])
-    both = correlation.correlate_within(
+    both = correlation.correlate(
         table, "x", "y", ["lang", "model"], methods=["pearson"], n_resamples=300, seed=2
     ).iloc[0]
     assert found.loc[3, "width"] == pytest.approx(both["ci_high"] - both["ci_low"])

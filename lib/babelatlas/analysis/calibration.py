@@ -200,7 +200,7 @@ def crossed_correlation(
     make up `shares` of its variance, with the correlations `rho` of the two columns' effects. Methods: "languages
     drawn, truth for these models", "languages drawn, truth for models of the kind" (`correlation.correlate` both times;
     the models are the same in all resamples), "models drawn, truth for models of the kind", and "both drawn, truth for
-    models of the kind" (`correlation.correlate_within` with two columns of clusters, which leaves plain percentiles as they
+    models of the kind" (`correlation.correlate` with two columns of clusters, which leaves plain percentiles as they
     are; 400 resamples at most).
     """
     rng = np.random.default_rng([seed, n, models, 4])

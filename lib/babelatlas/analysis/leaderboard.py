@@ -281,23 +281,27 @@ def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[s
     Only languages that every model has are kept, so that all models are compared on the same: raises InputError where
     there is none, and where a row occurs twice.
     """
-    if board.duplicated(["model", "lang", "item"]).any():
-        raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
-    models = list(dict.fromkeys(board["model"]))
-    shared = board.groupby("lang", observed=True)["model"].nunique()
-    langs = sorted(shared.index[shared == len(models)])
-    if not langs:
-        raise InputError(f"The models {', '.join(models)} have no language in common: compare fewer of them.")
-    board = board[board["lang"].isin(langs)]
+    model, models = pd.factorize(board["model"])
+    lang, langs = pd.factorize(board["lang"])
     item, items = pd.factorize(board["item"], sort=True)
-    at = (
-        board["model"].map({name: place for place, name in enumerate(models)}).to_numpy(int),
-        board["lang"].map({lang: place for place, lang in enumerate(langs)}).to_numpy(int),
-        item,
-    )
-    right, total = (np.zeros((len(models), len(langs), len(items))) for _ in range(2))
-    right[at], total[at] = board["right"], board["total"]
-    return right, total, models, langs, list(items)
+    cells = (model * len(langs) + lang) * len(items) + item
+    if len(np.unique(cells)) < len(cells):
+        raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
+    there = np.zeros((len(models), len(langs)), bool)
+    there[model, lang] = True
+    models, langs = list(models), np.asarray(langs, object)
+    shared = np.flatnonzero(there.all(axis=0))
+    if not len(shared):
+        raise InputError(f"The models {', '.join(models)} have no language in common: compare fewer of them.")
+    shared = shared[np.argsort(langs[shared], kind="stable")]
+    place = np.full(len(langs), -1)
+    place[shared] = np.arange(len(shared))
+    rows = place[lang] >= 0
+    used, item = np.unique(item[rows], return_inverse=True)
+    at = model[rows], place[lang[rows]], item
+    right, total = (np.zeros((len(models), len(shared), len(used))) for _ in range(2))
+    right[at], total[at] = board["right"].to_numpy()[rows], board["total"].to_numpy()[rows]
+    return right, total, models, list(langs[shared]), list(np.asarray(items, object)[used])
 
 
 def resampled_ranks(right: np.ndarray, total: np.ndarray, drawn: np.ndarray) -> np.ndarray:

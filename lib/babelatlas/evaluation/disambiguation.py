@@ -1,4 +1,4 @@
-"""Disambiguation: what two translations of an ambiguous sentence cost beside two images, and what that says of a model.
+"""Disambiguation: the scores of two translations of an ambiguous sentence given two images, and what they say about a model.
 
 An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
 model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
@@ -157,10 +157,11 @@ def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np
     """
     item, image, text = (part[name].array for name in ("item", "image", "text"))
     codes, row = np.unique(item.codes, return_inverse=True)
-    column = pd.Index(images).get_indexer(image.categories)[image.codes]
+    place = {name: number for number, name in enumerate(images)}
+    column = np.array([place.get(name, -1) for name in image.categories.tolist()])[image.codes]
     found = np.full((len(codes), len(images), 2), np.nan)
     here = column >= 0
-    side = np.asarray(text.categories == "b", int)[text.codes]
+    side = np.array([name == "b" for name in text.categories.tolist()], int)[text.codes]
     found[row[here], column[here], side[here]] = part["cost"].to_numpy(float)[here]
     return item.categories.to_numpy(object)[codes], found
 
@@ -449,8 +450,12 @@ def outcomes(table: pd.DataFrame, tie: float = TIE, tokens: pd.DataFrame | None 
     A value is the mean over the item's two senses, or for GTC and GIC whether both are right. Variants and metrics are
     those of `scores`, which are the means over items of these values. For paired tests, take the items as units.
     """
+    return _outcomes(_values(table, tie, tokens))
+
+
+def _outcomes(measured: Iterable[tuple]) -> pd.DataFrame:
     keys, names, items, values, sizes = [], [], [], [], []
-    for key, unit_items, unit_values in _values(table, tie, tokens):
+    for key, unit_items, unit_values in measured:
         for name, each in unit_values.items():
             keys.append(key)
             names.append(name)
@@ -479,7 +484,7 @@ def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Ite
 
 def scores(
     table: pd.DataFrame,
-    resamples: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
     tokens: pd.DataFrame | None = None,
     tie: float = TIE,
@@ -501,10 +506,22 @@ def scores(
     binomial bound on the share of other items (Clopper & Pearson 1934) is how far the score could move. A single item
     has no interval (NaN). Raises what `units` raises, and InputError where the replicates have different items.
     """
+    return _scores(_values(table, tie, tokens), n_resamples, seed, level)
+
+
+def scores_and_outcomes(
+    table: pd.DataFrame, n_resamples: int = 1000, seed: int = 0, tokens: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what `scores` and `outcomes` return, measured once."""
+    measured = list(_values(table, TIE, tokens))
+    return _scores(measured, n_resamples, seed, 0.95), _outcomes(measured)
+
+
+def _scores(measured: Iterable[tuple], n_resamples: int, seed: int, level: float) -> pd.DataFrame:
     groups: dict[tuple, list] = {}
-    for (model, _, dataset, lang), items, values in _values(table, tie, tokens):
+    for (model, _, dataset, lang), items, values in measured:
         groups.setdefault((model, dataset, lang), []).append((items, values))
-    drawn: dict[int, tuple] = {}
+    weights: dict[int, tuple] = {}
     parts = []
     for (model, dataset, lang), replicates in groups.items():
         names = list(replicates[0][1])
@@ -512,7 +529,7 @@ def scores(
             if not np.array_equal(items, replicates[0][0]) or list(values) != names:
                 raise unlike_perplexities(model, dataset, lang)
         each = np.stack([[values[name] for name in names] for _, values in replicates], axis=0).astype(float)
-        part = _intervals(each.mean(axis=0), [metric for _, metric in names], drawn, resamples, seed, level)
+        part = _intervals(each.mean(axis=0), [metric for _, metric in names], weights, n_resamples, seed, level)
         part = part.assign(variant=[variant for variant, _ in names])
         if len(replicates) > 1:
             spread = each.mean(axis=2).std(axis=0, ddof=1)
@@ -529,18 +546,18 @@ def unlike_perplexities(model: str, dataset: str, lang: str) -> InputError:
     )
 
 
-def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
+def _intervals(each, metrics, known, n_resamples, seed, level) -> pd.DataFrame:
     """Return metric, value, ci_low, ci_high, n of values (metric, item)."""
     size = each.shape[1]
     value = each.mean(axis=1)
     low = high = np.full(len(value), np.nan)
     if size > 1:
-        if size not in drawn:
-            drawn[size] = (
-                bootstrap.resample_weights(size, resamples, seed),
+        if size not in known:
+            known[size] = (
+                bootstrap.resample_weights(size, n_resamples, seed),
                 bootstrap.clopper_pearson(0, size, level)[1],
             )
-        weights, share = drawn[size]
+        weights, share = known[size]
         low, high = bootstrap.percentile_interval(weights @ each.T / size, level, size)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):
             top = 0.5 if metrics[row] in RATES and value[row] <= 0.5 else 1

@@ -26,6 +26,7 @@ Where every item is right, or none, all resamples are the same and a bootstrap k
 the interval.
 """
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,6 +53,7 @@ def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) ->
     return counts.reshape(n_resamples, n_clusters).astype(float)
 
 
+@functools.cache
 def expanded_level(level: float, n: int) -> float:
     """Return the level at which a percentile interval of `n` clusters keeps the promise of `level`, more or less.
 
@@ -107,6 +109,7 @@ def percentile_interval(
     return bounds[0], bounds[1]
 
 
+@functools.cache
 def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
 
