@@ -1,7 +1,5 @@
 """Correlations in parts: against regressions and rows written out, and against R where its numbers were seen."""
 
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +9,8 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
+
+NUMBERS = st.lists(st.floats(0, 1, allow_nan=False).map(lambda x: round(x, 4)), min_size=3, max_size=30)
 
 
 @pytest.fixture
@@ -36,10 +36,6 @@ def residuals(values, covariates):
 
 def drawn_rows(table, weights):
     return table.loc[table.index.repeat(weights.astype(int))].reset_index(drop=True)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(correlation).failed == 0
 
 
 # --- the bootstrap ---------------------------------------------------------------------------------
@@ -357,3 +353,103 @@ def test_two_equal_measures_do_not_differ(table):
     assert (found.value == 0).all()
     assert (found.p == 1).all()
     assert found.z.isna().all()
+
+
+def test_correlations_equal_those_of_scipy(pairs):
+    found = correlation.correlate(pairs, "x", "y", methods=correlation.METHODS).set_index("method").value
+    assert found["kendall"] == pytest.approx(scipy_stats.kendalltau(pairs.x, pairs.y)[0])
+    assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(pairs.x, pairs.y)[0])
+    assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(pairs.x, pairs.y)[0])
+
+
+def test_a_resample_by_weights_equals_a_resample_by_rows(pairs):
+    pairs = pairs.round(0)  # so that ranks are tied
+    drawn = bootstrap.resample_weights(len(pairs), 5, seed=4)
+    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
+    pearson = correlation.weighted_pearson(x, y, drawn)
+    spearman = correlation.weighted_pearson(correlation.mid_ranks(x, drawn), correlation.mid_ranks(y, drawn), drawn)
+    kendall = correlation.weighted_kendall(x, y, drawn)
+    for row, times in enumerate(drawn.astype(int)):
+        copies = pairs.loc[pairs.index.repeat(times)]
+        assert pearson[row] == pytest.approx(scipy_stats.pearsonr(copies.x, copies.y)[0])
+        assert spearman[row] == pytest.approx(scipy_stats.spearmanr(copies.x, copies.y)[0])
+        assert kendall[row] == pytest.approx(scipy_stats.kendalltau(copies.x, copies.y)[0])
+
+
+def test_kendall_by_clusters_equals_kendall_by_rows_however_many_rows_are_compared_at_a_time(pairs, monkeypatch):
+    pairs = pairs.round(0)
+    index = pairs.lang.astype("category").cat.codes.to_numpy()
+    drawn = bootstrap.resample_weights(20, 5, seed=4)
+    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
+    whole = correlation.weighted_kendall(x, y, drawn, index)
+    assert whole == pytest.approx(correlation.weighted_kendall(x, y, drawn[:, index]))
+    monkeypatch.setattr(bootstrap, "max", lambda *_: 7, raising=False)  # the larger of 1 and what memory allows
+    assert correlation.weighted_kendall(x, y, drawn, index) == pytest.approx(whole)
+    assert correlation.weighted_kendall(x, y, drawn[:, index]) == pytest.approx(whole)
+    assert np.isnan(correlation.weighted_kendall(x, y, np.eye(80)[:1])).all(), "a resample of one row alone"
+
+
+def test_kendall_of_hollander_and_wolfe_is_that_of_cor_test():
+    # Table 1 on page 188 and the output of cor.test(x, y, method = "kendall"), as B. Habing's course prints them
+    # (www.stat.sc.edu/~habing/courses/518splus3F98.html).
+    x = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
+    table = pd.DataFrame({"lang": range(9), "x": x, "y": [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]})
+    found = correlation.correlate(table, "x", "y", methods=["pearson", "kendall"], n_resamples=10).value
+    assert found.tolist() == pytest.approx([0.5711815, 0.4444444], abs=1e-7)
+
+
+def test_the_order_of_rows_does_not_matter_to_a_correlation(pairs):
+    first = correlation.correlate(pairs, "x", "y", methods=correlation.METHODS, n_resamples=200)
+    shuffled = pairs.sample(frac=1, random_state=0)
+    second = correlation.correlate(shuffled, "x", "y", methods=correlation.METHODS, n_resamples=200)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_clusters_widen_the_interval_of_a_correlation_whose_rows_hang_together():
+    rng = np.random.default_rng(7)
+    lang = np.arange(15).repeat(10)
+    table = pd.DataFrame(
+        {"lang": lang, "row": np.arange(150), "x": rng.normal(size=15)[lang], "y": rng.normal(size=15)[lang]}
+    )
+    table[["x", "y"]] += 0.1 * rng.normal(size=(150, 2))
+    width = {
+        cluster: correlation.correlate(table, "x", "y", cluster, ["pearson"]).eval("ci_high - ci_low")[0]
+        for cluster in ("lang", "row")
+    }
+    assert width["lang"] > 2 * width["row"]
+
+
+@given(NUMBERS, st.floats(0.1, 10), st.floats(-5, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_straight_line_correlates_perfectly(values, slope, intercept):
+    values = np.unique(values)
+    if len(values) < 3:
+        return
+    table = pd.DataFrame({"lang": np.arange(len(values)), "x": values, "y": intercept + slope * values})
+    found = correlation.correlate(table, "x", "y", methods=correlation.METHODS, n_resamples=50)
+    assert found[["value", "ci_low", "ci_high"]].to_numpy() == pytest.approx(1)
+
+
+def test_constant_missing_or_absent_data_stop_a_correlation(pairs):
+    with pytest.raises(InputError, match="every row has the same y, 1"):
+        correlation.correlate(pairs.assign(y=1), "x", "y")
+    with pytest.raises(InputError, match="1 of 80 in column 'x'"):
+        correlation.correlate(pairs.assign(x=pairs.x.where(pairs.index > 0)), "x", "y")
+    with pytest.raises(InputError, match="empty"):
+        correlation.correlate(pairs.head(0), "x", "y")
+    with pytest.raises(InputError, match="at least two clusters to draw from, got only 'de'"):
+        correlation.correlate(pairs.assign(lang="de"), "x", "y")
+    with pytest.raises(InputError, match="no correlation 'kendal': expected one of pearson, spearman, kendall"):
+        correlation.correlate(pairs, "x", "y", methods=["kendal"])
+    with pytest.raises(InputError, match="needs the column"):
+        correlation.correlate(pairs, "x", "z")
+
+
+def test_leaving_one_out_is_the_correlation_of_the_rest(pairs):
+    found = correlation.leave_one_out(pairs, "model", "x", "y", methods=["pearson"], n_resamples=50).set_index(
+        "left_out"
+    )
+    rest = pairs[pairs.model != "b"]
+    assert found.index.tolist() == list("abcd")
+    assert found.value["b"] == pytest.approx(scipy_stats.pearsonr(rest.x, rest.y)[0])
+    assert found.change["b"] == pytest.approx(found.value["b"] - scipy_stats.pearsonr(pairs.x, pairs.y)[0])

@@ -179,7 +179,7 @@ def sign_flip_test(
     for no language, or differences that are missing or infinite.
 
     >>> gaps = np.array([[0.2, 0.1], [0.3, -0.1], [0.1, 0.1]])
-    >>> sign_flips(gaps).tolist() == [stats.sign_flip(gaps[:, 0]), stats.sign_flip(gaps[:, 1])]
+    >>> sign_flip_test(gaps).tolist() == [tests.paired_permutation_test(column) for column in gaps.T]
     True
     """
     gaps = np.asarray(gaps, float)
@@ -226,7 +226,7 @@ def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Data
     counts as one; a run of close models counts as one, two or more, as far as its ends differ.
 
     >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
-    >>> table = told_apart(table.assign(n=9, least=0.01))
+    >>> table = significantly_different(table.assign(n=9, least=0.01))
     >>> table[["apart", "separate", "who"]].to_numpy().tolist()
     [[1, 2, ['a', 'c']]]
     """

@@ -200,7 +200,7 @@ def _script(letter: str) -> str:
 def scripts_of(word: str) -> frozenset[str]:
     """Return the scripts of the letters of `word`.
 
-    >>> sorted(scripts("T恤")), scripts("100 %")
+    >>> sorted(scripts_of("T恤")), scripts_of("100 %")
     (['Hani', 'Latn'], frozenset())
     """
     return frozenset(map(_script, word)) - SHARED
@@ -210,7 +210,7 @@ def scripts_of(word: str) -> frozenset[str]:
 def native_scripts(lang: str) -> frozenset[str]:
     """Return the scripts of Unicode that a language is written in; InputError where the language is unknown.
 
-    >>> sorted(native("ja")), sorted(native("de"))
+    >>> sorted(native_scripts("ja")), sorted(native_scripts("de"))
     (['Hani', 'Hira', 'Kana'], ['Latn'])
     """
     code = canonical(lang)

@@ -42,7 +42,7 @@ EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
 def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarray:
     """Return how often each cluster is drawn: shape (n_resamples, n_clusters), rows sum to n_clusters.
 
-    >>> weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
+    >>> resample_weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
     [3.0, 3.0]
     """
     if n_resamples < 1:
@@ -63,7 +63,7 @@ def expanded_level(level: float, n: int) -> float:
     resample). With two clusters it is 1: no level makes an interval longer than the range of the resamples. Raises
     InputError for fewer than two clusters.
 
-    >>> [round(expanded(0.95, n), 3) for n in (7, 11, 100)]
+    >>> [round(expanded_level(0.95, n), 3) for n in (7, 11, 100)]
     [0.992, 0.981, 0.954]
     """
     if n < 2 or not 0 < level < 1:
@@ -78,7 +78,7 @@ def expanded_p(p: float, n: int) -> float:
     `p`: twice the share of resamples on the other side of 0. The result is below alpha just where the interval of level
     1 - alpha, expanded, leaves 0 out: it is the inverse of `expanded`. Raises InputError for fewer than two clusters.
 
-    >>> round(expanded_p(1 - expanded(0.95, 7), 7), 6)
+    >>> round(expanded_p(1 - expanded_level(0.95, 7), 7), 6)
     0.05
     """
     if n < 2 or not 0 <= p <= 1:
@@ -116,7 +116,7 @@ def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, f
     It stands in for a bootstrap where the share is 0 or 1. Items that hang together, as the images of a class may,
     count as one: give the number of clusters. Raises InputError where the share is none of `n` items.
 
-    >>> [round(end, 3) for end in exact(0, 10)], [round(end, 3) for end in exact(1, 10)]
+    >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
     ([0.0, 0.308], [0.692, 1.0])
     """
     right = round(share * n)
