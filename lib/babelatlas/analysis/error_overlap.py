@@ -20,8 +20,8 @@ def mean_overlap(
 ) -> pd.DataFrame:
     """Return how far errors overlap, as means over kinds of pairs, next to what independent errors would give.
 
-    `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model in a language, say) has no
-    such item. `pairs`, one row for each two cells: first, second (places in `errors`) and kind. The overlap of two cells is
+    `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model in a language, say) has no such
+    item. `pairs`, one row for each two cells: first, second (places in `errors`) and kind. The overlap of two cells is
     the intersection over the union of their errors, on the items that both have; the expected one takes the
     intersection that errors of the same frequency in each sense have by chance. Columns: kind, value, ci_low, ci_high,
     expected, excess, excess_low, excess_high, p, p_holm, pairs (those that err at all), n (items). Intervals resample
@@ -197,9 +197,9 @@ def pairwise_overlap(
     `table` has the schema `disambiguation`. Columns: dataset, model, lang, other_model, other_lang, metric, value
     (intersection over union of errors), expected (`expected_iou`), ci_low, ci_high (where `level` of the permutations
     of the items lie: what independent errors would give), p (two-sided, from the same permutations), n (items that both
-    have), errors, other_errors (of 2 n). An error is a triple that is not classified correctly, ties among them. With replicates the
-    numbers are means over all pairs of replicates. Pairs without a common item, or without errors, have NaN.
-    Raises what `units` raises, and InputError for less than one permutation.
+    have), errors, other_errors (of 2 n). An error is a triple that is not classified correctly, ties among them. With
+    replicates the numbers are means over all pairs of replicates. Pairs without a common item, or without errors, have
+    NaN. Raises what `units` raises, and InputError for less than one permutation.
     """
     if n_permutations < 1:
         raise InputError(f"An overlap is compared with permutations, at least 1, got {n_permutations}.")
@@ -301,7 +301,7 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
 
 def _standardised(part: pd.DataFrame) -> pd.DataFrame:
     part, logarithms = disambiguation.comparable(part)
-    items, original = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
+    _, original = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
     middle = original.mean(axis=(1, 2))
     scale = float(np.sqrt(((original - middle[:, None, None]) ** 2).mean()))
     least = disambiguation.TIE * (float(np.abs(original).max()) if logarithms else 1)

@@ -5,7 +5,8 @@ that only dictionaries print. It cannot see a wrong word that is well spelt; agr
 something about these, and so do the translations of the ImageNet classes that others have made for four languages.
 
 What is counted of Babel-ImageNet ships as numbers by language (`data/quality_*.csv`); its labels do not, because their
-licence does not allow it. `python -m babelatlas.analysis.label_quality` counts again, from files that `fetch` has or downloads.
+licence does not allow it. `python -m babelatlas.analysis.label_quality` counts again, from files that `fetch` has or
+downloads.
 """
 
 import argparse
@@ -152,11 +153,6 @@ def rates(counted: pd.DataFrame, level: float = 0.95, n_resamples: int = 2000, s
     whole = whole.set_index("check").loc[names].reset_index().assign(lang="")
     whole["count"] = long.groupby("check")["count"].sum()[names].to_numpy()
     return pd.concat([whole[list(each)], each], ignore_index=True)
-
-
-def audit(table: pd.DataFrame, english: pd.DataFrame, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
-    """Return the share of labels with each check, by language and over all; see `flags` and `rates`."""
-    return rates(counts(flags(table, english)), level, seed=seed)
 
 
 def between_sources(table: pd.DataFrame) -> pd.DataFrame:

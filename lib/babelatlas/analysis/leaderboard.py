@@ -352,9 +352,9 @@ def ranking(
 
     `groups`: name -> codes; "all" always comes first. Columns: group, model, value, ci_low, ci_high, rank, rank_low,
     rank_high, first (share of the resamples in which the model is best), n (languages), items. An interval draws
-    languages and items anew, and allows for the number of those that are fewer (`bootstrap.percentile_interval`); in a group of one
-    language only items, and where all of them are right, or none, it is the exact one (`bootstrap.clopper_pearson`). With a single
-    item and language there is no interval (NaN).
+    languages and items anew, and allows for the number of those that are fewer (`bootstrap.percentile_interval`); in a
+    group of one language only items, and where all of them are right, or none, it is the exact one
+    (`bootstrap.clopper_pearson`). With a single item and language there is no interval (NaN).
     """
     right, total, models, langs, names = cube(board)
     with np.errstate(invalid="ignore"):
@@ -387,10 +387,10 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.9
     difference of the means over languages. It is computed again in the resamples of `ranking`, languages and items
     drawn anew and the same for both models. p (two-sided) is twice the share of resamples in which the first is not
     better. Where that share is too small for so many resamples, p is that of a normal distribution with the resamples'
-    standard deviation: the larger of the two counts, made as careful as the intervals (`bootstrap.expanded_p`), so that a
-    rank's interval never reaches 1 for a model that is told from the first. With few items and languages p is at least
-    2 / 2 ** n, n being the larger of their numbers, as in a test that swaps the models. p_holm is Holm's correction
-    (1979) for all pairs of the board. Rows are in the order of the ranks. With one model there are none.
+    standard deviation: the larger of the two counts, made as careful as the intervals (`bootstrap.expanded_p`), so that
+    a rank's interval never reaches 1 for a model that is told from the first. With few items and languages p is at
+    least 2 / 2 ** n, n being the larger of their numbers, as in a test that swaps the models. p_holm is Holm's
+    correction (1979) for all pairs of the board. Rows are in the order of the ranks. With one model there are none.
     """
     from scipy import stats as scipy_stats
 

@@ -1,4 +1,4 @@
-"""Disambiguation: the scores of two translations of an ambiguous sentence given two images, and what they say about a model.
+"""Disambiguation: how a model scores two translations of an ambiguous sentence given two images.
 
 An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
 model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
@@ -73,9 +73,7 @@ def _where(row: pd.Series) -> str:
     return words + (f" at temperature {row['temperature']:g}" if "temperature" in row else "")
 
 
-def _check_rows(
-    rows: pd.DataFrame, number: np.ndarray, *more: tuple[np.ndarray, str], originals: bool = False
-) -> None:
+def _check_rows(rows: pd.DataFrame, number: np.ndarray, *more: tuple[np.ndarray, str], originals: bool = False) -> None:
     """Raise InputError for the first thing that is wrong with the costs of the first unit in which something is.
 
     `number`: the unit of each row, numbered in order of appearance. `more`: masks of rows, and what is wrong with them.
@@ -117,9 +115,7 @@ def _check_rows(
 def _several_protocols(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
     protocols = part[list(tables.PROTOCOL)].drop_duplicates()
     first_two = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
-    return (
-        f"The costs {_where(wrong.iloc[0])} have {len(protocols)} protocols, {first_two}: select the rows of one."
-    )
+    return f"The costs {_where(wrong.iloc[0])} have {len(protocols)} protocols, {first_two}: select the rows of one."
 
 
 def _one_translation(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
@@ -384,7 +380,7 @@ def _of_pair(found: np.ndarray, tie: float, logarithms: bool) -> dict[str, np.nd
 
 
 def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
-    """Return the items of a checked unit, and by (variant, metric) the values per item; `tokens` as of `_token_costs`."""
+    """Return the items of a checked unit, and by (variant, metric) the values per item."""
     part, logarithms = comparable(part)
     items, original = cost_grid(part, ORIGINALS)
     values = {"": _of_pair(original, tie, logarithms)}

@@ -259,7 +259,7 @@ def save(model, folder: str | os.PathLike) -> Path:
     """Write the weights of `model` to `folder` under open_clip's name for them, whole or not at all."""
     from safetensors.torch import save as to_bytes
 
-    path = Path(folder) / "open_clip_model.safetensors"
+    path = tables.locate(folder) / "open_clip_model.safetensors"
     with tables.beside(path) as part:
         part.write_bytes(to_bytes({name: value.contiguous() for name, value in model.state_dict().items()}))
     return path

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, beside
 
 OUTPUT = DATA / "benchmark.csv"
 CONTESTANTS = ("ours", "clip-benchmark", "paper")
@@ -30,7 +30,7 @@ def write(rows: list, path: str | os.PathLike) -> None:
     path = Path(path)
     table = pd.DataFrame(rows, columns=COLUMNS)
     try:
-        with tables.beside(path.absolute()) as part:
+        with beside(path.absolute()) as part:
             table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
     except OSError as error:
         raise InputError(f"The measurements cannot be written to {path} ({error}): give another --output.") from error

@@ -2,8 +2,8 @@
 
 A table of results has a row for each model and language, so that its rows are clustered twice. A correlation over all
 of them mixes three questions: which model is better, which language is easier, which model suits which language. Here
-they are separated: `correlate` takes all rows, the rows within the groups of a column (each language by itself, say), or
-rows given covariates; `correlate_means` the means of the groups; `compare_correlations` asks which of two measures
+they are separated: `correlate` takes all rows, the rows within the groups of a column (each language by itself, say),
+or rows given covariates; `correlate_means` the means of the groups; `compare_correlations` asks which of two measures
 agrees better with a third.
 
 Intervals are those of a bootstrap over clusters, as in `bootstrap`: a resample is a row of weights. Two cluster columns
@@ -410,8 +410,8 @@ def compare_correlations(
     Columns: method, first, second (the two correlations), value (their difference), ci_low, ci_high, p (bootstrap:
     twice the share of resamples in which the difference has the other sign, at least 2 / (n_resamples + 1), and made as
     careful as the interval by `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many
-    resamples can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be independent),
-    n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlate` raises.
+    resamples can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be
+    independent), n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlate` raises.
     """
     within, clusters = _listed(within), _listed(clusters)
     whole = [correlate(table, x, y, clusters, methods, 1, level, seed, within=within).value for y in (first, second)]
