@@ -108,7 +108,7 @@ def test_shares_come_with_wilsons_interval_by_language_and_a_bootstrap_over_lang
         *(("de", f"n{number}", "Wort 1" if number < 2 else f"Wort {chr(97 + number)}") for number in range(10)),
         ("fr", "n1", "mot"),
     )
-    found = label_quality.audit(table, ENGLISH).set_index(["lang", "check"])
+    found = label_quality.rates(label_quality.counts(label_quality.flags(table, ENGLISH))).set_index(["lang", "check"])
     # Wilson (1927), 2 of 10: 0.0567 to 0.5098, as in Newcombe (1998) and R's prop.test(2, 10, correct = FALSE).
     assert found.loc[("de", "digits"), ["count", "value", "n"]].tolist() == [2, 0.2, 10]
     assert found.loc[("de", "digits"), ["ci_low", "ci_high"]].tolist() == pytest.approx([0.0567, 0.5098], abs=1e-4)

@@ -1,6 +1,5 @@
 """Ranks, tests and orders from scores by language: by hand, against slow transcriptions, and against `stats`."""
 
-import doctest
 from itertools import combinations
 
 import numpy as np
@@ -27,10 +26,6 @@ def scores(values, n=1000):
 def world():
     rng = np.random.default_rng(0)
     return scores((0.4 + 0.05 * np.arange(5) + 0.1 * rng.normal(size=(30, 5))).clip(0.01, 0.99))
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(ranking, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
 def test_only_languages_that_all_models_have_are_compared(world):

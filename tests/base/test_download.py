@@ -200,17 +200,17 @@ def test_a_refusal_is_returned_at_once():
 
 def test_what_is_kept_comes_back_and_half_a_file_is_none(tmp_path):
     path = tmp_path / "folder" / "a.json"
-    assert download.kept(path) is None
-    download.keep(path, {"hund": "犬"})
-    assert download.kept(path) == {"hund": "犬"}
+    assert download.read_json(path) is None
+    download.write_json(path, {"hund": "犬"})
+    assert download.read_json(path) == {"hund": "犬"}
     path.write_text('{"hund": ')
-    assert download.kept(path) is None
+    assert download.read_json(path) is None
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path):
     path = tmp_path / "a.json"
-    download.keep(path, 1)
+    download.write_json(path, 1)
     with pytest.raises(TypeError):
-        download.keep(path, {1, 2})
-    assert download.kept(path) == 1
+        download.write_json(path, {1, 2})
+    assert download.read_json(path) == 1
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]

@@ -1,10 +1,7 @@
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import babelatlas
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 
@@ -13,11 +10,6 @@ def labels(**changes):
     columns = {"lang": ["de", "fr"], "wnid": ["n1", "n1"], "label": ["Katze", "chat"], "alternatives": [["Kater"], []]}
     columns |= {"source": ["a", "b"], "licence": ["x", "x"], "confirmed_by": [["c"], []], "ambiguous": [False, True]}
     return pd.DataFrame(columns | changes)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(tables).failed == 0
-    assert doctest.testmod(babelatlas).failed == 0
 
 
 def test_every_key_is_made_of_columns_of_its_table():

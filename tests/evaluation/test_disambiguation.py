@@ -1,6 +1,5 @@
 """Disambiguation: the measures against the paper's equations, written out slowly, and against what they imply."""
 
-import doctest
 import math
 
 import numpy as np
@@ -14,6 +13,7 @@ from babelatlas.analysis import error_overlap, metric_relations
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, perplexity
+from babelatlas.stats import bootstrap
 
 RNG = np.random.default_rng(7)
 # Costs that tie often, and never almost.
@@ -290,14 +290,14 @@ def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
     for tie in (0, disambiguation.TIE):
         assert disambiguation.tc(logs, tie, logarithms=True).tolist() == [[True, True]]
         assert disambiguation.ic(logs, tie, logarithms=True).tolist() == [[True, True]]
-    found = disambiguation.scores(table_of(np.exp(logs)).assign(similarity="perplexity"), resamples=10)
+    found = disambiguation.scores(table_of(np.exp(logs)).assign(similarity="perplexity"), n_resamples=10)
     assert value(found, "GIC")["value"] == 1
     assert value(found, "ties TC")["value"] == 0
-    assert value(disambiguation.scores(table_of(np.exp(logs)), resamples=10), "ties TC")["value"] == 1
+    assert value(disambiguation.scores(table_of(np.exp(logs)), n_resamples=10), "ties TC")["value"] == 1
     for costs, share in ((np.exp(logs), 0), (-np.exp(logs), 1)):
         table = table_of(costs).assign(similarity="given")
-        assert value(disambiguation.scores(table, resamples=10), "ties TC")["value"] == share
-    items, wrong = error_overlap.errors(table_of(np.exp(logs)).assign(similarity="perplexity"))
+        assert value(disambiguation.scores(table, n_resamples=10), "ties TC")["value"] == share
+    [(_, items, wrong)] = error_overlap.errors(table_of(np.exp(logs)).assign(similarity="perplexity"))
     assert not wrong["TC"].any()
     assert items.tolist() == ["w000"]
 
@@ -389,16 +389,16 @@ def test_a_table_that_is_not_whole_stops_with_the_name_of_the_item(name):
     if name == "no original":
         table = table.drop_duplicates(["item", "image", "text"])
     with pytest.raises(InputError, match=says):
-        disambiguation.scores(table, resamples=10)
+        disambiguation.scores(table, n_resamples=10)
 
 
 def test_a_row_given_twice_stops():
     table = table_of(np.ones((2, 2, 2)))
     with pytest.raises(InputError, match="a key that occurs before"):
-        disambiguation.scores(pd.concat([table, table.head(1)]), resamples=10)
+        disambiguation.scores(pd.concat([table, table.head(1)]), n_resamples=10)
     again = pd.concat([table, table.head(1).assign(preprocessing="224")])
     with pytest.raises(InputError, match="2 protocols"):
-        disambiguation.scores(again, resamples=10)
+        disambiguation.scores(again, n_resamples=10)
 
 
 def test_an_array_is_of_one_model_in_one_language():
@@ -411,11 +411,11 @@ def test_an_ambiguous_image_that_an_item_lacks_or_that_nobody_knows_stops():
     table = table_of(np.ones((3, 3, 2)), images=("a0", "b0", "mix"))
     part = table[~((table["item"] == "w002") & (table["image"] == "mix"))]
     with pytest.raises(InputError, match=r"Item 'w002' has no costs beside its image 'mix' \(1 of 3"):
-        disambiguation.scores(part, resamples=10)
+        disambiguation.scores(part, n_resamples=10)
     with pytest.raises(InputError, match="did you mean mix"):
         disambiguation.mixed(table, "mixx")
     with pytest.raises(InputError, match="Image 'c1' has no sense"):
-        disambiguation.scores(table_of(np.ones((3, 3, 2)), images=("a0", "b0", "c1")), resamples=10)
+        disambiguation.scores(table_of(np.ones((3, 3, 2)), images=("a0", "b0", "c1")), n_resamples=10)
 
 
 # --- Scores ------------------------------------------------------------------------------------------
@@ -430,7 +430,7 @@ def value(found, metric, variant=""):
 def test_scores_are_the_means_of_the_measures_with_an_interval_around_them():
     values = RNG.normal(size=(60, 6, 2)) + np.array([[0, 1], [1, 0], [0, 0], [0, 0], [0, 1], [1, 0]]) * 0.7
     table = table_of(values, images=("a0", "b0", "mix", "side", "a1", "b1"))
-    found = disambiguation.scores(table, resamples=200)
+    found = disambiguation.scores(table, n_resamples=200)
     for name, slow in slow_scores(values[:, :2].tolist()).items():
         row = value(found, name)
         assert row["value"] == pytest.approx(slow)
@@ -450,30 +450,30 @@ def test_scores_are_the_means_of_the_measures_with_an_interval_around_them():
 
 def test_the_interval_draws_items_with_both_senses():
     values = RNG.normal(size=(80, 2, 2)) + np.array([[0, 1], [1, 0]])
-    row = value(disambiguation.scores(table_of(values), resamples=4000), "TC")
+    row = value(disambiguation.scores(table_of(values), n_resamples=4000), "TC")
     each = disambiguation.tc(values).mean(axis=1)
     rng = np.random.default_rng(1)
     drawn = each[rng.integers(80, size=(4000, 80))].mean(axis=1)
-    level = disambiguation.stats.expanded(0.95, 80)
+    level = bootstrap.expanded_level(0.95, 80)
     ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(ends), abs=0.013)
 
 
 def test_where_all_items_score_the_same_the_interval_is_exact():
     right = np.tile([[0.0, 1.0], [1.0, 0.0]], (10, 1, 1))
-    found = disambiguation.scores(table_of(right), resamples=50)
+    found = disambiguation.scores(table_of(right), n_resamples=50)
     low = scipy_stats.binomtest(10, 10).proportion_ci(method="exact").low
     assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx((1, low, 1))
     assert tuple(value(found, "ties TC")[["value", "ci_low", "ci_high"]]) == pytest.approx((0, 0, 1 - low))
     text_only = np.tile([[0.0, 1.0], [0.0, 1.0]], (10, 1, 1))
-    found = disambiguation.scores(table_of(text_only), resamples=50)
+    found = disambiguation.scores(table_of(text_only), n_resamples=50)
     assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx((0, 0, 1 - low))
     # One right and one wrong of each item: up to a share 1 - low of items may have none, or both.
     assert tuple(value(found, "TC")[["value", "ci_low", "ci_high"]]) == pytest.approx((0.5, low / 2, 1 - low / 2))
 
 
 def test_one_item_alone_has_no_interval():
-    found = disambiguation.scores(table_of(np.ones((1, 2, 2))), resamples=50)
+    found = disambiguation.scores(table_of(np.ones((1, 2, 2))), n_resamples=50)
     assert found["ci_low"].isna().all()
     assert value(found, "ties TC")["value"] == 1
 
@@ -481,21 +481,21 @@ def test_one_item_alone_has_no_interval():
 def test_replicates_are_averaged_and_their_deviation_has_rows_of_its_own():
     parts = [RNG.normal(size=(20, 2, 2)) for _ in range(3)]
     table = pd.concat([table_of(part, replicate=number) for number, part in enumerate(parts)])
-    found = disambiguation.scores(table, resamples=50)
+    found = disambiguation.scores(table, n_resamples=50)
     each = [disambiguation.tc(part).mean() for part in parts]
     assert value(found, "TC")["value"] == pytest.approx(np.mean(each))
     assert value(found, "TC, sd")["value"] == pytest.approx(np.std(each, ddof=1))
     assert np.isnan(value(found, "TC, sd")["ci_low"])
-    alone = disambiguation.scores(table[table["replicate"] == 1], resamples=50)
+    alone = disambiguation.scores(table[table["replicate"] == 1], n_resamples=50)
     assert not alone["metric"].str.contains("sd").any()
     with pytest.raises(InputError, match=r"replicates of 'm'.*different items"):
-        disambiguation.scores(pd.concat([table, table_of(parts[0][:5], replicate=3)]), resamples=50)
+        disambiguation.scores(pd.concat([table, table_of(parts[0][:5], replicate=3)]), n_resamples=50)
 
 
 def test_scores_do_not_depend_on_the_order_of_rows_or_on_other_models_and_repeat():
     one, other = table_of(RNG.normal(size=(15, 2, 2))), table_of(RNG.normal(size=(15, 2, 2)), model="n")
-    alone = disambiguation.scores(one, resamples=50)
-    both = disambiguation.scores(pd.concat([other, one.sample(frac=1, random_state=1)]), resamples=50)
+    alone = disambiguation.scores(one, n_resamples=50)
+    both = disambiguation.scores(pd.concat([other, one.sample(frac=1, random_state=1)]), n_resamples=50)
     both = both[both["model"] == "m"].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone, both)
 
@@ -504,7 +504,7 @@ def test_outcomes_are_what_scores_are_means_of():
     values = RNG.normal(size=(25, 3, 2))
     table = table_of(values, images=("a0", "b0", "mix"))
     means = disambiguation.outcomes(table).groupby(["variant", "metric"])["value"].mean()
-    found = disambiguation.scores(table, resamples=10)
+    found = disambiguation.scores(table, n_resamples=10)
     assert len(means) == len(found)
     for row in found.itertuples():
         assert means[row.variant, row.metric] == pytest.approx(row.value)
@@ -548,7 +548,7 @@ def test_scores_of_tokens_have_their_own_variants():
     lists = -RNG.uniform(0.1, 3, size=(8, 2, 2, 5))
     tokens = pd.concat([tokens_of(lists, [2] * 8), tokens_of(lists / 2, [2] * 8, temperature=2.0)])
     table = perplexity.at_temperature(tokens)
-    found = disambiguation.scores(table, resamples=20, tokens=tokens)
+    found = disambiguation.scores(table, n_resamples=20, tokens=tokens)
     for variant, part in (("", lists), ("without prefix", lists[..., 2:]), ("temperature 2", lists / 2)):
         slow = slow_scores([[[slow_perplexity(t) for t in i] for i in item] for item in part.tolist()])
         for name, expected in slow.items():
@@ -560,7 +560,7 @@ def test_the_oracle_is_chosen_with_the_prefix_and_scored_without():
     images = ("a0", "b0", "a1", "b1")
     lists = -RNG.uniform(0.1, 3, size=(30, 4, 2, 4))
     tokens = tokens_of(lists, [2] * 30, image=images)
-    found = disambiguation.scores(perplexity.at_temperature(tokens), resamples=20, tokens=tokens)
+    found = disambiguation.scores(perplexity.at_temperature(tokens), n_resamples=20, tokens=tokens)
     costs, bare = (
         np.exp(-part.mean(axis=-1))[:, [0, 2, 1, 3]].reshape(30, 2, 2, 2) for part in (lists, lists[..., 2:])
     )
@@ -574,13 +574,13 @@ def test_without_the_tokens_of_further_images_the_oracle_is_not_scored_without_p
     tokens = tokens_of(-RNG.uniform(0.1, 3, size=(9, 5, 2, 4)), [2] * 9, image=("a0", "b0", "a1", "b1", "mix"))
     table = perplexity.at_temperature(tokens)
     few = tokens[tokens["image"].isin(["a0", "b0", "mix"])]
-    found = set(disambiguation.scores(table, resamples=20, tokens=few)["variant"])
+    found = set(disambiguation.scores(table, n_resamples=20, tokens=few)["variant"])
     assert found == {"", "mix", "without prefix", "oracle max", "oracle min"}
-    more = disambiguation.scores(table[table["image"] != "b1"], resamples=20, tokens=tokens)
+    more = disambiguation.scores(table[table["image"] != "b1"], n_resamples=20, tokens=tokens)
     assert "oracle max without prefix" in set(more["variant"])
     gap = tokens[~((tokens["item"] == "w003") & (tokens["image"] == "b1"))]
     with pytest.raises(InputError, match="Item 'w003' has costs, but not all their tokens"):
-        disambiguation.scores(table, resamples=20, tokens=gap)
+        disambiguation.scores(table, n_resamples=20, tokens=gap)
 
 
 def test_tokens_of_other_items_or_other_models_stop():
@@ -588,18 +588,18 @@ def test_tokens_of_other_items_or_other_models_stop():
     tokens = tokens_of(lists, [2] * 8)
     table = perplexity.at_temperature(tokens)
     with pytest.raises(InputError, match="Item 'w007' is in the table of costs or of tokens, not in both"):
-        disambiguation.scores(table[table["item"] != "w007"], resamples=20, tokens=tokens)
+        disambiguation.scores(table[table["item"] != "w007"], n_resamples=20, tokens=tokens)
     gap = tokens[~((tokens["item"] == "w003") & (tokens["image"] == "b0"))]
     with pytest.raises(InputError, match=r"Item 'w003' has costs, but not all their tokens \(1 of 8"):
-        disambiguation.scores(table, resamples=20, tokens=gap)
+        disambiguation.scores(table, n_resamples=20, tokens=gap)
     with pytest.raises(InputError, match="no costs of 'm'"):
-        disambiguation.scores(table.assign(model="other"), resamples=20, tokens=tokens)
+        disambiguation.scores(table.assign(model="other"), n_resamples=20, tokens=tokens)
 
 
 def test_a_perplexity_too_large_for_a_number_is_scored_by_its_logarithm():
     lists = [[[[-800.0], [-900.0]], [[-950.0], [-850.0]]]] * 3
     tokens = pd.concat([tokens_of(np.array(lists) / 100, [0] * 3), tokens_of(lists, [0] * 3, 0.25)])
-    found = disambiguation.scores(perplexity.at_temperature(tokens), resamples=10, tokens=tokens)
+    found = disambiguation.scores(perplexity.at_temperature(tokens), n_resamples=10, tokens=tokens)
     assert value(found, "GTC", "temperature 0.25")["value"] == 1
     assert value(found, "GIC", "temperature 0.25")["value"] == 1
     with pytest.raises(InputError, match=r"logarithm of a perplexity is 950.*12 of 12 translations"):
@@ -611,12 +611,12 @@ def test_tokens_are_checked_as_costs_are():
     table = perplexity.at_temperature(tokens)
     odd = tokens.assign(text=tokens["text"].where(tokens.index != 5, "c"))
     with pytest.raises(InputError, match=r"Translation 'c' of item 'w001'.*at temperature 1 is none of the transl"):
-        disambiguation.scores(table, resamples=10, tokens=odd)
+        disambiguation.scores(table, n_resamples=10, tokens=odd)
     more = tokens.tail(2).assign(image="c1")
     with pytest.raises(InputError, match="Image 'c1' has no sense"):
-        disambiguation.scores(table, resamples=10, tokens=pd.concat([tokens, more]))
+        disambiguation.scores(table, n_resamples=10, tokens=pd.concat([tokens, more]))
     with pytest.raises(InputError, match=r"'w001'.*at temperature 1 has one side only"):
-        disambiguation.scores(table, resamples=10, tokens=tokens.drop(index=5))
+        disambiguation.scores(table, n_resamples=10, tokens=tokens.drop(index=5))
 
 
 # --- Overlap and ensembles ----------------------------------------------------------------------------
@@ -663,7 +663,7 @@ def test_overlap_compares_any_two_of_model_and_language_on_the_items_that_both_h
             table_of(RNG.normal(size=shape)[:25], "m", "de"),
         ]
     )
-    found = error_overlap.overlap(table, permutations=200)
+    found = error_overlap.pairwise_overlap(table, n_permutations=200)
     pairs = found.set_index(["model", "lang", "other_model", "other_lang", "metric"])
     assert len(pairs) == 6
     same = pairs.loc["m", "fr", "n", "fr", "TC"]
@@ -673,7 +673,7 @@ def test_overlap_compares_any_two_of_model_and_language_on_the_items_that_both_h
     assert same["value"] > same["ci_high"]
     assert same["p"] < 0.02
     assert (same["n"], same["errors"]) == (40, errors[0].sum())
-    drawn = error_overlap.permuted_iou(*errors, permutations=200)
+    drawn = error_overlap.permuted_iou(*errors, n_permutations=200)
     assert tuple(same[["ci_low", "ci_high"]]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
     other = pairs.loc["m", "fr", "m", "de", "IC"]
     assert other["n"] == 25
@@ -685,33 +685,33 @@ def test_overlap_of_independent_errors_is_beyond_its_interval_about_as_often_as_
     low = []
     for _ in range(60):
         table = pd.concat([table_of(rng.normal(size=(40, 2, 2)), name) for name in "mn"])
-        low += (error_overlap.overlap(table, permutations=200)["p"] < 0.05).tolist()
+        low += (error_overlap.pairwise_overlap(table, n_permutations=200)["p"] < 0.05).tolist()
     assert np.mean(low) <= 0.12
 
 
 def test_overlap_with_replicates_is_the_mean_over_pairs_of_trainings():
     first, second = [RNG.normal(size=(20, 2, 2)) for _ in range(2)], RNG.normal(size=(20, 2, 2))
     table = pd.concat([*(table_of(part, "m", replicate=r) for r, part in enumerate(first)), table_of(second, "n")])
-    row = error_overlap.overlap(table, permutations=50, metrics=["TC"]).iloc[0]
+    row = error_overlap.pairwise_overlap(table, n_permutations=50, metrics=["TC"]).iloc[0]
     each = [error_overlap.iou(~disambiguation.tc(part), ~disambiguation.tc(second)) for part in first]
     assert row["value"] == pytest.approx(np.mean(each))
     with pytest.raises(InputError, match="replicates of 'm'"):
-        error_overlap.overlap(pd.concat([table, table_of(second[:5], "m", replicate=2)]))
+        error_overlap.pairwise_overlap(pd.concat([table, table_of(second[:5], "m", replicate=2)]))
 
 
 def test_overlap_without_errors_or_without_common_items_has_no_value():
     right = np.tile([[0.0, 1.0], [1.0, 0.0]], (5, 1, 1))
-    row = error_overlap.overlap(pd.concat([table_of(right), table_of(right, "n")]), permutations=20).iloc[0]
+    row = error_overlap.pairwise_overlap(pd.concat([table_of(right), table_of(right, "n")]), n_permutations=20).iloc[0]
     assert np.isnan(row["value"])
     assert row["errors"] == 0
     apart = pd.concat([table_of(1 - right), table_of(1 - right, "n", items=list("vwxyz"))])
-    row = error_overlap.overlap(apart, permutations=20).iloc[0]
+    row = error_overlap.pairwise_overlap(apart, n_permutations=20).iloc[0]
     assert row["n"] == 0
     assert np.isnan(row["value"])
     with pytest.raises(InputError, match="of TC or of IC"):
-        error_overlap.overlap(table_of(right), metrics=["GTC"])
+        error_overlap.pairwise_overlap(table_of(right), metrics=["GTC"])
     with pytest.raises(InputError, match="at least 1, got 0"):
-        error_overlap.overlap(apart, permutations=0)
+        error_overlap.pairwise_overlap(apart, n_permutations=0)
 
 
 def test_an_ensemble_of_a_model_with_a_copy_decides_as_the_model_does():
@@ -886,7 +886,3 @@ def test_files_of_a_run_pass_over_other_tasks_and_name_what_is_missing(tmp_path)
     assert found["tokens"].tolist() == ["", str(tokens)]
     some = disambiguation.files(str(tmp_path), [], ["picto-gated"], ["pictogram-pairs", "commute"])
     assert some["dataset"].tolist() == ["pictogram-pairs"], "a translator need not be scored on all"
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(disambiguation).failed == 0

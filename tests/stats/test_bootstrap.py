@@ -1,6 +1,4 @@
-"""Statistics: against scipy and statsmodels where they can be, against invariants where not."""
-
-import doctest
+"""Intervals: against scipy where it can be, against invariants where not."""
 
 import numpy as np
 import pandas as pd
@@ -9,26 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from babelatlas.analysis import error_overlap
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, correlation, regression, rounding, tests
+from babelatlas.stats import bootstrap, correlation, regression, tests
 
 NUMBERS = st.lists(st.floats(0, 1, allow_nan=False).map(lambda x: round(x, 4)), min_size=3, max_size=30)
-
-
-@pytest.fixture
-def pairs():
-    rng = np.random.default_rng(1)
-    lang = np.repeat([f"l{i}" for i in range(20)], 4)
-    x = rng.normal(size=20).repeat(4) + rng.normal(size=80)
-    return pd.DataFrame({"lang": lang, "model": list("abcd") * 20, "x": x, "y": x + rng.normal(size=80)})
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(bootstrap).failed == 0
-
-
-# --- bootstrap -------------------------------------------------------------------------------------
 
 
 def test_a_resample_draws_as_many_clusters_as_there_are():
@@ -132,9 +114,6 @@ def test_a_level_in_percent_is_refused():
         bootstrap.mean_interval([0.1, 0.2], level=95)
 
 
-# --- means of groups and accuracies ----------------------------------------------------------------
-
-
 def test_a_group_mean_is_over_languages_and_a_group_of_one_has_no_interval():
     scores = pd.DataFrame(
         {"model": "m", "group": ["low", "low", "English"], "lang": ["si", "lo", "en"], "value": [0.2, 0.4, 0.7]}
@@ -234,330 +213,6 @@ def test_a_class_given_twice_or_more_hits_than_images_stop_an_accuracy():
         bootstrap.accuracy_interval(counts([3], 2))
 
 
-# --- correlations ----------------------------------------------------------------------------------
-
-
-def test_correlations_equal_those_of_scipy(pairs):
-    found = correlation.correlate(pairs, "x", "y", methods=correlation.METHODS).set_index("method").value
-    assert found["kendall"] == pytest.approx(scipy_stats.kendalltau(pairs.x, pairs.y)[0])
-    assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(pairs.x, pairs.y)[0])
-    assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(pairs.x, pairs.y)[0])
-
-
-def test_a_resample_by_weights_equals_a_resample_by_rows(pairs):
-    pairs = pairs.round(0)  # so that ranks are tied
-    drawn = bootstrap.resample_weights(len(pairs), 5, seed=4)
-    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
-    pearson = correlation.weighted_pearson(x, y, drawn)
-    spearman = correlation.weighted_pearson(correlation.mid_ranks(x, drawn), correlation.mid_ranks(y, drawn), drawn)
-    kendall = correlation.weighted_kendall(x, y, drawn)
-    for row, times in enumerate(drawn.astype(int)):
-        copies = pairs.loc[pairs.index.repeat(times)]
-        assert pearson[row] == pytest.approx(scipy_stats.pearsonr(copies.x, copies.y)[0])
-        assert spearman[row] == pytest.approx(scipy_stats.spearmanr(copies.x, copies.y)[0])
-        assert kendall[row] == pytest.approx(scipy_stats.kendalltau(copies.x, copies.y)[0])
-
-
-def test_kendall_by_clusters_equals_kendall_by_rows_however_many_rows_are_compared_at_a_time(pairs, monkeypatch):
-    pairs = pairs.round(0)
-    index = pairs.lang.astype("category").cat.codes.to_numpy()
-    drawn = bootstrap.resample_weights(20, 5, seed=4)
-    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
-    whole = correlation.weighted_kendall(x, y, drawn, index)
-    assert whole == pytest.approx(correlation.weighted_kendall(x, y, drawn[:, index]))
-    monkeypatch.setattr(bootstrap, "max", lambda *_: 7, raising=False)  # the larger of 1 and what memory allows
-    assert correlation.weighted_kendall(x, y, drawn, index) == pytest.approx(whole)
-    assert correlation.weighted_kendall(x, y, drawn[:, index]) == pytest.approx(whole)
-    assert np.isnan(correlation.weighted_kendall(x, y, np.eye(80)[:1])).all(), "a resample of one row alone"
-
-
-def test_kendall_of_hollander_and_wolfe_is_that_of_cor_test():
-    # Table 1 on page 188 and the output of cor.test(x, y, method = "kendall"), as B. Habing's course prints them
-    # (www.stat.sc.edu/~habing/courses/518splus3F98.html).
-    x = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
-    table = pd.DataFrame({"lang": range(9), "x": x, "y": [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]})
-    found = correlation.correlate(table, "x", "y", methods=["pearson", "kendall"], n_resamples=10).value
-    assert found.tolist() == pytest.approx([0.5711815, 0.4444444], abs=1e-7)
-
-
-def test_the_order_of_rows_does_not_matter_to_a_correlation(pairs):
-    first = correlation.correlate(pairs, "x", "y", methods=correlation.METHODS, n_resamples=200)
-    shuffled = pairs.sample(frac=1, random_state=0)
-    second = correlation.correlate(shuffled, "x", "y", methods=correlation.METHODS, n_resamples=200)
-    pd.testing.assert_frame_equal(first, second)
-
-
-def test_clusters_widen_the_interval_of_a_correlation_whose_rows_hang_together():
-    rng = np.random.default_rng(7)
-    lang = np.arange(15).repeat(10)
-    table = pd.DataFrame(
-        {"lang": lang, "row": np.arange(150), "x": rng.normal(size=15)[lang], "y": rng.normal(size=15)[lang]}
-    )
-    table[["x", "y"]] += 0.1 * rng.normal(size=(150, 2))
-    width = {
-        cluster: correlation.correlate(table, "x", "y", cluster, ["pearson"]).eval("ci_high - ci_low")[0]
-        for cluster in ("lang", "row")
-    }
-    assert width["lang"] > 2 * width["row"]
-
-
-@given(NUMBERS, st.floats(0.1, 10), st.floats(-5, 5))
-@settings(max_examples=30, deadline=None)
-def test_a_straight_line_correlates_perfectly(values, slope, intercept):
-    values = np.unique(values)
-    if len(values) < 3:
-        return
-    table = pd.DataFrame({"lang": np.arange(len(values)), "x": values, "y": intercept + slope * values})
-    found = correlation.correlate(table, "x", "y", methods=correlation.METHODS, n_resamples=50)
-    assert found[["value", "ci_low", "ci_high"]].to_numpy() == pytest.approx(1)
-
-
-def test_constant_missing_or_absent_data_stop_a_correlation(pairs):
-    with pytest.raises(InputError, match="every row has the same y, 1"):
-        correlation.correlate(pairs.assign(y=1), "x", "y")
-    with pytest.raises(InputError, match="1 of 80 in column 'x'"):
-        correlation.correlate(pairs.assign(x=pairs.x.where(pairs.index > 0)), "x", "y")
-    with pytest.raises(InputError, match="empty"):
-        correlation.correlate(pairs.head(0), "x", "y")
-    with pytest.raises(InputError, match="at least two clusters to draw from, got only 'de'"):
-        correlation.correlate(pairs.assign(lang="de"), "x", "y")
-    with pytest.raises(InputError, match="no correlation 'kendal': expected one of pearson, spearman, kendall"):
-        correlation.correlate(pairs, "x", "y", methods=["kendal"])
-    with pytest.raises(InputError, match="needs the column"):
-        correlation.correlate(pairs, "x", "z")
-
-
-def test_leaving_one_out_is_the_correlation_of_the_rest(pairs):
-    found = correlation.leave_one_out(pairs, "model", "x", "y", methods=["pearson"], n_resamples=50).set_index(
-        "left_out"
-    )
-    rest = pairs[pairs.model != "b"]
-    assert found.index.tolist() == list("abcd")
-    assert found.value["b"] == pytest.approx(scipy_stats.pearsonr(rest.x, rest.y)[0])
-    assert found.change["b"] == pytest.approx(found.value["b"] - scipy_stats.pearsonr(pairs.x, pairs.y)[0])
-
-
-def test_a_regression_line_equals_that_of_scipy_and_lies_in_its_band(pairs):
-    band = regression.regression_band(pairs, "x", "y", points=7, n_resamples=200)
-    fit = scipy_stats.linregress(pairs.x, pairs.y)
-    assert band.y.tolist() == pytest.approx((fit.intercept + fit.slope * band.x).tolist())
-    assert band.x.iloc[[0, -1]].tolist() == [pairs.x.min(), pairs.x.max()]
-    assert ((band.ci_low <= band.y) & (band.y <= band.ci_high)).all()
-
-
-# --- fits ------------------------------------------------------------------------------------------
-
-
-def test_an_exact_log_linear_fall_is_found_exactly():
-    classes = np.array([50, 100, 200, 400, 800])
-    row = regression.log_linear_fit(classes, 0.9 - 0.08 * np.log2(classes / 50)).iloc[0]
-    assert row.per_doubling == pytest.approx(-8)
-    assert (row.ci_low, row.ci_high) == pytest.approx((-8, -8))
-    assert row.r2 == pytest.approx(1)
-    assert row.max_residual == pytest.approx(0, abs=1e-9)
-
-
-def test_a_noisy_log_linear_fit_equals_ordinary_least_squares():
-    # statsmodels 0.15: OLS(accuracy, add_constant(log(classes))).fit(): params, rsquared
-    row = regression.log_linear_fit([50, 100, 200, 400, 800], [0.91, 0.80, 0.75, 0.62, 0.58]).iloc[0]
-    assert row[["intercept", "slope", "r2"]].tolist() == pytest.approx(
-        [1.3740839199410753, -0.12118638343467268, 0.9762036524626453]
-    )
-
-
-def test_the_interval_of_a_slope_covers_the_truth_and_counts_clusters():
-    rng = np.random.default_rng(11)
-    classes = np.tile([50, 100, 200, 400, 800], 30)
-    draw = np.arange(30).repeat(5)
-    accuracy = 1.2 - 0.1 * np.log(classes) + 0.02 * rng.normal(size=150)
-    row = regression.log_linear_fit(classes, accuracy, draw).iloc[0]
-    assert row.ci_low < -10 * np.log(2) < row.ci_high
-    assert row.n_clusters == 30
-
-
-def test_a_fit_needs_two_different_class_counts():
-    with pytest.raises(InputError, match="at least two different numbers"):
-        regression.log_linear_fit([100, 100], [0.5, 0.6])
-
-
-# --- paired differences ----------------------------------------------------------------------------
-
-
-def test_holm_gives_the_numbers_of_statsmodels():
-    # statsmodels 0.15: multipletests(p, method="holm")[1]
-    p = [0.001, 0.04, 0.03, 0.2, 0.012]
-    assert tests.holm(p).tolist() == pytest.approx([0.005, 0.09, 0.09, 0.2, 0.048])
-
-
-def test_holm_does_not_count_what_was_not_tested():
-    assert tests.holm([0.01, np.nan, 0.2]) == pytest.approx([0.02, np.nan, 0.2], nan_ok=True)
-    assert tests.holm([np.nan]) == pytest.approx([np.nan], nan_ok=True)
-    assert tests.holm([]).tolist() == []
-    with pytest.raises(InputError, match=r"from 0 to 1, got 1\.2"):
-        tests.holm([0.5, 1.2])
-
-
-@pytest.mark.parametrize("differences", [[], [np.nan, 1, 2], [np.inf, 1]])
-def test_a_sign_flip_test_needs_numbers(differences):
-    with pytest.raises(InputError, match="needs differences that are numbers"):
-        tests.paired_permutation_test(differences)
-
-
-def test_a_random_sign_flip_test_counts_the_observed_signs_too():
-    # No pattern of so many signs is drawn that comes near: p is 1 of 201, not 0.
-    assert tests.paired_permutation_test(np.ones(60), n_permutations=200) == pytest.approx(1 / 201)
-
-
-def test_the_sign_flip_test_equals_scipys_exact_permutation_test():
-    gap = np.array([0.3, -0.1, 0.25, 0.4, 0.05, 0.2, -0.02, 0.31])
-    result = scipy_stats.permutation_test(
-        (gap, -gap), lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=np.inf
-    )
-    assert tests.paired_permutation_test(gap) == pytest.approx(result.pvalue)
-
-
-def test_a_random_sign_flip_test_is_close_to_the_t_test():
-    gap = np.random.default_rng(2).normal(0.3, 1, size=60)
-    assert tests.paired_permutation_test(gap) == pytest.approx(scipy_stats.ttest_1samp(gap, 0).pvalue, abs=0.01)
-
-
-def test_paired_differences_are_of_the_languages_that_both_models_have():
-    table = pd.DataFrame(
-        {
-            "model": ["a"] * 4 + ["b"] * 3,
-            "lang": ["de", "fr", "si", "lo", "de", "fr", "si"],
-            "value": [0.5, 0.6, 0.3, 0.9, 0.4, 0.4, 0.3],
-        }
-    )
-    row = tests.paired_difference(table).iloc[0]
-    assert (row["first"], row["second"], row.n) == ("a", "b", 3)
-    assert row.value == pytest.approx(0.1)
-    assert row.p == 0.5  # of 8 patterns of signs, 4 lie as far out: both signs of 0.1 and 0.2 alike, 0 either way
-    assert row.p_holm == 0.5
-
-
-def test_differences_are_corrected_for_all_comparisons_made():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"model": list("abc") * 40, "lang": np.arange(20).repeat(6), "group": list("xxxyyy") * 20}
-    ).assign(value=rng.random(120))
-    found = tests.paired_difference(table, by=["group"])
-    assert len(found) == 6
-    assert found.p_holm.tolist() == pytest.approx(tests.holm(found.p).tolist())
-    baseline = tests.paired_difference(table, by=["group"], pairs=[("a", "b")])
-    assert baseline.columns.tolist() == found.columns.tolist()
-    assert len(baseline) == 2
-
-
-def test_an_unknown_model_or_a_language_given_twice_stops_a_paired_difference():
-    table = pd.DataFrame({"model": ["a", "b"], "lang": "de", "value": [0.1, 0.2]})
-    with pytest.raises(InputError, match="no model 'c'"):
-        tests.paired_difference(table, pairs=[("a", "c")])
-    with pytest.raises(InputError, match="occur twice"):
-        tests.paired_difference(pd.concat([table, table]))
-    with pytest.raises(InputError, match="at least two clusters"):
-        tests.paired_difference(table)
-
-
-def test_languages_above_counts_by_hand_and_falls_with_the_threshold():
-    scores = pd.DataFrame({"model": "a", "lang": list("wxyz"), "value": [0.1, 0.5, 0.5, 0.9], "n": 10_000})
-    table = tests.languages_above(scores, [0.05, 0.3, 0.5, 0.7, 0.95])
-    assert table["value"].tolist() == [4, 3, 3, 1, 0]
-    assert table["ci_low"].tolist() == [4, 3, 1, 1, 0]  # at 0.5 the two languages on the line fall to either side
-    assert table["ci_high"].tolist() == [4, 3, 3, 1, 0]
-
-
-def test_languages_above_needs_the_number_of_images():
-    scores = pd.DataFrame({"model": "a", "lang": ["x"], "value": [0.1], "n": [0]})
-    with pytest.raises(InputError, match="number of images"):
-        tests.languages_above(scores, [0.5])
-
-
-# --- ranks and letters -----------------------------------------------------------------------------
-
-
-def test_the_interval_of_a_rank_in_a_case_done_by_hand():
-    # Ranks of a, b, c in five resamples: 1 2 3, 2 1 3, 1 2 3, 1 3 2, 1 2 3.
-    drawn = [[0.9, 0.5, 0.1], [0.5, 0.9, 0.1], [0.8, 0.4, 0.2], [0.8, 0.2, 0.4], [0.9, 0.5, 0.1]]
-    table = tests.rank_intervals(["a", "b", "c"], [0.8, 0.5, 0.2], drawn, level=0.95).set_index("name")
-    assert table[["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1, 2], [2, 1, 3], [3, 2, 3]]
-    assert table["first"].tolist() == [0.8, 0.2, 0.0]
-    narrow = tests.rank_intervals(["a", "b", "c"], [0.8, 0.5, 0.2], drawn, level=0.5).set_index("name")
-    assert narrow[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 3]]
-
-
-def test_equal_values_leave_their_ranks_open():
-    table = tests.rank_intervals(["a", "b", "c"], [0.5, 0.5, 0.1], [[0.5, 0.5, 0.1]] * 3)
-    assert table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist() == [
-        ["a", 1, 1, 2],
-        ["b", 1, 1, 2],
-        ["c", 3, 3, 3],
-    ]
-
-
-def test_a_name_without_a_value_in_a_resample_stands_last_there():
-    table = tests.rank_intervals(["a", "b"], [0.5, 0.4], [[np.nan, 0.1], [0.5, 0.1]]).set_index("name")
-    assert table.loc["a", ["rank_low", "rank_high"]].tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("values", [[0.1], [0.1, np.nan]])
-def test_ranks_need_a_number_for_each_name(values):
-    with pytest.raises(InputError, match=r"rank|Ranks"):
-        tests.rank_intervals(["a", "b"], values, [[0.1, 0.2]])
-
-
-@given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
-def test_ranks_are_the_same_for_any_order_of_the_names(n, resamples, seed):
-    rng = np.random.default_rng(seed)
-    values, drawn = rng.integers(5, size=n) / 5, rng.integers(5, size=(resamples, n)) / 5
-    names, order = [f"m{i}" for i in range(n)], rng.permutation(n)
-    one = tests.rank_intervals(names, values, drawn)
-    other = tests.rank_intervals([names[i] for i in order], values[order], drawn[:, order])
-    pd.testing.assert_frame_equal(one, other)
-    assert (one["rank_low"] <= one["rank_high"]).all()
-
-
-def test_resamples_in_which_names_are_equal_are_divided_among_them():
-    table = tests.rank_intervals(["a", "b", "c"], [0.5, 0.4, 0.1], [[0.5, 0.5, 0.1], [0.6, 0.5, 0.1]]).set_index("name")
-    assert table["first"].to_dict() == {"a": 0.75, "b": 0.25, "c": 0}
-
-
-@pytest.mark.parametrize(
-    ("different", "letters"),
-    [
-        ([], ["a", "a", "a", "a"]),
-        ([("w", "z")], ["a", "ab", "ab", "b"]),
-        ([("w", "y"), ("w", "z"), ("x", "z")], ["a", "ab", "bc", "c"]),
-        ([(a, b) for a in "wxyz" for b in "wxyz" if a < b], ["a", "b", "c", "d"]),
-        ([("z", "w"), ("y", "w"), ("x", "w")], ["a", "b", "b", "b"]),
-        ([("w", "x"), ("y", "z")], ["ab", "cd", "ac", "bd"]),
-    ],
-)
-def test_letters_of_cases_done_by_hand(different, letters):
-    assert tests.compact_letters("wxyz", different) == letters
-
-
-@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None)
-def test_names_share_a_letter_just_where_they_do_not_differ(n, seed):
-    names = [f"m{i}" for i in range(n)]
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    different = [pair for place, pair in enumerate(pairs) if seed >> (place % 32) & 1]
-    letters = dict(zip(names, tests.compact_letters(names, different), strict=True))
-    assert all(letters.values())
-    for one, other in pairs:
-        assert bool(set(letters[one]) & set(letters[other])) == ((one, other) not in different)
-
-
-def test_letters_need_each_name_once_and_pairs_of_them():
-    with pytest.raises(InputError, match="unknown ones in the pairs"):
-        tests.compact_letters(["a"], [("a", "b")])
-    with pytest.raises(InputError, match="each name once"):
-        tests.compact_letters(["a", "a"], [])
-    assert tests.compact_letters([], []) == []
-
-
 def test_wilsons_interval_agrees_with_scipy():
     for right, n in [(0, 5), (3, 7), (50, 50), (123, 400)]:
         theirs = scipy_stats.binomtest(right, n).proportion_ci(method="wilson")
@@ -565,89 +220,6 @@ def test_wilsons_interval_agrees_with_scipy():
         assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
     with pytest.raises(InputError, match="at least one case"):
         bootstrap.wilson([0.5], [0])
-
-
-def test_shared_errors_are_intersection_over_union_on_the_items_that_both_have():
-    x, nan = [[1, 1], [1, 0], [0, 0], [0, 1]], np.nan
-    y = [[1, 0], [nan, nan], [0, 0], [1, 1]]
-    pairs = pd.DataFrame({"first": [0], "second": [1], "kind": "x and y"})
-    found = error_overlap.label_set_overlap(np.array([x, y]), pairs, n_resamples=200).iloc[0]
-    # On items 0, 2 and 3 x errs in a0, b0, b3 and y in a0, a3, b3: 2 of 4. By chance 1 x 2 / 3 + 2 x 1 / 3 of them.
-    assert found["value"] == 0.5
-    assert found["expected"] == pytest.approx((4 / 3) / (6 - 4 / 3))
-    assert found["excess"] == pytest.approx(found["value"] - found["expected"])
-    assert found["ci_low"] <= found["value"] <= found["ci_high"]
-    assert (found["pairs"], found["n"]) == (1, 4)
-
-
-def test_independent_errors_overlap_as_expected_and_copied_ones_more():
-    errors = np.random.default_rng(0).random((6, 300, 2)) < 0.4
-    errors[5] = errors[4]
-    pairs = pd.DataFrame({"first": [0, 2, 4], "second": [1, 3, 5], "kind": ["free", "free", "copied"]})
-    free, copied = error_overlap.label_set_overlap(errors, pairs, n_resamples=500).to_dict("records")
-    assert free["excess_low"] < 0 < free["excess_high"]
-    assert free["p_holm"] > 0.05
-    assert copied["value"] == 1
-    assert copied["p_holm"] < 0.05
-    assert (free["pairs"], copied["pairs"]) == (2, 1)
-
-
-def test_a_kind_of_pairs_in_which_nobody_errs_has_no_overlap():
-    errors = np.zeros((3, 4, 2))
-    errors[2, 0] = 1
-    pairs = pd.DataFrame({"first": [0, 0], "second": [1, 2], "kind": ["none", "one"]})
-    none, one = error_overlap.label_set_overlap(errors, pairs, n_resamples=50).to_dict("records")
-    assert none["pairs"] == 0
-    assert np.isnan([none["value"], none["expected"], none["p_holm"]]).all()
-    assert (one["value"], one["pairs"]) == (0, 1)
-
-
-def test_many_pairs_of_a_kind_give_the_mean_of_each_alone():
-    errors = np.random.default_rng(1).random((40, 5, 2)) < 0.5
-    first, second = np.triu_indices(40, 1)
-    pairs = pd.DataFrame({"first": first, "second": second, "kind": "all"})
-    alone = [(errors[a] & errors[b]).sum() / (errors[a] | errors[b]).sum() for a, b in zip(first, second, strict=True)]
-    found = error_overlap.label_set_overlap(errors, pairs, n_resamples=20).iloc[0]
-    assert found["value"] == pytest.approx(np.mean(alone))
-
-
-@pytest.mark.parametrize(("shape", "n"), [((2, 1, 2), 1), ((2, 3), 1), ((2, 3, 2), 0)])
-def test_shared_errors_need_pairs_and_items(shape, n):
-    pairs = pd.DataFrame({"first": [0] * n, "second": [1] * n, "kind": ["x"] * n})
-    with pytest.raises(InputError, match="at least two items"):
-        error_overlap.label_set_overlap(np.zeros(shape), pairs)
-
-
-@pytest.mark.parametrize("method", correlation.METHODS)
-@given(seed=st.integers(0, 10_000), decimals=st.integers(0, 2))
-@settings(max_examples=40, deadline=None)
-def test_no_numbers_that_round_to_the_printed_ones_are_outside_the_slack(method, seed, decimals):
-    rng = np.random.default_rng(seed)
-    exact = rng.normal(size=(2, 9)) + 3 * rng.normal(size=9) * (seed % 2)
-    x, y = exact.round(decimals)
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return
-    half = 0.5 * 10.0**-decimals
-    slack = rounding.rounding_slack(x, y, half, half, method)
-    known = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr, "kendall": scipy_stats.kendalltau}
-    assert abs(known[method](*exact)[0] - known[method](x, y)[0]) <= slack + 1e-9
-
-
-def test_a_rank_correlation_without_ties_and_close_numbers_has_no_slack():
-    x, y = [1, 2, 3, 4], [2, 1, 3, 9]
-    for method in ("spearman", "kendall"):
-        assert rounding.rounding_slack(x, y, 0.4, 0.4, method) == 0
-    assert rounding.rounding_slack(x, y, 0.4, 0.4, "pearson") > 0
-    assert rounding.rounding_slack([1, 1, 2], [1, 2, 3], 0, 0, "kendall") == 0
-    with pytest.raises(InputError, match="no correlation 'tau'"):
-        rounding.rounding_slack(x, y, 0, 0, "tau")
-
-
-def test_one_tied_pair_can_move_kendalls_tau_by_one_pair():
-    # Five of six pairs agree and one is tied in y: tau-b is 5 / sqrt(6 * 5); resolved it is 4/6 or 6/6.
-    value = 5 / np.sqrt(30)
-    slack = rounding.rounding_slack([1, 2, 3, 4], [1, 2, 2, 3], 0.1, 0.1, "kendall")
-    assert slack == pytest.approx(value - 4 / 6)
 
 
 @pytest.mark.parametrize("n", [4, 7, 35, 1000])
@@ -693,7 +265,7 @@ def test_an_interval_is_never_shorter_than_plain_percentiles_and_with_many_clust
 
 def test_every_interval_of_a_bootstrap_over_clusters_allows_for_their_number(monkeypatch):
     asked, expanded = [], bootstrap.expanded_level
-    monkeypatch.setattr(bootstrap, "expanded", lambda level, n: asked.append(n) or expanded(level, n))
+    monkeypatch.setattr(bootstrap, "expanded_level", lambda level, n: asked.append(n) or expanded(level, n))
     rng = np.random.default_rng(0)
     lang = np.repeat([f"l{n}" for n in range(9)], 2)
     table = pd.DataFrame({"lang": lang, "x": rng.normal(size=18), "value": rng.normal(size=18)})
@@ -751,11 +323,3 @@ def test_samples_of_one_size_are_drawn_apart_and_bad_ones_refused():
     for samples in ([], [[]], [[1.0, np.nan]]):
         with pytest.raises(InputError, match="needs samples of numbers"):
             bootstrap.sum_of_means(samples, [1] * len(samples))
-
-
-def test_text_and_missing_keys_are_refused_where_numbers_are_needed():
-    scores = pd.DataFrame({"model": ["a", None], "value": [0.5, 0.4], "n": 50})
-    with pytest.raises(InputError, match="model in every row, but 1 of 2"):
-        tests.languages_above(scores, [0.5])
-    with pytest.raises(InputError, match="'value' holds other things"):
-        tests.languages_above(scores.assign(value="high"), [0.5])

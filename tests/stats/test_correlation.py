@@ -1,7 +1,5 @@
 """Correlations in parts: against regressions and rows written out, and against R where its numbers were seen."""
 
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +9,8 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
+
+NUMBERS = st.lists(st.floats(0, 1, allow_nan=False).map(lambda x: round(x, 4)), min_size=3, max_size=30)
 
 
 @pytest.fixture
@@ -36,10 +36,6 @@ def residuals(values, covariates):
 
 def drawn_rows(table, weights):
     return table.loc[table.index.repeat(weights.astype(int))].reset_index(drop=True)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(correlation).failed == 0
 
 
 # --- the bootstrap ---------------------------------------------------------------------------------
@@ -71,7 +67,7 @@ def test_a_column_of_one_cluster_or_none_cannot_be_drawn(table):
     with pytest.raises(InputError, match="say what is drawn, got none"):
         correlation.crossed_weights(table, [])
     with pytest.raises(InputError, match="say what is drawn, got language; the table has lang"):
-        correlation.correlate_within(table, "x", "y", "language")
+        correlation.correlate(table, "x", "y", "language", methods=correlation.METHODS)
 
 
 def test_intervals_over_languages_and_models_are_wider_where_models_differ():
@@ -80,22 +76,18 @@ def test_intervals_over_languages_and_models_are_wider_where_models_differ():
     for name in "xy":
         rows[name] = np.tile(3 * rng.normal(size=5), 30) + rng.normal(size=150)
     width = {
-        names: correlation.correlate_within(rows, "x", "y", list(names), methods=["pearson"]).eval("ci_high - ci_low")[
-            0
-        ]
+        names: correlation.correlate(rows, "x", "y", list(names), methods=["pearson"]).eval("ci_high - ci_low")[0]
         for names in (("lang",), ("model",), ("lang", "model"))
     }
     assert width["lang", "model"] > 3 * width[("lang",)]
     assert width["lang", "model"] == pytest.approx(width[("model",)], rel=0.2)
 
 
-# --- without anything, it is the correlation of stats -------------------------------------------------
-
-
-def test_without_groups_and_covariates_it_is_the_correlation_of_stats(table):
-    ours = correlation.correlate_within(table, "x", "y", n_resamples=100, seed=3)
-    theirs = correlation.correlate(table, "x", "y", methods=correlation.METHODS, n_resamples=100, seed=3)
-    pd.testing.assert_frame_equal(ours, theirs)
+def test_columns_of_clusters_change_the_interval_alone(table):
+    options = {"methods": correlation.METHODS, "n_resamples": 100, "seed": 3}
+    plain = correlation.correlate(table, "x", "y", **options)
+    twice = correlation.correlate(table.assign(copy=table["lang"]), "x", "y", ["lang", "copy"], **options)
+    assert plain["value"].tolist() == pytest.approx(twice["value"].tolist())
 
 
 # --- within groups ---------------------------------------------------------------------------------
@@ -103,7 +95,11 @@ def test_without_groups_and_covariates_it_is_the_correlation_of_stats(table):
 
 @pytest.mark.parametrize("by", ["lang", "model"])
 def test_within_groups_means_deviations_ranks_and_pairs_of_the_group(table, by):
-    found = correlation.correlate_within(table, "x", "y", within=by, n_resamples=10).set_index("method").value
+    found = (
+        correlation.correlate(table, "x", "y", within=by, n_resamples=10, methods=correlation.METHODS)
+        .set_index("method")
+        .value
+    )
     ranked = table.assign(**table.groupby(by)[["x", "y"]].rank())
     assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(*(centred(table, v, by) for v in "xy"))[0])
     assert found["spearman"] == pytest.approx(scipy_stats.pearsonr(*(centred(ranked, v, by) for v in "xy"))[0])
@@ -129,18 +125,18 @@ def test_within_groups_a_resample_by_weights_is_a_resample_by_rows(table, method
         copies = drawn_rows(table, row)
         if copies.model.nunique() < 2:
             continue  # one group alone is no group, and the check below would not say so
-        slow = correlation.correlate_within(copies, "x", "y", within="model", methods=[method], n_resamples=1).value[0]
+        slow = correlation.correlate(copies, "x", "y", within="model", methods=[method], n_resamples=1).value[0]
         assert value == pytest.approx(slow)
 
 
 def test_within_models_and_languages_at_once_is_the_residual_of_both(table):
-    found = correlation.correlate_within(table, "x", "y", within=["lang", "model"], methods=["pearson"], n_resamples=50)
+    found = correlation.correlate(table, "x", "y", within=["lang", "model"], methods=["pearson"], n_resamples=50)
     dummies = pd.get_dummies(table[["lang", "model"]], dtype=float).to_numpy()
     slow = scipy_stats.pearsonr(*(residuals(table[name].to_numpy(), dummies) for name in "xy"))[0]
     assert found.value[0] == pytest.approx(slow)
     assert found.ci_low[0] < slow < found.ci_high[0]
     with pytest.raises(InputError, match="for the method pearson alone"):
-        correlation.correlate_within(table, "x", "y", within=["lang", "model"])
+        correlation.correlate(table, "x", "y", within=["lang", "model"], methods=correlation.METHODS)
 
 
 def test_two_way_deviations_of_a_resample_are_those_of_its_rows(table):
@@ -161,10 +157,10 @@ def test_a_better_model_in_all_languages_agrees_between_models_and_not_within_th
     for name in "xy":
         rows[name] = 5.0 * rows.model + rng.normal(size=240)
     options = {"methods": ["pearson"], "n_resamples": 300}
-    assert correlation.correlate_within(rows, "x", "y", **options).value[0] > 0.95
-    inside = correlation.correlate_within(rows, "x", "y", within="model", **options).iloc[0]
+    assert correlation.correlate(rows, "x", "y", **options).value[0] > 0.95
+    inside = correlation.correlate(rows, "x", "y", within="model", **options).iloc[0]
     assert inside.ci_low < 0 < inside.ci_high
-    assert correlation.correlate_within(rows, "x", "y", within="lang", **options).value[0] > 0.95
+    assert correlation.correlate(rows, "x", "y", within="lang", **options).value[0] > 0.95
     means = correlation.correlate_means(rows, "x", "y", "model", **options).iloc[0]
     assert means.value > 0.99
     assert means.n == means.n_clusters == 6
@@ -172,9 +168,11 @@ def test_a_better_model_in_all_languages_agrees_between_models_and_not_within_th
 
 def test_what_does_not_vary_within_groups_has_no_correlation_there(table):
     with pytest.raises(InputError, match="within each model is not defined"):
-        correlation.correlate_within(table.assign(x=table.model.map(ord)), "x", "y", within="model")
+        correlation.correlate(
+            table.assign(x=table.model.map(ord)), "x", "y", within="model", methods=correlation.METHODS
+        )
     with pytest.raises(InputError, match="each has a single row"):
-        correlation.correlate_within(table.assign(row=table.index), "x", "y", within="row")
+        correlation.correlate(table.assign(row=table.index), "x", "y", within="row", methods=correlation.METHODS)
 
 
 # --- given covariates ------------------------------------------------------------------------------
@@ -201,7 +199,7 @@ def yeast():
 )
 def test_partial_rank_correlations_are_those_of_ppcor(x, y, others, printed):
     # Kim (2015), CSAM 22, 665-674: the output of pcor(x = y.data, method = "spearman"), R package ppcor.
-    found = correlation.correlate_within(yeast(), x, y, given=others, methods=["spearman"], n_resamples=10).value[0]
+    found = correlation.correlate(yeast(), x, y, given=others, methods=["spearman"], n_resamples=10).value[0]
     assert found == pytest.approx(printed, abs=5e-8)
 
 
@@ -219,7 +217,7 @@ def test_a_partial_correlation_is_that_of_the_residuals_of_regressions(table, na
 
 
 def test_kendalls_partial_tau_follows_from_three_taus(table):
-    found = correlation.correlate_within(table, "x", "y", given="z", methods=["kendall"], n_resamples=10).value[0]
+    found = correlation.correlate(table, "x", "y", given="z", methods=["kendall"], n_resamples=10).value[0]
     xy, xz, yz = (scipy_stats.kendalltau(table[a], table[b])[0] for a, b in ("xy", "xz", "yz"))
     assert found == pytest.approx((xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2)))
 
@@ -230,10 +228,8 @@ def test_a_common_cause_leaves_nothing_behind():
     rows = pd.DataFrame({"lang": range(300), "x": cause + rng.normal(size=300), "y": cause + rng.normal(size=300)})
     rows["cause"] = cause
     for method in correlation.METHODS:
-        plain = correlation.correlate_within(rows, "x", "y", methods=[method], n_resamples=100).iloc[0]
-        given_it = correlation.correlate_within(rows, "x", "y", given="cause", methods=[method], n_resamples=100).iloc[
-            0
-        ]
+        plain = correlation.correlate(rows, "x", "y", methods=[method], n_resamples=100).iloc[0]
+        given_it = correlation.correlate(rows, "x", "y", given="cause", methods=[method], n_resamples=100).iloc[0]
         assert plain.ci_low > 0
         assert abs(given_it.value) < plain.value / 3
 
@@ -241,20 +237,30 @@ def test_a_common_cause_leaves_nothing_behind():
 def test_a_covariate_must_vary_where_it_is_used(table):
     level = table.model.map(ord)
     with pytest.raises(InputError, match="given level is not defined"):
-        correlation.correlate_within(table.assign(level=level), "x", "y", within="model", given="level")
+        correlation.correlate(
+            table.assign(level=level), "x", "y", within="model", given="level", methods=correlation.METHODS
+        )
     with pytest.raises(InputError, match="same level"):
-        correlation.correlate_within(table.assign(level=1), "x", "y", given="level")
+        correlation.correlate(table.assign(level=1), "x", "y", given="level", methods=correlation.METHODS)
     with pytest.raises(InputError, match="given z and w is not defined"):
-        correlation.correlate_within(table.assign(w=2 * table.z), "x", "y", given=["z", "w"], methods=["pearson"])
+        correlation.correlate(table.assign(w=2 * table.z), "x", "y", given=["z", "w"], methods=["pearson"])
 
 
 def test_missing_numbers_and_unknown_methods_stop_a_correlation(table):
     with pytest.raises(InputError, match="1 of 27 in column 'z'"):
-        correlation.correlate_within(table.assign(z=table.z.where(table.index > 0)), "x", "y", given="z")
+        correlation.correlate(
+            table.assign(z=table.z.where(table.index > 0)), "x", "y", given="z", methods=correlation.METHODS
+        )
     with pytest.raises(InputError, match="no correlation 'tau'"):
-        correlation.correlate_within(table, "x", "y", methods=["tau"])
+        correlation.correlate(table, "x", "y", methods=["tau"])
     with pytest.raises(InputError, match="model in every row, but 1 of 27"):
-        correlation.correlate_within(table.assign(model=table.model.where(table.index > 0)), "x", "y", within="model")
+        correlation.correlate(
+            table.assign(model=table.model.where(table.index > 0)),
+            "x",
+            "y",
+            within="model",
+            methods=correlation.METHODS,
+        )
     with pytest.raises(InputError, match="empty"):
         correlation.correlate_means(table.head(0), "x", "y", "model")
 
@@ -263,10 +269,9 @@ def test_missing_numbers_and_unknown_methods_stop_a_correlation(table):
 
 
 def test_steigers_z_is_that_of_cocor():
-    # The tests of R's package cocor: steiger1980 and williams1959, with Steiger's Case A and the program depcor.
+    # The test of R's package cocor, steiger1980, with Steiger's Case A and the program depcor.
     assert round(correlation.steiger(0.4, 0.5, 0.1, 103)[0], 7) == -0.8887185
     assert [round(number, 4) for number in correlation.steiger(0.3, 0.4, 0.5, 100)] == [-1.0718, 0.2838]
-    assert [round(number, 4) for number in correlation.williams(0.3, 0.4, 0.5, 100)] == [-1.0767, 0.2843]
 
 
 @given(st.floats(-0.9, 0.9), st.floats(-0.9, 0.9), st.floats(-0.99, 0.99), st.integers(5, 300))
@@ -274,18 +279,17 @@ def test_steigers_z_is_that_of_cocor():
 def test_changing_the_sides_changes_the_sign_of_a_test_alone(first, second, angle, n):
     # Any third correlation between the bounds that the first two leave.
     third = first * second + angle * np.sqrt((1 - first**2) * (1 - second**2))
-    for test in (correlation.steiger, correlation.williams):
-        one, other = test(first, second, third, n), test(second, first, third, n)
-        assert one[0] == pytest.approx(-other[0], abs=1e-9)
-        assert 0 <= one[1] <= 1
-        assert one[1] == pytest.approx(other[1])
+    one, other = (correlation.steiger(*pair, third, n) for pair in ((first, second), (second, first)))
+    assert one[0] == pytest.approx(-other[0], abs=1e-9)
+    assert 0 <= one[1] <= 1
+    assert one[1] == pytest.approx(other[1])
 
 
 def test_correlations_that_no_data_have_are_refused():
     with pytest.raises(InputError, match="No three measures"):
         correlation.steiger(0.9, -0.9, 0.9, 50)
     with pytest.raises(InputError, match="No three measures"):
-        correlation.williams(1.0, 0.2, 0.2, 50)
+        correlation.steiger(1.0, 0.2, 0.2, 50)
     with pytest.raises(InputError, match="at least four rows"):
         correlation.steiger(0.5, 0.4, 0.3, 3)
 
@@ -339,7 +343,7 @@ def test_the_least_p_is_that_of_resamples_that_all_agree_and_p_fits_the_interval
 
 def test_a_column_of_text_has_no_correlation(table):
     with pytest.raises(InputError, match="'x' holds other things"):
-        correlation.correlate_within(table.assign(x="high"), "x", "y")
+        correlation.correlate(table.assign(x="high"), "x", "y", methods=correlation.METHODS)
 
 
 def test_two_equal_measures_do_not_differ(table):
@@ -349,3 +353,103 @@ def test_two_equal_measures_do_not_differ(table):
     assert (found.value == 0).all()
     assert (found.p == 1).all()
     assert found.z.isna().all()
+
+
+def test_correlations_equal_those_of_scipy(pairs):
+    found = correlation.correlate(pairs, "x", "y", methods=correlation.METHODS).set_index("method").value
+    assert found["kendall"] == pytest.approx(scipy_stats.kendalltau(pairs.x, pairs.y)[0])
+    assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(pairs.x, pairs.y)[0])
+    assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(pairs.x, pairs.y)[0])
+
+
+def test_a_resample_by_weights_equals_a_resample_by_rows(pairs):
+    pairs = pairs.round(0)  # so that ranks are tied
+    drawn = bootstrap.resample_weights(len(pairs), 5, seed=4)
+    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
+    pearson = correlation.weighted_pearson(x, y, drawn)
+    spearman = correlation.weighted_pearson(correlation.mid_ranks(x, drawn), correlation.mid_ranks(y, drawn), drawn)
+    kendall = correlation.weighted_kendall(x, y, drawn)
+    for row, times in enumerate(drawn.astype(int)):
+        copies = pairs.loc[pairs.index.repeat(times)]
+        assert pearson[row] == pytest.approx(scipy_stats.pearsonr(copies.x, copies.y)[0])
+        assert spearman[row] == pytest.approx(scipy_stats.spearmanr(copies.x, copies.y)[0])
+        assert kendall[row] == pytest.approx(scipy_stats.kendalltau(copies.x, copies.y)[0])
+
+
+def test_kendall_by_clusters_equals_kendall_by_rows_however_many_rows_are_compared_at_a_time(pairs, monkeypatch):
+    pairs = pairs.round(0)
+    index = pairs.lang.astype("category").cat.codes.to_numpy()
+    drawn = bootstrap.resample_weights(20, 5, seed=4)
+    x, y = pairs.x.to_numpy(), pairs.y.to_numpy()
+    whole = correlation.weighted_kendall(x, y, drawn, index)
+    assert whole == pytest.approx(correlation.weighted_kendall(x, y, drawn[:, index]))
+    monkeypatch.setattr(bootstrap, "max", lambda *_: 7, raising=False)  # the larger of 1 and what memory allows
+    assert correlation.weighted_kendall(x, y, drawn, index) == pytest.approx(whole)
+    assert correlation.weighted_kendall(x, y, drawn[:, index]) == pytest.approx(whole)
+    assert np.isnan(correlation.weighted_kendall(x, y, np.eye(80)[:1])).all(), "a resample of one row alone"
+
+
+def test_kendall_of_hollander_and_wolfe_is_that_of_cor_test():
+    # Table 1 on page 188 and the output of cor.test(x, y, method = "kendall"), as B. Habing's course prints them
+    # (www.stat.sc.edu/~habing/courses/518splus3F98.html).
+    x = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
+    table = pd.DataFrame({"lang": range(9), "x": x, "y": [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]})
+    found = correlation.correlate(table, "x", "y", methods=["pearson", "kendall"], n_resamples=10).value
+    assert found.tolist() == pytest.approx([0.5711815, 0.4444444], abs=1e-7)
+
+
+def test_the_order_of_rows_does_not_matter_to_a_correlation(pairs):
+    first = correlation.correlate(pairs, "x", "y", methods=correlation.METHODS, n_resamples=200)
+    shuffled = pairs.sample(frac=1, random_state=0)
+    second = correlation.correlate(shuffled, "x", "y", methods=correlation.METHODS, n_resamples=200)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_clusters_widen_the_interval_of_a_correlation_whose_rows_hang_together():
+    rng = np.random.default_rng(7)
+    lang = np.arange(15).repeat(10)
+    table = pd.DataFrame(
+        {"lang": lang, "row": np.arange(150), "x": rng.normal(size=15)[lang], "y": rng.normal(size=15)[lang]}
+    )
+    table[["x", "y"]] += 0.1 * rng.normal(size=(150, 2))
+    width = {
+        cluster: correlation.correlate(table, "x", "y", cluster, ["pearson"]).eval("ci_high - ci_low")[0]
+        for cluster in ("lang", "row")
+    }
+    assert width["lang"] > 2 * width["row"]
+
+
+@given(NUMBERS, st.floats(0.1, 10), st.floats(-5, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_straight_line_correlates_perfectly(values, slope, intercept):
+    values = np.unique(values)
+    if len(values) < 3:
+        return
+    table = pd.DataFrame({"lang": np.arange(len(values)), "x": values, "y": intercept + slope * values})
+    found = correlation.correlate(table, "x", "y", methods=correlation.METHODS, n_resamples=50)
+    assert found[["value", "ci_low", "ci_high"]].to_numpy() == pytest.approx(1)
+
+
+def test_constant_missing_or_absent_data_stop_a_correlation(pairs):
+    with pytest.raises(InputError, match="every row has the same y, 1"):
+        correlation.correlate(pairs.assign(y=1), "x", "y")
+    with pytest.raises(InputError, match="1 of 80 in column 'x'"):
+        correlation.correlate(pairs.assign(x=pairs.x.where(pairs.index > 0)), "x", "y")
+    with pytest.raises(InputError, match="empty"):
+        correlation.correlate(pairs.head(0), "x", "y")
+    with pytest.raises(InputError, match="at least two clusters to draw from, got only 'de'"):
+        correlation.correlate(pairs.assign(lang="de"), "x", "y")
+    with pytest.raises(InputError, match="no correlation 'kendal': expected one of pearson, spearman, kendall"):
+        correlation.correlate(pairs, "x", "y", methods=["kendal"])
+    with pytest.raises(InputError, match="needs the column"):
+        correlation.correlate(pairs, "x", "z")
+
+
+def test_leaving_one_out_is_the_correlation_of_the_rest(pairs):
+    found = correlation.leave_one_out(pairs, "model", "x", "y", methods=["pearson"], n_resamples=50).set_index(
+        "left_out"
+    )
+    rest = pairs[pairs.model != "b"]
+    assert found.index.tolist() == list("abcd")
+    assert found.value["b"] == pytest.approx(scipy_stats.pearsonr(rest.x, rest.y)[0])
+    assert found.change["b"] == pytest.approx(found.value["b"] - scipy_stats.pearsonr(pairs.x, pairs.y)[0])

@@ -1,7 +1,5 @@
 """The fall of accuracy with the number of classes: shapes that are known, and scipy and numpy beside them."""
 
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,10 +29,6 @@ def drawn(shape, draws=20, noise=0.0, model="m", lang="de", seed=0):
         n_classes < 107
     )
     return pd.DataFrame({"model": model, "lang": lang, "n_classes": n_classes, "accuracy": accuracy})
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(curves).failed == 0
 
 
 @pytest.mark.parametrize("shape", curves.SHAPES)

@@ -1,6 +1,5 @@
 """Mixed models: against lme4, MixedModels.jl and R's performance, and against equations written out."""
 
-import doctest
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from babelatlas.analysis import coverage, drivers
-from babelatlas.base import published
+from babelatlas.analysis import drivers
 from babelatlas.base.errors import InputError
-from babelatlas.stats import mixed_model, mixed_model_checks
+from babelatlas.stats import bootstrap, mixed_model, mixed_model_checks, tests
 
 # lme4's Penicillin (Davies and Goldsmith 1972, section 6.6): diameters of samples A to F on 24 plates; the numbers as
 # in Rdatasets, csv/lme4/Penicillin.csv.
@@ -75,10 +73,6 @@ def simulated(seed=0, n_models=6, n_languages=24):
 @pytest.fixture(scope="module")
 def crossed():
     return mixed_model.fit(simulated(), "y", ["x", "kind", "pair"], CROSSED)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(mixed_model).failed == 0
 
 
 # --- the estimates, against other packages ---------------------------------------------------------
@@ -213,7 +207,7 @@ def test_an_effect_that_the_clusters_drawn_do_not_show_is_nan_and_the_others_sta
 
 def test_the_bootstrap_over_languages_agrees_with_refitting_every_resample(crossed):
     names = sorted(crossed.table["lang"].unique())
-    drawn = mixed_model.stats.weights(len(names), 5, seed=1)
+    drawn = bootstrap.resample_weights(len(names), 5, seed=1)
     quick = mixed_model.solve(mixed_model.sums_by_cluster(crossed, "lang"), drawn)
     for row, values in zip(drawn, quick, strict=True):
         parts = [
@@ -298,7 +292,7 @@ def test_effects_are_tested_by_walds_p_and_corrected_together_with_the_languages
     assert table["n_clusters"].tolist() == [24, languages["b"], languages["c"], 24]
     row = crossed.coefficients.iloc[2]
     assert table.loc[1, "p"] == pytest.approx(2 * scipy_stats.norm.cdf(-abs(row["value"] / row["se"])))
-    assert table["p_holm"].tolist() == pytest.approx(mixed_model.stats.holm(table["p"]).tolist())
+    assert table["p_holm"].tolist() == pytest.approx(tests.holm(table["p"]).tolist())
     two = mixed_model.contrasts(crossed, names=["kind: b", "kind: c"])
     assert two["p_holm"].min() == pytest.approx(2 * two["p"].min())
     with pytest.raises(InputError, match="did you mean kind: b"):
@@ -424,46 +418,6 @@ def test_models_that_are_wrong_together_stand_first():
 
 
 # --- the table -------------------------------------------------------------------------------------
-
-
-def test_covariates_are_those_of_the_language_and_of_the_pair():
-    scores = pd.DataFrame({"model": "m", "lang": ["de", "ru", "si", "nv"], "value": 0.2, "n": 500, "classes": 64})
-    scores = pd.concat([scores, scores.assign(model="other")])
-    table = drivers.covariates(scores, {"m": ("de",)}, minimum=2)
-    assert sorted(table["lang"].unique()) == ["de", "ru", "si"]  # Navajo has no tokens
-    row = table.set_index(["model", "lang"])
-    assert row.loc["m", "listed"].to_dict() == {"de": "listed", "ru": "not listed", "si": "not listed"}
-    assert set(row.loc["other", "listed"]) == {"no list published"}
-    assert row.loc["m", "family"].to_dict() == dict.fromkeys(["de", "ru", "si"], "Indo-European")
-    assert set(row["script"]) == {"other"}  # each script has one language
-    tokens = coverage.tokens().set_index("lang")["tokens"]
-    gap = row.loc[("m", "de"), "log_tokens"] - row.loc[("m", "si"), "log_tokens"]
-    assert gap == pytest.approx(np.log10(tokens["de"] / tokens["si"]))
-    assert row.loc["m", ["log_tokens", "not_latin"]].mean().tolist() == pytest.approx([0, 0])
-
-
-def test_the_published_table_leaves_out_english_and_languages_without_tokens_only():
-    by_model = drivers.published_drivers(by_recipe=False)
-    known = set(published.groups()["lang"]) & set(coverage.tokens()["lang"]) - {"en"}
-    assert set(by_model["lang"]) == known
-    assert len(by_model) == 12 * len(known)
-    assert "en" in set(drivers.published_drivers(english=True)["lang"])
-
-
-def test_models_of_one_recipe_are_averaged_and_keep_what_they_share():
-    recipes = drivers.recipes()
-    assert len(set(recipes.values())) == 8
-    table, single = drivers.published_drivers(), drivers.published_drivers(by_recipe=False)
-    three = [model for model, name in recipes.items() if name == "M-CLIP, 48 languages"]
-    assert len(three) == 3
-    mean = single[single["model"].isin(three) & (single["lang"] == "de")]["value"].mean()
-    row = table[(table["model"] == "M-CLIP, 48 languages") & (table["lang"] == "de")].iloc[0]
-    assert row["value"] == pytest.approx(mean)
-    assert row["listed"] == "listed"
-    assert row["n"] == single[single["lang"] == "de"]["n"].iloc[0]
-    scores = pd.DataFrame({"model": ["a", "b"], "lang": "de", "value": [0.1, 0.3], "n": 10, "classes": [5, 6]})
-    with pytest.raises(InputError, match="agree, but some differ"):
-        drivers.averaged(scores, {"a": "x", "b": "x"})
 
 
 # --- bad input -------------------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 Each function makes many worlds of one kind, analyses each as the study does, with the functions of `stats` and
 `ranking`, and returns a `coverage`: in what share of the worlds the interval held the truth. A few languages are a
 small sample, and a plain percentile interval of few clusters is known to be short. The study's intervals allow for that
-(`bootstrap.percentile_interval`); column `interval` says which one a row is of, the study's (`OURS`) or another from the same draws
-beside it, mostly that of plain percentiles (`PLAIN`). `stretch` says by how much it is too short or too long.
+(`bootstrap.percentile_interval`); column `interval` says which one a row is of, the study's (`OURS`) or another from
+the same draws beside it, mostly that of plain percentiles (`PLAIN`). `stretch` says by how much it is too short or too
+long.
 
 Worlds are simple where a simple one shows the point: languages with normal deviations, classes whose share of right
-answers follows a beta distribution. `population` takes real scores for the languages instead. Everything random
-follows `seed`. The bootstrap's draws are those of the study (`bootstrap.resample_weights`), the same ones in every world.
+answers follows a beta distribution. `population` takes real scores for the languages instead. Everything random follows
+`seed`. The bootstrap's draws are those of the study (`bootstrap.resample_weights`), the same ones in every world.
 """
 
 from collections.abc import Sequence
@@ -30,10 +31,10 @@ def coverage(
     """Return how often intervals held the truth, from one truth, value and interval for each world.
 
     Keys: value (share of worlds in which low <= truth <= high; an interval that is not defined holds nothing), ci_low,
-    ci_high (`bootstrap.wilson` of that share, which is one of so many worlds), below, above (shares in which the truth lies
-    below or above the interval), width (mean), stretch (by which factor both halves of the intervals would have to be
-    stretched about the value for `level` of them to hold the truth; NaN where no factor does, because intervals have no
-    width), worlds.
+    ci_high (`bootstrap.wilson` of that share, which is one of so many worlds), below, above (shares in which the truth
+    lies below or above the interval), width (mean), stretch (by which factor both halves of the intervals would have to
+    be stretched about the value for `level` of them to hold the truth; NaN where no factor does, because intervals have
+    no width), worlds.
 
     >>> found = coverage(0.0, np.array([0.1, 0.2, 0.4]), np.array([-0.1, 0, 0.2]), np.array([0.3, 0.4, 0.6]), 0.99)
     >>> round(found["value"], 2), found["below"] == found["stretch"] / 6, round(found["stretch"], 2)
@@ -65,7 +66,7 @@ def mean_over_languages(
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`, `bootstrap.group_means`).
+    """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`).
 
     Languages are drawn from `population`, scores of languages each as likely as any other; from the normal distribution
     unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, and "Student's t", which
@@ -200,7 +201,7 @@ def crossed_correlation(
     make up `shares` of its variance, with the correlations `rho` of the two columns' effects. Methods: "languages
     drawn, truth for these models", "languages drawn, truth for models of the kind" (`correlation.correlate` both times;
     the models are the same in all resamples), "models drawn, truth for models of the kind", and "both drawn, truth for
-    models of the kind" (`correlation.correlate_within` with two columns of clusters, which leaves plain percentiles as they
+    models of the kind" (`correlation.correlate` with two columns of clusters, which leaves plain percentiles as they
     are; 400 resamples at most).
     """
     rng = np.random.default_rng([seed, n, models, 4])
@@ -263,7 +264,7 @@ def slope(
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the coverage of the interval of the slope of `regression.log_linear_fit` with `n` clusters, draws of subsets.
+    """Return the coverage of the slope's interval of `regression.log_linear_fit` with `n` clusters, draws of subsets.
 
     Accuracy falls by `-per_doubling` points with each doubling of the `sizes`; each draw has one subset of each size.
     Deviations have a standard deviation of `noise` points, of whose variance `together` is a slope of the draw's own.

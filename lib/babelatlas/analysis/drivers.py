@@ -48,7 +48,7 @@ def averaged(scores: pd.DataFrame, home: dict[str, str]) -> pd.DataFrame:
 def pool_rare(values: pd.Series, keys: pd.Series, minimum: int) -> pd.Series:
     """Return `values` with those that fewer than `minimum` different `keys` have put together as "other".
 
-    >>> together(pd.Series(["a", "a", "b"]), pd.Series(["x", "y", "x"]), 2).tolist()
+    >>> pool_rare(pd.Series(["a", "a", "b"]), pd.Series(["x", "y", "x"]), 2).tolist()
     ['a', 'a', 'other']
     """
     sizes = keys.groupby(values).nunique()

@@ -1,6 +1,10 @@
-"""Do two models, or two label sets, err on the same items: overlap of errors, its chance level, ensembles."""
+"""Do two models err on the same items: the intersection over union (IoU) of their errors, what chance gives, ensembles.
 
-from collections.abc import Sequence
+Errors are arrays with the axes item and sense. `mean_overlap` has intervals over items for means over many pairs,
+`pairwise_overlap` a permutation test for every pair.
+"""
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,16 +15,16 @@ from babelatlas.evaluation import disambiguation
 from babelatlas.stats import bootstrap, tests
 
 
-def label_set_overlap(
+def mean_overlap(
     errors: np.ndarray, pairs: pd.DataFrame, n_resamples: int = 1000, level: float = 0.95, seed: int = 0
 ) -> pd.DataFrame:
-    """Return how far errors overlap, as means over kinds of pairs, beside what independent errors would give.
+    """Return how far errors overlap, as means over kinds of pairs, next to what independent errors would give.
 
-    `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model in a language, say) has not been
-    asked. `pairs`, one row for each two cells: first, second (places in `errors`) and kind. The overlap of two cells is
+    `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model in a language, say) has no such
+    item. `pairs`, one row for each two cells: first, second (places in `errors`) and kind. The overlap of two cells is
     the intersection over the union of their errors, on the items that both have; the expected one takes the
     intersection that errors of the same frequency in each sense have by chance. Columns: kind, value, ci_low, ci_high,
-    expected, excess, excess_low, excess_high, p, p_holm, pairs (those that err at all), n (items). Intervals draw
+    expected, excess, excess_low, excess_high, p, p_holm, pairs (those that err at all), n (items). Intervals resample
     items, both senses together, the same for all cells. p (two-sided) is twice the share of resamples in which the
     excess has the other sign, at least 2 / (n_resamples + 1), made as careful as the interval by `expanded_p`; p_holm
     is corrected for all kinds. Kinds in order of appearance; those in which no pair errs have NaN. Raises InputError
@@ -28,7 +32,7 @@ def label_set_overlap(
 
     >>> one = [[1, 0], [0, 1], [0, 0]]
     >>> pairs = pd.DataFrame({"first": [0], "second": [1], "kind": ["same"]})
-    >>> shared_errors(np.array([one, one]), pairs)[["value", "expected"]].round(2).to_numpy().tolist()
+    >>> mean_overlap(np.array([one, one]), pairs)[["value", "expected"]].round(2).to_numpy().tolist()
     [[1.0, 0.2]]
     """
     errors = np.asarray(errors, float)
@@ -45,23 +49,23 @@ def label_set_overlap(
     columns = [*columns, "pairs", "n"]
     rows = []
     for kind, part in pairs.groupby("kind", sort=False):
-        value, expected, erring = _mean_overlap(wrong, known, drawn, part[["first", "second"]].to_numpy())
+        value, expected, erring = _resampled_overlap(wrong, known, drawn, part[["first", "second"]].to_numpy())
         excess = value - expected
-        again = excess[1:][np.isfinite(excess[1:])]
+        resampled = excess[1:][np.isfinite(excess[1:])]
         row = dict.fromkeys(columns, np.nan) | {"kind": kind, "pairs": erring, "n": errors.shape[1]}
         row |= {"value": value[0], "expected": expected[0], "excess": excess[0]}
-        if erring and len(again):
-            against = min((again <= 1e-9).sum(), (again >= -1e-9).sum())
-            p = min(1.0, 2 * (against + 1) / (len(again) + 1))
+        if erring and len(resampled):
+            resampledst = min((resampled <= 1e-9).sum(), (resampled >= -1e-9).sum())
+            p = min(1.0, 2 * (resampledst + 1) / (len(resampled) + 1))
             row["ci_low"], row["ci_high"] = bootstrap.percentile_interval(value[1:], level, errors.shape[1])
-            row["excess_low"], row["excess_high"] = bootstrap.percentile_interval(again, level, errors.shape[1])
+            row["excess_low"], row["excess_high"] = bootstrap.percentile_interval(resampled, level, errors.shape[1])
             row["p"] = bootstrap.expanded_p(p, errors.shape[1])
         rows.append(row)
     result = pd.DataFrame(rows, columns=columns)
     return result.assign(p_holm=tests.holm(result["p"]))
 
 
-def _mean_overlap(
+def _resampled_overlap(
     wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the mean overlap of pairs, the one by chance (both by resample), and how many pairs err in the first row.
@@ -71,7 +75,7 @@ def _mean_overlap(
     """
     sums, counts, erring = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
     for start in range(0, len(pairs), 500):  # some hundred at a time: a pair takes a number for each resample
-        found, some = _overlaps(wrong, known, drawn, *pairs[start : start + 500].T)
+        found, some = _pair_overlaps(wrong, known, drawn, *pairs[start : start + 500].T)
         sums += np.where(some, found, 0).sum(axis=2)
         counts += some.sum(axis=1)
         erring += int(some[0].sum())
@@ -79,7 +83,7 @@ def _mean_overlap(
     return value, expected, erring
 
 
-def _overlaps(
+def _pair_overlaps(
     wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, one: np.ndarray, other: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the overlap as found and by chance (2, resample, pair), and which pairs err at all (resample, pair)."""
@@ -88,24 +92,29 @@ def _overlaps(
     sizes, chance = np.zeros((2, len(drawn), len(one)))
     with np.errstate(invalid="ignore", divide="ignore"):
         for sense in range(wrong.shape[2]):
-            mine, theirs = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
-            sizes += mine + theirs
-            chance += np.nan_to_num(mine * theirs / (drawn @ both.T))
+            one_size, other_size = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
+            sizes += one_size + other_size
+            chance += np.nan_to_num(one_size * other_size / (drawn @ both.T))
         found = np.stack([shared / (sizes - shared) for shared in (drawn @ (x * y).sum(axis=2).T, chance)])
     return found, sizes > 0
 
 
-# --- Errors that models share, and models together ------------------------------------------------------------------
+# --- Every pair of models and languages -------------------------------------------------------------------------------
 
 
-def errors(table: pd.DataFrame, tie: float = disambiguation.TIE) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the items of one unit, sorted, and by metric ("TC", "IC") where it is wrong: bool (item, 2).
+def errors(
+    table: pd.DataFrame, tie: float = disambiguation.TIE
+) -> Iterator[tuple[tuple[str, int, str, str], np.ndarray, dict[str, np.ndarray]]]:
+    """Yield (model, replicate, data set, language), its items, sorted, and its errors by metric: bool (item, sense).
 
-    Ties among them. `table` as for `costs`; raises what `units` raises.
+    The metrics are "TC" and "IC". An error is a triple that is not classified correctly, ties among them. `table` has
+    the schema `disambiguation`; raises what `disambiguation.units` raises.
     """
-    part, logarithms = disambiguation.comparable(disambiguation.one_unit(table))
-    items, found = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
-    return items, {"TC": ~disambiguation.tc(found, tie, logarithms), "IC": ~disambiguation.ic(found, tie, logarithms)}
+    for key, part in disambiguation.units(table):
+        part, logarithms = disambiguation.comparable(part)
+        items, costs = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
+        options = tie, logarithms
+        yield key, items, {"TC": ~disambiguation.tc(costs, *options), "IC": ~disambiguation.ic(costs, *options)}
 
 
 def iou(first: np.ndarray, second: np.ndarray) -> float:
@@ -143,20 +152,20 @@ def _errors(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return first, second
 
 
-def permuted_iou(first: np.ndarray, second: np.ndarray, permutations: int = 1000, seed: int = 0) -> np.ndarray:
-    """Return the intersection over union when the items of one are permuted: (permutations,), what chance would give.
+def permuted_iou(first: np.ndarray, second: np.ndarray, n_permutations: int = 1000, seed: int = 0) -> np.ndarray:
+    """Return the intersection over union when the items of one are permuted, what chance would give: (n_permutations,).
 
     Bool arrays (item, 2): both senses of an item stay together, so that a model that errs in one sense because it is
-    right in the other still does. NaN where nobody errs.
+    correct in the other still does. NaN where nobody errs.
     """
     first, second = _errors(first, second)
-    both = _common(_code(first), _code(second)[_orders(len(first), permutations, seed)])
+    both = _common(_code(first), _code(second)[_orders(len(first), n_permutations, seed)])
     return _ratio(both, first.sum() + second.sum())
 
 
-def _orders(n: int, permutations: int, seed: int) -> np.ndarray:
-    """Return random orders of n items, (permutations, n)."""
-    return np.random.default_rng([seed, n]).permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
+def _orders(n: int, n_permutations: int, seed: int) -> np.ndarray:
+    """Return random orders of n items, (n_permutations, n)."""
+    return np.random.default_rng([seed, n]).permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1)
 
 
 def _code(errors: np.ndarray) -> np.ndarray:
@@ -175,9 +184,9 @@ def _ratio(both: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
     return np.divide(both, union, out=np.full(both.shape, np.nan), where=union > 0)
 
 
-def overlap(
+def pairwise_overlap(
     table: pd.DataFrame,
-    permutations: int = 1000,
+    n_permutations: int = 1000,
     seed: int = 0,
     metrics: Sequence[str] = ("TC", "IC"),
     tie: float = disambiguation.TIE,
@@ -188,18 +197,17 @@ def overlap(
     `table` has the schema `disambiguation`. Columns: dataset, model, lang, other_model, other_lang, metric, value
     (intersection over union of errors), expected (`expected_iou`), ci_low, ci_high (where `level` of the permutations
     of the items lie: what independent errors would give), p (two-sided, from the same permutations), n (items that both
-    have), errors, other_errors (of 2 n). An error is a triple that is not right, ties among them. With replicates the
-    numbers are means over all pairs of replicates. Pairs without a common item, or without errors, have NaN.
-    Raises what `units` raises, and InputError for less than one permutation.
+    have), errors, other_errors (of 2 n). An error is a triple that is not classified correctly, ties among them. With
+    replicates the numbers are means over all pairs of replicates. Pairs without a common item, or without errors, have
+    NaN. Raises what `units` raises, and InputError for less than one permutation.
     """
-    if permutations < 1:
-        raise InputError(f"An overlap is held against permutations, at least 1, got {permutations}.")
+    if n_permutations < 1:
+        raise InputError(f"An overlap is compared with permutations, at least 1, got {n_permutations}.")
     unknown = [metric for metric in metrics if metric not in ("TC", "IC")]
     if unknown:
         raise InputError(f"Errors are those of TC or of IC, got {unknown[0]!r}.")
     wrong: dict[str, dict[str, dict]] = {}
-    for (model, _, dataset, lang), part in disambiguation.units(table):
-        items, found = errors(part, tie)
+    for (model, _, dataset, lang), items, found in errors(table, tie):
         each = wrong.setdefault(dataset, {}).setdefault(lang, {}).setdefault(model, (items, []))
         if not np.array_equal(each[0], items):
             raise disambiguation.unlike_perplexities(model, dataset, lang)
@@ -209,12 +217,12 @@ def overlap(
         names = list(langs)
         for place, lang in enumerate(names):
             for other in names[place:]:
-                rows += _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level)
+                rows += _language_pair(dataset, lang, other, langs, metrics, n_permutations, seed, level)
     columns = ["dataset", "model", "lang", "other_model", "other_lang", "metric", "value", "expected", "ci_low"]
     return pd.DataFrame(rows, columns=[*columns, "ci_high", "p", "n", "errors", "other_errors"])
 
 
-def _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level) -> list[list]:
+def _language_pair(dataset, lang, other, langs, metrics, n_permutations, seed, level) -> list[list]:
     """Return the rows of all pairs of models between two languages, or within one."""
     rows = []
     orders: dict[int, np.ndarray] = {}
@@ -223,7 +231,7 @@ def _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level) -
             common, here, there = np.intersect1d(items, items_2, assume_unique=True, return_indices=True)
             n = len(common)
             if n not in orders:
-                orders[n] = _orders(n, permutations, seed)
+                orders[n] = _orders(n, n_permutations, seed)
             for place, metric in enumerate(metrics):
                 values = []  # of each pair of replicates: value, expected, permuted
                 ours, theirs = (
@@ -239,7 +247,7 @@ def _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level) -
                 if not np.isnan(value):
                     low, high = map(float, bootstrap.percentile_interval(drawn, level))
                     least = min((drawn >= value - 1e-9).sum(), (drawn <= value + 1e-9).sum())
-                    p = min(1.0, 2 * (least + 1) / (permutations + 1))
+                    p = min(1.0, 2 * (least + 1) / (n_permutations + 1))
                 counts = [float(np.mean([one.sum() for one in each])) for each in (ours, theirs)]
                 found = [metric, float(value), float(expected), low, high, p, n, *counts]
                 rows.append([dataset, model, lang, another, other, *found])
@@ -247,7 +255,7 @@ def _overlaps(dataset, lang, other, langs, metrics, permutations, seed, level) -
 
 
 def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.DataFrame:
-    """Return the costs of several models together, a `disambiguation` table of one model: `name`, or theirs with " + ".
+    """Return the combined costs of several models, a `disambiguation` table of one model: `name`, or theirs with " + ".
 
     The costs of each model are standardised within each data set and language, then averaged: perplexities, and scores
     from files ("given") where all are above 0, are replaced by their logarithms; from every cost of an item the mean of
@@ -264,39 +272,38 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     if len(set(models)) < 2 or len(set(models)) < len(models):
         raise InputError(f"An ensemble is of at least two models, each named once, got {', '.join(models) or 'none'}.")
     part = table[table["model"].isin(models)]
-    parts = [_standardised(rows) for _, rows in disambiguation.units(part)]
-    found = pd.concat(parts, ignore_index=True)
+    found = pd.concat([_standardised(rows) for _, rows in disambiguation.units(part)], ignore_index=True)
     replicates = {model: set(rows["replicate"]) for model, rows in found.groupby("model", observed=True)}
     several = [numbers for numbers in replicates.values() if len(numbers) > 1]
     if any(numbers != several[0] for numbers in several):
         raise InputError(f"The models of an ensemble need the same replicates, or one each, got {replicates}.")
     numbers = sorted(several[0]) if several else [0]
-    again = [
+    repeated = [
         rows.assign(replicate=number)
         for number in numbers
         for model, rows in found.groupby("model", observed=True)
         for rows in [rows[rows["replicate"] == number] if len(replicates[model]) > 1 else rows]
     ]
     key = ["replicate", "dataset", "lang", "item", "image", "text"]
-    together = pd.concat(again).groupby(key, sort=False, observed=True)["cost"].agg(["mean", "size"]).reset_index()
-    short = together[together["size"] < len(models)]
+    combined = pd.concat(repeated).groupby(key, sort=False, observed=True)["cost"].agg(["mean", "size"]).reset_index()
+    short = combined[combined["size"] < len(models)]
     if len(short):
         row = short.iloc[0]
         raise InputError(
             f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r} beside image "
-            f"{row['image']!r} ({len(short)} of {len(together)} rows): select what all of them have."
+            f"{row['image']!r} ({len(short)} of {len(combined)} rows): select what all of them have."
         )
-    together = together.rename(columns={"mean": "cost"}).assign(
+    combined = combined.rename(columns={"mean": "cost"}).assign(
         model=name or " + ".join(models), similarity="standardised", precision="", preprocessing=""
     )
-    return tables.check(together.drop(columns="size"), disambiguation.TASK)
+    return tables.check(combined.drop(columns="size"), disambiguation.TASK)
 
 
 def _standardised(part: pd.DataFrame) -> pd.DataFrame:
     part, logarithms = disambiguation.comparable(part)
-    items, original = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
+    _, original = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
     middle = original.mean(axis=(1, 2))
     scale = float(np.sqrt(((original - middle[:, None, None]) ** 2).mean()))
     least = disambiguation.TIE * (float(np.abs(original).max()) if logarithms else 1)
-    place = np.searchsorted(items, part["item"].astype(str))
+    place = np.unique(part["item"].array.codes, return_inverse=True)[1]
     return part.assign(cost=(part["cost"].to_numpy(float) - middle[place]) / scale if scale > least else 0.0)

@@ -152,11 +152,6 @@ def rates(counted: pd.DataFrame, level: float = 0.95, n_resamples: int = 2000, s
     return pd.concat([whole[list(each)], each], ignore_index=True)
 
 
-def audit(table: pd.DataFrame, english: pd.DataFrame, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
-    """Return the share of labels with each check, by language and over all; see `flags` and `rates`."""
-    return rates(counts(flags(table, english)), level, seed=seed)
-
-
 def between_sources(table: pd.DataFrame) -> pd.DataFrame:
     """Return how often two sources that both name a class have a word in common, for each language and pair of sources.
 

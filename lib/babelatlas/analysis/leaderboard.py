@@ -281,23 +281,27 @@ def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[s
     Only languages that every model has are kept, so that all models are compared on the same: raises InputError where
     there is none, and where a row occurs twice.
     """
-    if board.duplicated(["model", "lang", "item"]).any():
-        raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
-    models = list(dict.fromkeys(board["model"]))
-    shared = board.groupby("lang", observed=True)["model"].nunique()
-    langs = sorted(shared.index[shared == len(models)])
-    if not langs:
-        raise InputError(f"The models {', '.join(models)} have no language in common: compare fewer of them.")
-    board = board[board["lang"].isin(langs)]
+    model, models = pd.factorize(board["model"])
+    lang, langs = pd.factorize(board["lang"])
     item, items = pd.factorize(board["item"], sort=True)
-    at = (
-        board["model"].map({name: place for place, name in enumerate(models)}).to_numpy(int),
-        board["lang"].map({lang: place for place, lang in enumerate(langs)}).to_numpy(int),
-        item,
-    )
-    right, total = (np.zeros((len(models), len(langs), len(items))) for _ in range(2))
-    right[at], total[at] = board["right"], board["total"]
-    return right, total, models, langs, list(items)
+    cells = (model * len(langs) + lang) * len(items) + item
+    if len(np.unique(cells)) < len(cells):
+        raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
+    there = np.zeros((len(models), len(langs)), bool)
+    there[model, lang] = True
+    models, langs = list(models), np.asarray(langs, object)
+    shared = np.flatnonzero(there.all(axis=0))
+    if not len(shared):
+        raise InputError(f"The models {', '.join(models)} have no language in common: compare fewer of them.")
+    shared = shared[np.argsort(langs[shared], kind="stable")]
+    place = np.full(len(langs), -1)
+    place[shared] = np.arange(len(shared))
+    rows = place[lang] >= 0
+    used, item = np.unique(item[rows], return_inverse=True)
+    at = model[rows], place[lang[rows]], item
+    right, total = (np.zeros((len(models), len(shared), len(used))) for _ in range(2))
+    right[at], total[at] = board["right"].to_numpy()[rows], board["total"].to_numpy()[rows]
+    return right, total, models, list(langs[shared]), list(np.asarray(items, object)[used])
 
 
 def resampled_ranks(right: np.ndarray, total: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -348,9 +352,9 @@ def ranking(
 
     `groups`: name -> codes; "all" always comes first. Columns: group, model, value, ci_low, ci_high, rank, rank_low,
     rank_high, first (share of the resamples in which the model is best), n (languages), items. An interval draws
-    languages and items anew, and allows for the number of those that are fewer (`bootstrap.percentile_interval`); in a group of one
-    language only items, and where all of them are right, or none, it is the exact one (`bootstrap.clopper_pearson`). With a single
-    item and language there is no interval (NaN).
+    languages and items anew, and allows for the number of those that are fewer (`bootstrap.percentile_interval`); in a
+    group of one language only items, and where all of them are right, or none, it is the exact one
+    (`bootstrap.clopper_pearson`). With a single item and language there is no interval (NaN).
     """
     right, total, models, langs, names = cube(board)
     with np.errstate(invalid="ignore"):
@@ -383,10 +387,10 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.9
     difference of the means over languages. It is computed again in the resamples of `ranking`, languages and items
     drawn anew and the same for both models. p (two-sided) is twice the share of resamples in which the first is not
     better. Where that share is too small for so many resamples, p is that of a normal distribution with the resamples'
-    standard deviation: the larger of the two counts, made as careful as the intervals (`bootstrap.expanded_p`), so that a
-    rank's interval never reaches 1 for a model that is told from the first. With few items and languages p is at least
-    2 / 2 ** n, n being the larger of their numbers, as in a test that swaps the models. p_holm is Holm's correction
-    (1979) for all pairs of the board. Rows are in the order of the ranks. With one model there are none.
+    standard deviation: the larger of the two counts, made as careful as the intervals (`bootstrap.expanded_p`), so that
+    a rank's interval never reaches 1 for a model that is told from the first. With few items and languages p is at
+    least 2 / 2 ** n, n being the larger of their numbers, as in a test that swaps the models. p_holm is Holm's
+    correction (1979) for all pairs of the board. Rows are in the order of the ranks. With one model there are none.
     """
     from scipy import stats as scipy_stats
 

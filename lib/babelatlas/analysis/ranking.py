@@ -172,14 +172,14 @@ def least_p(n_clusters: int, n_pairs: int, n_permutations: int) -> float:
 def sign_flip_test(
     gaps: np.ndarray, n_permutations: int = 10_000, seed: int = 0, member: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return `tests.paired_permutation_test` for each column of `gaps` (languages, pairs), with the same signs for all: much faster.
+    """Return `tests.paired_permutation_test` for each column of `gaps` (languages, pairs), with the same signs for all.
 
     `member` (languages, clusters; 1 where a language belongs to a cluster, else 0): languages of one cluster then keep
     their signs together, and only clusters have to be independent; None: each language is its own. Raises InputError
     for no language, or differences that are missing or infinite.
 
     >>> gaps = np.array([[0.2, 0.1], [0.3, -0.1], [0.1, 0.1]])
-    >>> sign_flips(gaps).tolist() == [stats.sign_flip(gaps[:, 0]), stats.sign_flip(gaps[:, 1])]
+    >>> sign_flip_test(gaps).tolist() == [tests.paired_permutation_test(column) for column in gaps.T]
     True
     """
     gaps = np.asarray(gaps, float)
@@ -226,7 +226,7 @@ def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Data
     counts as one; a run of close models counts as one, two or more, as far as its ends differ.
 
     >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
-    >>> table = told_apart(table.assign(n=9, least=0.01))
+    >>> table = significantly_different(table.assign(n=9, least=0.01))
     >>> table[["apart", "separate", "who"]].to_numpy().tolist()
     [[1, 2, ['a', 'c']]]
     """
@@ -320,11 +320,11 @@ def agreement(
     have; each side its own ones if not), or "models", where there are no languages to draw: a resample of few models
     repeats some of them, and repeated models count as tied. Languages count as independent. A resample adds noise to
     that of the data, which makes two orders less alike: the percentile interval lies too low, far too low where models
-    are close. The interval here takes, on each side, the wider of `bootstrap.percentile_interval`, expanded where languages are drawn,
-    and its reflection about the value; chapter 87 shows by simulation how often either holds the truth. Where all
-    models are in one order, or the opposite one, resamples of models know no uncertainty, and there is no interval over
-    models (NaN). With fewer than two languages there is neither interval nor test over languages (NaN; 0 pairs apart),
-    and no interval of a tau that is not defined, where one side has the same mean for all models.
+    are close. The interval here takes, on each side, the wider of `bootstrap.percentile_interval`, expanded where
+    languages are drawn, and its reflection about the value; chapter 87 shows by simulation how often either holds the
+    truth. Where all models are in one order, or the opposite one, resamples of models know no uncertainty, and there is
+    no interval over models (NaN). With fewer than two languages there is neither interval nor test over languages (NaN;
+    0 pairs apart), and no interval of a tau that is not defined, where one side has the same mean for all models.
 
     A relabelling brings both sides to mean 0 and standard deviation 1 of the models' means, and exchanges the sides in
     languages chosen by lot, where `paired`; else it deals the languages of both into two sets of their sizes. If the
@@ -382,7 +382,7 @@ def agreement(
 def reflected(
     value: float, resampled: np.ndarray, least: float, level: float = 0.95, n_clusters: int | None = None
 ) -> tuple[float, float]:
-    """Return `bootstrap.percentile_interval` of `resampled`, joined with its reflection about `value`, from `least` to 1.
+    """Return the percentile interval of `resampled`, joined with its reflection about `value`, from `least` to 1.
 
     >>> reflected(0.8, np.array([0.2, 0.6, 0.7, 0.9]), 0, 0.5)
     (0.5, 1.0)

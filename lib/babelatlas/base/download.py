@@ -1,4 +1,8 @@
-"""Unpacking archives of images: once, whole or not at all, and never outside the folder they are unpacked into."""
+"""Public files, answers of services and archives of images, each got once.
+
+A file comes from the mirror (BABELATLAS_MIRROR) or from its address, checked by its SHA-256; a service is asked again
+where that may help; an archive is unpacked whole or not at all, and never outside of its folder.
+"""
 
 import csv
 import email.utils
@@ -21,10 +25,198 @@ from typing import IO
 
 from babelatlas import __version__
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, beside
 
+FILES = DATA / "files.csv"
+TRIES = 5
+LONGEST = 300.0  # seconds; a service that asks for a longer wait is left alone until the user comes back
 ENDINGS = (".tar", ".tar.gz", ".tgz", ".zip")
 DAMAGE = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError)
+
+
+# --- Public files -----------------------------------------------------------------------------------------------------
+
+
+def files() -> dict[str, dict[str, str]]:
+    """Return the known public files: name -> `mirror` (path below BABELATLAS_MIRROR), `url` and `sha256`.
+
+    `url` is "" for a file that has to be got by hand, `sha256` where nobody has published one.
+
+    >>> files()["imagenet-to-wikidata"]["mirror"]
+    'imagenet-to-wikidata/mapping.json'
+    """
+    with FILES.open(encoding="utf-8", newline="") as table:
+        return {row.pop("name"): row for row in csv.DictReader(table)}
+
+
+def file(name: str) -> Path:
+    """Return the path of a known public file: in the mirror if that has it, else fetched into the cache once.
+
+    Raises InputError for a name that is not in `files`, for a file with another content than it should have, and where
+    it can neither be found nor fetched. Of a file that cannot be checked, as no SHA-256 is known, it prints that.
+    """
+    known = files()
+    if name not in known:
+        raise InputError(f"There is no public file called {name!r}: {near(name, known)}")
+    entry, mirror = known[name], os.environ.get("BABELATLAS_MIRROR")
+    mirrored = Path(mirror) / entry["mirror"] if mirror else None
+    if mirrored is None or not mirrored.is_file():
+        if not entry["url"]:
+            raise InputError(
+                f"The file {name} has to be got by hand, after an agreement: put it at "
+                f"{mirrored or '$BABELATLAS_MIRROR/' + entry['mirror']}."
+            )
+        return _fetched(name, entry["url"], entry["sha256"], mirrored)
+    if not entry["sha256"]:
+        return _unchecked(name, mirrored)
+    if _pooch().file_hash(str(mirrored)) != entry["sha256"]:
+        raise InputError(
+            f"The file {mirrored} is not the {name} that the study knows (expected the SHA-256 {entry['sha256']}): "
+            "replace it, or unset BABELATLAS_MIRROR to fetch it."
+        )
+    return mirrored
+
+
+def _unchecked(name: str, path: Path) -> Path:
+    print(f"The file {name} cannot be checked, as no SHA-256 of it is known: got {_pooch().file_hash(str(path))}.")
+    return path
+
+
+def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
+    import requests
+
+    pooch = _pooch()
+    # The hash is part of the name, so that a later version of the file takes another place.
+    end = f"{sha256[:12] or f'unchecked-{name}'}-{url.rsplit('/', 1)[1]}"
+    known = f"sha256:{sha256}" if sha256 else None
+    keeper = pooch.create(cache("files"), base_url="", registry={end: known}, urls={end: url})
+    place = mirrored or Path(keeper.abspath) / end
+    try:
+        path = Path(keeper.fetch(end))
+        return path if sha256 else _unchecked(name, path)
+    except requests.RequestException as error:
+        raise InputError(
+            f"The file {name} cannot be fetched from {url} ({type(error).__name__}): "
+            f"where there is a network, get it there and put it at {place}."
+        ) from error
+    except ValueError as error:  # pooch's for another hash
+        raise InputError(
+            f"What {url} sent is not the {name} that the study knows (expected the SHA-256 {sha256}): "
+            "try again, and if that does not help, tell the study's authors."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"The file {name} cannot be written to {place} ({error.strerror}): make room there."
+        ) from error
+
+
+def cache(name: str) -> Path:
+    """Return the folder called `name` in the user's cache of the study; it need not exist yet."""
+    return Path(_pooch().os_cache("babelatlas")) / name
+
+
+def _pooch():
+    """Return pooch, without the warning that its progress bar gives in a notebook that has no widgets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pooch
+    return pooch
+
+
+def write_json(path: Path, content) -> None:
+    """Write `content` to a JSON file that appears whole or not at all."""
+    with beside(path) as part:
+        part.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+
+def read_json(path: Path):
+    """Return the content of a JSON file that `write_json` wrote, None where there is none or it is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+# --- Services ---------------------------------------------------------------------------------------------------------
+
+
+def session(contact: str = ""):
+    """Return a session of requests that says who asks: the study, and `contact` (an address of the user's) if given."""
+    import requests
+
+    opened = requests.Session()
+    parts = [f"babelatlas/{__version__}", contact and f"({contact})", f"python-requests/{requests.__version__}"]
+    opened.headers["User-Agent"] = " ".join(filter(None, parts))
+    opened.headers["Accept-Encoding"] = "gzip"
+    return opened
+
+
+def ask(
+    opened,
+    address: str,
+    parameters: dict[str, str | list[str]],
+    wait: float = 1.0,
+    timeout: float = 30.0,
+    busy: Callable[[object], bool] = lambda answer: False,
+) -> tuple[int, object]:
+    """Return the status and the JSON that a service answers to one request, asked again where that may help.
+
+    Asked again, `TRIES` times in all: no connection, silence for `timeout` seconds, a cut connection, half an answer,
+    one that is not JSON, the statuses 429 and 500 and above, and an answer that `busy` calls one. The pause is the one
+    that the service asks for (Retry-After), else `wait` seconds, twice as long each time. Another status from 400 on is
+    returned, with None for an answer that is not JSON.
+    Raises InputError where the last try fails too, or the service asks for a pause of more than `LONGEST` seconds. No
+    message holds a parameter, as one may be a key.
+    """
+    import requests
+
+    problem = ""
+    for number in range(TRIES):
+        answer, pause = None, wait * 2**number
+        try:
+            answer = opened.get(address, params=parameters, timeout=timeout)
+            content = answer.json()
+        except requests.JSONDecodeError:
+            if 400 <= answer.status_code < 500 and answer.status_code != 429:
+                return answer.status_code, None
+            problem = f"status {answer.status_code}, half an answer or none in JSON"
+        except requests.Timeout:
+            problem = f"silent for {timeout:g} seconds"
+        except requests.RequestException as error:
+            problem = f"the connection failed, {type(error).__name__}"
+        else:
+            if answer.status_code != 429 and answer.status_code < 500 and not busy(content):
+                return answer.status_code, content
+            problem = f"status {answer.status_code}, too busy"
+        if answer is not None:
+            pause = _asked(answer, pause, address)
+        if number + 1 < TRIES:
+            time.sleep(pause)
+    raise InputError(
+        f"The service {address} gave no answer in {TRIES} tries (the last: {problem}): run this again later, "
+        "it goes on with what is missing."
+    )
+
+
+def _asked(answer, pause: float, address: str) -> float:
+    """Return the seconds to wait that the header Retry-After asks for, `pause` where it asks for none."""
+    header = answer.headers.get("Retry-After", "")
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+        except (TypeError, ValueError):
+            return pause
+    if not seconds <= LONGEST:
+        raise InputError(
+            f"The service {address} asks to be left alone for {seconds:,.0f} seconds: run this again after that, "
+            "it goes on with what is missing."
+        )
+    return max(seconds, 0.0)
+
+
+# --- Archives ---------------------------------------------------------------------------------------------------------
 
 
 def is_archive(path: Path) -> bool:
@@ -135,189 +327,3 @@ def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]
         for member in source:
             if member.isfile():
                 yield member.name, member.size, lambda member=member: source.extractfile(member)
-
-
-FILES = DATA / "files.csv"
-TRIES = 5
-LONGEST = 300.0  # seconds; a service that asks for a longer wait is left alone until the user comes back
-
-
-def files() -> dict[str, dict[str, str]]:
-    """Return the known public files: name -> `mirror` (path below BABELATLAS_MIRROR), `url` and `sha256`.
-
-    `url` is "" for a file that has to be got by hand, `sha256` where nobody has published one.
-
-    >>> files()["imagenet-to-wikidata"]["mirror"]
-    'imagenet-to-wikidata/mapping.json'
-    """
-    with FILES.open(encoding="utf-8", newline="") as table:
-        return {row.pop("name"): row for row in csv.DictReader(table)}
-
-
-def file(name: str) -> Path:
-    """Return the path of a known public file: in the mirror if that has it, else fetched into the cache once.
-
-    Raises InputError for a name that is not in `files`, for a file with another content than it should have, and where
-    it can neither be found nor fetched. Of a file that cannot be checked, as no SHA-256 is known, it prints that.
-    """
-    known = files()
-    if name not in known:
-        raise InputError(f"There is no public file called {name!r}: {near(name, known)}")
-    entry, mirror = known[name], os.environ.get("BABELATLAS_MIRROR")
-    mirrored = Path(mirror) / entry["mirror"] if mirror else None
-    if mirrored is None or not mirrored.is_file():
-        if not entry["url"]:
-            raise InputError(
-                f"The file {name} has to be got by hand, after an agreement: put it at "
-                f"{mirrored or '$BABELATLAS_MIRROR/' + entry['mirror']}."
-            )
-        return _fetched(name, entry["url"], entry["sha256"], mirrored)
-    if not entry["sha256"]:
-        return _unchecked(name, mirrored)
-    if _pooch().file_hash(str(mirrored)) != entry["sha256"]:
-        raise InputError(
-            f"The file {mirrored} is not the {name} that the study knows (expected the SHA-256 {entry['sha256']}): "
-            "replace it, or unset BABELATLAS_MIRROR to fetch it."
-        )
-    return mirrored
-
-
-def _unchecked(name: str, path: Path) -> Path:
-    print(f"The file {name} cannot be checked, as no SHA-256 of it is known: got {_pooch().file_hash(str(path))}.")
-    return path
-
-
-def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
-    import requests
-
-    pooch = _pooch()
-    # The hash is part of the name, so that a later version of the file takes another place.
-    end = f"{sha256[:12] or f'unchecked-{name}'}-{url.rsplit('/', 1)[1]}"
-    known = f"sha256:{sha256}" if sha256 else None
-    keeper = pooch.create(cache("files"), base_url="", registry={end: known}, urls={end: url})
-    place = mirrored or Path(keeper.abspath) / end
-    try:
-        path = Path(keeper.fetch(end))
-        return path if sha256 else _unchecked(name, path)
-    except requests.RequestException as error:
-        raise InputError(
-            f"The file {name} cannot be fetched from {url} ({type(error).__name__}): "
-            f"where there is a network, get it there and put it at {place}."
-        ) from error
-    except ValueError as error:  # pooch's for another hash
-        raise InputError(
-            f"What {url} sent is not the {name} that the study knows (expected the SHA-256 {sha256}): "
-            "try again, and if that does not help, tell the study's authors."
-        ) from error
-    except OSError as error:
-        raise InputError(
-            f"The file {name} cannot be written to {place} ({error.strerror}): make room there."
-        ) from error
-
-
-def cache(name: str) -> Path:
-    """Return the folder called `name` in the user's cache of the study; it need not exist yet."""
-    return Path(_pooch().os_cache("babelatlas")) / name
-
-
-def _pooch():
-    """Return pooch, without the warning that its progress bar gives in a notebook that has no widgets."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pooch
-    return pooch
-
-
-def keep(path: Path, content) -> None:
-    """Write `content` to a JSON file that appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def kept(path: Path):
-    """Return the content of a JSON file that `keep` wrote, None where there is none or it is damaged."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-
-
-def session(contact: str = ""):
-    """Return a session of requests that says who asks: the study, and `contact` (an address of the user's) if given."""
-    import requests
-
-    opened = requests.Session()
-    parts = [f"babelatlas/{__version__}", contact and f"({contact})", f"python-requests/{requests.__version__}"]
-    opened.headers["User-Agent"] = " ".join(filter(None, parts))
-    opened.headers["Accept-Encoding"] = "gzip"
-    return opened
-
-
-def ask(
-    opened,
-    address: str,
-    parameters: dict[str, str | list[str]],
-    wait: float = 1.0,
-    timeout: float = 30.0,
-    busy: Callable[[object], bool] = lambda answer: False,
-) -> tuple[int, object]:
-    """Return the status and the JSON that a service answers to one request, asked again where that may help.
-
-    Asked again, `TRIES` times in all: no connection, silence for `timeout` seconds, a cut connection, half an answer,
-    one that is not JSON, the statuses 429 and 500 and above, and an answer that `busy` calls one. The pause is the one
-    that the service asks for (Retry-After), else `wait` seconds, twice as long each time. Another status from 400 on is
-    returned, with None for an answer that is not JSON.
-    Raises InputError where the last try fails too, or the service asks for a pause of more than `LONGEST` seconds. No
-    message holds a parameter, as one may be a key.
-    """
-    import requests
-
-    problem = ""
-    for number in range(TRIES):
-        answer, pause = None, wait * 2**number
-        try:
-            answer = opened.get(address, params=parameters, timeout=timeout)
-            content = answer.json()
-        except requests.JSONDecodeError:
-            if 400 <= answer.status_code < 500 and answer.status_code != 429:
-                return answer.status_code, None
-            problem = f"status {answer.status_code}, half an answer or none in JSON"
-        except requests.Timeout:
-            problem = f"silent for {timeout:g} seconds"
-        except requests.RequestException as error:
-            problem = f"the connection failed, {type(error).__name__}"
-        else:
-            if answer.status_code != 429 and answer.status_code < 500 and not busy(content):
-                return answer.status_code, content
-            problem = f"status {answer.status_code}, too busy"
-        if answer is not None:
-            pause = _asked(answer, pause, address)
-        if number + 1 < TRIES:
-            time.sleep(pause)
-    raise InputError(
-        f"The service {address} gave no answer in {TRIES} tries (the last: {problem}): run this again later, "
-        "it goes on with what is missing."
-    )
-
-
-def _asked(answer, pause: float, address: str) -> float:
-    """Return the seconds to wait that the header Retry-After asks for, `pause` where it asks for none."""
-    header = answer.headers.get("Retry-After", "")
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
-        except (TypeError, ValueError):
-            return pause
-    if not seconds <= LONGEST:
-        raise InputError(
-            f"The service {address} asks to be left alone for {seconds:,.0f} seconds: run this again after that, "
-            "it goes on with what is missing."
-        )
-    return max(seconds, 0.0)

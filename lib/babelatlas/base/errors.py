@@ -1,11 +1,11 @@
-"""Babel Atlas: how many of the world's languages do vision-and-language models see?"""
+"""The error for input that cannot be used, and the hint at a name that was meant."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used; the message is one sentence: what, expected, got, the mend."""
+    """Input that cannot be used: the message says in one sentence what it is, what was expected, and how to fix it."""
 
 
 def near(name: str, known: Iterable[str]) -> str:

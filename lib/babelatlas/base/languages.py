@@ -1,4 +1,4 @@
-"""The languages of the study: one code for each, its name, script and resource group.
+"""The languages of the study: one code for each, its name, scripts and resource group.
 
 A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
 Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. Two things to
@@ -29,6 +29,30 @@ NOT_FAMILIES = ("Artificial Language", "Mixed Language", "Pidgin", "Sign Languag
 # The most classes, of ImageNet's 1,000, that a language of the first three groups has. Source: seed paper's Table 5
 # (Portuguese, 667 classes, is the smallest "high"; the text of its section 3 puts the line one class higher).
 LIMITS = (100, 333, 666)
+# Codes that stand for several scripts of Unicode, or for a variant of one.
+SCRIPT_PARTS = {
+    "Jpan": {"Hani", "Hira", "Kana"},
+    "Kore": {"Hang"},  # words in Chinese characters (Hanja) are not what Korean readers write today
+    "Hans": {"Hani"},
+    "Hant": {"Hani"},
+    "Hanb": {"Hani", "Bopo"},
+}
+# Languages with two scripts in use, or in their texts: a word in either is theirs.
+SECOND_SCRIPTS = {
+    "arc": {"Hebr", "Syrc"},
+    "cdo": {"Hani"},
+    "cr": {"Latn"},
+    "cu": {"Glag"},
+    "hak": {"Latn"},
+    "ks": {"Deva"},
+    "lad": {"Hebr"},
+    "mnc": {"Mong"},
+    "nan": {"Latn"},
+    "oj": {"Cans"},
+    "pi": {"Deva"},
+}
+# Scripts that letters of all languages have: common, inherited, unknown.
+SHARED_SCRIPTS = {"Zyyy", "Zinh", "Zzzz"}
 
 
 @cache
@@ -167,31 +191,6 @@ def families(codes: Iterable[str]) -> dict[str, str]:
     return {code: code if family in ("", *NOT_FAMILIES) else family for code, family in found.items()}
 
 
-# Codes that stand for several scripts of Unicode, or for a variant of one.
-PARTS = {
-    "Jpan": {"Hani", "Hira", "Kana"},
-    "Kore": {"Hang"},  # words in Chinese characters (Hanja) are not what Korean readers write today
-    "Hans": {"Hani"},
-    "Hant": {"Hani"},
-    "Hanb": {"Hani", "Bopo"},
-}
-# Languages with two scripts in use, or in their texts: a word in either is theirs.
-ALSO = {
-    "arc": {"Hebr", "Syrc"},
-    "cdo": {"Hani"},
-    "cr": {"Latn"},
-    "cu": {"Glag"},
-    "hak": {"Latn"},
-    "ks": {"Deva"},
-    "lad": {"Hebr"},
-    "mnc": {"Mong"},
-    "nan": {"Latn"},
-    "oj": {"Cans"},
-    "pi": {"Deva"},
-}
-SHARED = {"Zyyy", "Zinh", "Zzzz"}
-
-
 @cache
 def _script(letter: str) -> str:
     return unicode_scripts.script(letter) if unicodedata.category(letter)[0] in "LM" else "Zyyy"
@@ -200,19 +199,19 @@ def _script(letter: str) -> str:
 def scripts_of(word: str) -> frozenset[str]:
     """Return the scripts of the letters of `word`.
 
-    >>> sorted(scripts("T恤")), scripts("100 %")
+    >>> sorted(scripts_of("T恤")), scripts_of("100 %")
     (['Hani', 'Latn'], frozenset())
     """
-    return frozenset(map(_script, word)) - SHARED
+    return frozenset(map(_script, word)) - SHARED_SCRIPTS
 
 
 @cache
 def native_scripts(lang: str) -> frozenset[str]:
     """Return the scripts of Unicode that a language is written in; InputError where the language is unknown.
 
-    >>> sorted(native("ja")), sorted(native("de"))
+    >>> sorted(native_scripts("ja")), sorted(native_scripts("de"))
     (['Hani', 'Hira', 'Kana'], ['Latn'])
     """
     code = canonical(lang)
     script = table().set_index("code")["script"][code]
-    return frozenset(PARTS.get(script, {script}) | ALSO.get(code, set())) - {""}
+    return frozenset(SCRIPT_PARTS.get(script, {script}) | SECOND_SCRIPTS.get(code, set())) - {""}

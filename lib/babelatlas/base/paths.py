@@ -1,5 +1,36 @@
-"""Where the files that ship with the library are."""
+"""Where files are: those that ship with the library, and those of a run; and files that appear whole or not at all."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def root() -> Path:
+    """Return where relative paths start: the nearest folder at or above here with a Snakefile, else here."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "Snakefile").is_file()), here)
+
+
+def locate(path: str | os.PathLike) -> Path:
+    """Return `path` as it stands if absolute, else below `root()`; a notebook finds its files wherever it is opened."""
+    return root() / path
+
+
+@contextmanager
+def beside(path: str | os.PathLike) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; after the block it takes the place of `path`, after an error it is gone.
+
+    So a file appears whole or not at all. A relative path starts at `root()`; folders that are missing are made. The
+    name does not keep the ending of `path`: give `numpy.savez`, which adds its own to a name, an open file.
+    """
+    path = locate(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -11,8 +11,6 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import beside, locate
+from babelatlas.base.paths import root as root
 
 TEXT, WHOLE, REAL, FLAG, WORDS = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.string())
 REALS = pa.list_(pa.float64())
@@ -121,17 +121,6 @@ SCHEMAS = {
 }
 
 
-def root() -> Path:
-    """Return where relative paths start: the nearest folder at or above here with a Snakefile, else here."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / "Snakefile").is_file()), here)
-
-
-def locate(path: str | os.PathLike) -> Path:
-    """Return `path` as it stands if absolute, else below `root()`; a notebook finds its files wherever it is opened."""
-    return root() / path
-
-
 def check(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return `table` with the columns of schema `name`, in their order; raise InputError where it does not fit.
 
@@ -205,23 +194,6 @@ def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] =
         "versions": {"python": platform.python_version()}
         | {package: metadata.version(package) for package in ("babelatlas", "numpy", "pandas", "pyarrow")},
     }
-
-
-@contextmanager
-def beside(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; after the block it takes the place of `path`, after an error it is gone.
-
-    So a file appears whole or not at all. A relative path starts at `root()`; folders that are missing are made. The
-    name does not keep the ending of `path`: give `numpy.savez`, which adds its own to a name, an open file.
-    """
-    path = locate(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write(

@@ -1,4 +1,4 @@
-"""Disambiguation: what two translations of an ambiguous sentence cost beside two images, and what that says of a model.
+"""Disambiguation: how a model scores two translations of an ambiguous sentence given two images.
 
 An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
 model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
@@ -42,69 +42,98 @@ RATES = ("IPR", "INR", "CPR", "CNR")
 
 
 def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.DataFrame]]:
-    """Yield (model, replicate, data set, language) and its rows, in order of appearance, each checked.
+    """Yield (model, replicate, data set, language) and its rows, in order of appearance; all rows are checked first.
 
-    `table` has the schema `disambiguation`. Raises InputError, naming the first, for a cost that is missing or
-    infinite, a perplexity that is not above 0, a translation that is neither "a" nor "b", a row that occurs twice, an
-    image beside which only one translation has a cost, an item with an original image for one sense only, two protocols
-    in one unit, no rows.
+    `table` has the schema `disambiguation`; texts come back as categories. Raises InputError, naming the first, for a
+    cost that is missing or infinite, a perplexity that is not above 0, a translation that is neither "a" nor "b", a row
+    that occurs twice, an image for which only one translation has a cost, an item with an original image for one sense
+    only, two protocols in one unit, no rows.
     """
     table = tables.check(table, TASK)
     if table.empty:
         raise InputError("Disambiguation is measured on a table with rows, got an empty one: run notebook 22 or 23.")
-    for key, part in table.groupby(UNIT, sort=False, observed=True):
-        yield key, _checked(part, key)
+    table = _categories(table)
+    number = table.groupby(UNIT, sort=False, observed=True).ngroup().to_numpy()
+    low = (table["similarity"] == "perplexity").to_numpy() & (table["cost"].to_numpy(float) <= 0)
+    low = low, "has the cost {cost}, but a perplexity is above 0: score it again"
+    _check_rows(table, number, low, originals=True)
+    yield from table.groupby(UNIT, sort=False, observed=True)
 
 
-def _where(key: tuple) -> str:
-    model, replicate, dataset, lang = key
-    return f"of {model!r} on {dataset!r} in {lang!r}" + (f" (replicate {replicate})" if replicate else "")
+def _categories(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with sorted categories for texts, so that each text is compared once, not in every unit."""
+    names = [name for name in (*tables.TRIAL, "text") if name in table and name != "replicate"]
+    return table.astype(dict.fromkeys(names, str)).astype(dict.fromkeys(names, "category"))
 
 
-def _checked(part: pd.DataFrame, key: tuple) -> pd.DataFrame:
-    where = _where(key)
-    low = (part["similarity"] == "perplexity").to_numpy() & (part["cost"].to_numpy(float) <= 0)
-    _check_rows(part, where, (low, "has the cost {cost}, but a perplexity is above 0: score it again"))
-    originals = part[part["image"].isin(ORIGINALS)].groupby("item")["image"].nunique()
-    lacking = originals.reindex(part["item"].unique(), fill_value=0)
-    lacking = lacking[lacking < 2]
-    if len(lacking):
-        there = sorted(set(part.loc[part["item"] == lacking.index[0], "image"]) & set(ORIGINALS))
-        raise InputError(
-            f"Item {lacking.index[0]!r} {where} needs both original images, a0 and b0, got "
-            f"{there[0] if there else 'none'} ({len(lacking)} item(s) so): give the missing one, or leave the item out."
-        )
-    return part
+def _where(row: pd.Series) -> str:
+    """Return in words which model, data set, language, replicate and temperature a row is of."""
+    words = f"of {row['model']!r} on {row['dataset']!r} in {row['lang']!r}"
+    words += f" (replicate {row['replicate']})" if row["replicate"] else ""
+    return words + (f" at temperature {row['temperature']:g}" if "temperature" in row else "")
 
 
-def _check_rows(part: pd.DataFrame, where: str, *more: tuple[np.ndarray, str]) -> None:
-    protocols = part[list(tables.PROTOCOL)].drop_duplicates()
-    if len(protocols) > 1:
-        told = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
-        raise InputError(f"The costs {where} have {len(protocols)} protocols, {told}: select the rows of one.")
-    cost = part["cost"].to_numpy(float)
-    for wrong, what in (
+def _check_rows(rows: pd.DataFrame, number: np.ndarray, *more: tuple[np.ndarray, str], originals: bool = False) -> None:
+    """Raise InputError for the first thing that is wrong with the costs of the first unit in which something is.
+
+    `number`: the unit of each row, numbered in order of appearance. `more`: masks of rows, and what is wrong with them.
+    `originals`: whether each item needs both original images.
+    """
+    rows = rows.assign(unit=number)
+    kinds = rows[["unit", *tables.PROTOCOL]].drop_duplicates()["unit"].value_counts()
+    image = rows.groupby(["unit", "item"], observed=True, sort=False)["image"]
+    cost = rows["cost"].to_numpy(float)
+    faults = [
+        (np.isin(number, kinds.index[kinds > 1]), _several_protocols),
         (~np.isfinite(cost), "has the cost {cost}, expected a finite number: score it again"),
         *more,
-        (~part["text"].isin(TEXTS).to_numpy(), "is none of the translations 'a' and 'b': name it by its sense"),
+        (~rows["text"].isin(TEXTS).to_numpy(), "is none of the translations 'a' and 'b': name it by its sense"),
         (
-            part.duplicated(["item", "image", "text"]).to_numpy(),
+            rows.duplicated(["unit", "item", "image", "text"]).to_numpy(),
             "occurs twice: keep one row for each item, image and text",
         ),
-    ):
-        if wrong.any():
-            row = part[wrong].iloc[0]
-            raise InputError(
-                f"Translation {row['text']!r} of item {row['item']!r} beside image {row['image']!r} {where} "
-                f"{what.format(cost=row['cost'])} ({int(wrong.sum())} of {len(part)} rows)."
-            )
-    single = ~part.duplicated(["item", "image"], keep=False).to_numpy()
-    if single.any():
-        row = part[single].iloc[0]
-        raise InputError(
-            f"Item {row['item']!r} {where} has one side only beside image {row['image']!r}, translation "
-            f"{row['text']!r}: give the cost of the other translation, too."
-        )
+        (~rows.duplicated(["unit", "item", "image"], keep=False).to_numpy(), _one_translation),
+    ]
+    if originals:
+        there = [(rows["image"] == name).groupby(image.ngroup()).transform("any").to_numpy() for name in ORIGINALS]
+        faults.append((~np.logical_and(*there), _one_original))
+    wrong = np.any([mask for mask, _ in faults], axis=0)
+    if not wrong.any():
+        return
+    here = number == number[wrong].min()
+    part = rows[here]
+    mask, what = next((mask[here], what) for mask, what in faults if mask[here].any())
+    if callable(what):
+        raise InputError(what(part, part[mask]))
+    row = part[mask].iloc[0]
+    raise InputError(
+        f"Translation {row['text']!r} of item {row['item']!r} beside image {row['image']!r} {_where(row)} "
+        f"{what.format(cost=row['cost'])} ({int(mask.sum())} of {len(part)} rows)."
+    )
+
+
+def _several_protocols(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
+    protocols = part[list(tables.PROTOCOL)].drop_duplicates()
+    first_two = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
+    return f"The costs {_where(wrong.iloc[0])} have {len(protocols)} protocols, {first_two}: select the rows of one."
+
+
+def _one_translation(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
+    row = wrong.iloc[0]
+    return (
+        f"Item {row['item']!r} {_where(row)} has one side only beside image {row['image']!r}, translation "
+        f"{row['text']!r}: give the cost of the other translation, too."
+    )
+
+
+def _one_original(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
+    row = wrong.iloc[0]
+    there = sorted(set(part.loc[part["item"] == row["item"], "image"]) & set(ORIGINALS))
+    return (
+        f"Item {row['item']!r} {_where(row)} needs both original images, a0 and b0, got "
+        f"{there[0] if there else 'none'} ({wrong['item'].nunique()} item(s) so): give the missing one, or leave the "
+        "item out."
+    )
 
 
 def one_unit(table: pd.DataFrame) -> pd.DataFrame:
@@ -118,14 +147,19 @@ def one_unit(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the items of a unit in sorted order, and their costs (item, image, text), NaN where there is none."""
-    items, row = np.unique(part["item"].astype(str), return_inverse=True)
-    column = pd.Index(images).get_indexer(part["image"])
-    found = np.full((len(items), len(images), 2), np.nan)
+    """Return the items of a unit in sorted order, and their costs (item, image, text), NaN where there is none.
+
+    `part`: what `units` yields, whose texts are categories.
+    """
+    item, image, text = (part[name].array for name in ("item", "image", "text"))
+    codes, row = np.unique(item.codes, return_inverse=True)
+    place = {name: number for number, name in enumerate(images)}
+    column = np.array([place.get(name, -1) for name in image.categories.tolist()])[image.codes]
+    found = np.full((len(codes), len(images), 2), np.nan)
     here = column >= 0
-    text = (part["text"] == "b").to_numpy().astype(int)
-    found[row[here], column[here], text[here]] = part["cost"].to_numpy(float)[here]
-    return items, found
+    side = np.array([name == "b" for name in text.categories.tolist()], int)[text.codes]
+    found[row[here], column[here], side[here]] = part["cost"].to_numpy(float)[here]
+    return item.categories.to_numpy(object)[codes], found
 
 
 def costs(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -345,12 +379,12 @@ def _of_pair(found: np.ndarray, tie: float, logarithms: bool) -> dict[str, np.nd
     return values | {f"ties {name}": ties(found, name, tie, logarithms).mean(axis=1) for name in right}
 
 
-def _unit(part: pd.DataFrame, where: str, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
+def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
     """Return the items of a checked unit, and by (variant, metric) the values per item."""
     part, logarithms = comparable(part)
     items, original = cost_grid(part, ORIGINALS)
     values = {"": _of_pair(original, tie, logarithms)}
-    images = set(part["image"].unique())
+    images = set(part["image"].array.unique())
     for image in AMBIGUOUS:
         if image in images:
             blended = _mixed(part, image)
@@ -359,19 +393,16 @@ def _unit(part: pd.DataFrame, where: str, tie: float, tokens: pd.DataFrame | Non
             values[image] = {name: flags.mean(axis=1) for name, flags in values[image].items()}
     bare = None
     if tokens is not None:
-        _check_images(pd.unique(tokens["image"]))
-        cost = perplexity.log_perplexities(tokens["log_probabilities"].tolist())
-        for temperature, rows in tokens.assign(cost=cost).groupby("temperature"):
-            _check_rows(rows, f"{where} at temperature {temperature:g}")
+        for temperature, rows in tokens.groupby("temperature"):
             name = f"temperature {temperature:g}"
             if np.isclose(temperature, 1):
-                rows = bare = rows.assign(cost=perplexity.suffix_log_perplexities(rows))
+                rows = bare = rows.assign(cost=rows["suffix_cost"])
                 name = "without prefix"
             values[name] = _of_pair(_same(items, *cost_grid(rows, ORIGINALS)), tie, True)
     if images - {*ORIGINALS, *AMBIGUOUS}:
         wide = _extended(part)
         narrow = None
-        if bare is not None and set(bare["image"]) >= images - set(AMBIGUOUS):
+        if bare is not None and set(bare["image"].array.unique()) >= images - set(AMBIGUOUS):
             narrow = _extended(bare[bare["image"].isin(images)])
             _same(items, items, np.where(np.isnan(wide), 0, narrow))
         for which in ("max", "min"):
@@ -382,6 +413,18 @@ def _unit(part: pd.DataFrame, where: str, tie: float, tokens: pd.DataFrame | Non
             if narrow is not None:
                 values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), tie, True)
     return items, {(variant, name): each for variant, part in values.items() for name, each in part.items()}
+
+
+def _token_costs(tokens: pd.DataFrame) -> pd.DataFrame:
+    """Return a `tokens` table with the columns cost and, at temperature 1, suffix_cost (log-perplexities), checked."""
+    tokens = _categories(tables.check(tokens, "tokens"))
+    _check_images(tokens["image"].array.unique())
+    tokens = tokens.assign(cost=perplexity.log_perplexities(tokens["log_probabilities"].tolist()), suffix_cost=np.nan)
+    number = tokens.groupby([*UNIT, "temperature"], sort=False, observed=True).ngroup().to_numpy()
+    _check_rows(tokens, number)
+    whole = np.isclose(tokens["temperature"], 1)
+    tokens.loc[whole, "suffix_cost"] = perplexity.suffix_log_perplexities(tokens[whole])
+    return tokens.drop(columns=["log_probabilities", "shared"])
 
 
 def _same(items: np.ndarray, others: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -403,18 +446,28 @@ def outcomes(table: pd.DataFrame, tie: float = TIE, tokens: pd.DataFrame | None 
     A value is the mean over the item's two senses, or for GTC and GIC whether both are right. Variants and metrics are
     those of `scores`, which are the means over items of these values. For paired tests, take the items as units.
     """
-    parts = []
-    for key, items, values in _values(table, tie, tokens):
-        for (variant, metric), each in values.items():
-            part = dict(zip(UNIT, key, strict=True)) | {"item": items, "variant": variant, "metric": metric}
-            parts.append(pd.DataFrame(part | {"value": each}))
-    return pd.concat(parts, ignore_index=True)[[*UNIT, "item", "variant", "metric", "value"]]
+    return _outcomes(_values(table, tie, tokens))
+
+
+def _outcomes(measured: Iterable[tuple]) -> pd.DataFrame:
+    keys, names, items, values, sizes = [], [], [], [], []
+    for key, unit_items, unit_values in measured:
+        for name, each in unit_values.items():
+            keys.append(key)
+            names.append(name)
+            items.append(unit_items)
+            values.append(each)
+            sizes.append(len(each))
+    rows = np.repeat(np.arange(len(keys)), sizes)
+    found = pd.DataFrame(keys, columns=UNIT).join(pd.DataFrame(names, columns=["variant", "metric"])).iloc[rows]
+    found = found.reset_index(drop=True).assign(item=np.concatenate(items), value=np.concatenate(values))
+    return found[[*UNIT, "item", "variant", "metric", "value"]]
 
 
 def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Iterator[tuple]:
     known = {}
     if tokens is not None:
-        known = dict(list(tables.check(tokens, "tokens").groupby(UNIT, sort=False, observed=True)))
+        known = dict(list(_token_costs(tokens).groupby(UNIT, sort=False, observed=True)))
         there = set(table[UNIT].drop_duplicates().itertuples(index=False, name=None))
         for model, _, dataset, lang in set(known) - there:
             raise InputError(
@@ -422,12 +475,12 @@ def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Ite
                 "that the table of costs has."
             )
     for key, part in units(table):
-        yield key, *_unit(part, _where(key), tie, known.get(key))
+        yield key, *_unit(part, tie, known.get(key))
 
 
 def scores(
     table: pd.DataFrame,
-    resamples: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
     tokens: pd.DataFrame | None = None,
     tie: float = TIE,
@@ -449,10 +502,22 @@ def scores(
     binomial bound on the share of other items (Clopper & Pearson 1934) is how far the score could move. A single item
     has no interval (NaN). Raises what `units` raises, and InputError where the replicates have different items.
     """
+    return _scores(_values(table, tie, tokens), n_resamples, seed, level)
+
+
+def scores_and_outcomes(
+    table: pd.DataFrame, n_resamples: int = 1000, seed: int = 0, tokens: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what `scores` and `outcomes` return, measured once."""
+    measured = list(_values(table, TIE, tokens))
+    return _scores(measured, n_resamples, seed, 0.95), _outcomes(measured)
+
+
+def _scores(measured: Iterable[tuple], n_resamples: int, seed: int, level: float) -> pd.DataFrame:
     groups: dict[tuple, list] = {}
-    for (model, _, dataset, lang), items, values in _values(table, tie, tokens):
+    for (model, _, dataset, lang), items, values in measured:
         groups.setdefault((model, dataset, lang), []).append((items, values))
-    drawn: dict[int, tuple] = {}
+    weights: dict[int, tuple] = {}
     parts = []
     for (model, dataset, lang), replicates in groups.items():
         names = list(replicates[0][1])
@@ -460,7 +525,7 @@ def scores(
             if not np.array_equal(items, replicates[0][0]) or list(values) != names:
                 raise unlike_perplexities(model, dataset, lang)
         each = np.stack([[values[name] for name in names] for _, values in replicates], axis=0).astype(float)
-        part = _intervals(each.mean(axis=0), [metric for _, metric in names], drawn, resamples, seed, level)
+        part = _intervals(each.mean(axis=0), [metric for _, metric in names], weights, n_resamples, seed, level)
         part = part.assign(variant=[variant for variant, _ in names])
         if len(replicates) > 1:
             spread = each.mean(axis=2).std(axis=0, ddof=1)
@@ -477,18 +542,18 @@ def unlike_perplexities(model: str, dataset: str, lang: str) -> InputError:
     )
 
 
-def _intervals(each, metrics, drawn, resamples, seed, level) -> pd.DataFrame:
+def _intervals(each, metrics, known, n_resamples, seed, level) -> pd.DataFrame:
     """Return metric, value, ci_low, ci_high, n of values (metric, item)."""
     size = each.shape[1]
     value = each.mean(axis=1)
     low = high = np.full(len(value), np.nan)
     if size > 1:
-        if size not in drawn:
-            drawn[size] = (
-                bootstrap.resample_weights(size, resamples, seed),
+        if size not in known:
+            known[size] = (
+                bootstrap.resample_weights(size, n_resamples, seed),
                 bootstrap.clopper_pearson(0, size, level)[1],
             )
-        weights, share = drawn[size]
+        weights, share = known[size]
         low, high = bootstrap.percentile_interval(weights @ each.T / size, level, size)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):
             top = 0.5 if metrics[row] in RATES and value[row] <= 0.5 else 1

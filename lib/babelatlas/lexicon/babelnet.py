@@ -85,7 +85,7 @@ def read(
     if not wanted:
         raise InputError("BabelNet has to be asked for languages: give codes such as ['en', 'de', 'sw'].")
     place = download.cache("babelnet") if folder is None else Path(folder)
-    found = {wnid: download.kept(place / f"{wnid}.json") or {} for wnid in wnids}
+    found = {wnid: download.read_json(place / f"{wnid}.json") or {} for wnid in wnids}
     left = [(wnid, part) for wnid in wnids for part in _parts([code for code in wanted if code not in found[wnid]])]
     key = (os.environ.get("BABELNET_KEY", "") if key is None else key).strip()
     if left and not key:
@@ -103,7 +103,7 @@ def read(
             status, answer = download.ask(opened, address, parameters, wait, timeout)
             done = f"{number - 1:,} of {len(left):,} requests were answered and are kept in {place}"
             found[wnid] |= _taken(status, answer, part, key, number > 1, done)
-            download.keep(place / f"{wnid}.json", found[wnid])
+            download.write_json(place / f"{wnid}.json", found[wnid])
             if number % 50 == 0:
                 report(f"{number:,} of {len(left):,} requests answered.")
     return _senses(found, wanted, frozenset(without), report)

@@ -143,7 +143,7 @@ def read_api(
     place = download.cache("wikidata") if folder is None else Path(folder)
     entities = {}
     for file in sorted(place.glob("*.json")):
-        content = download.kept(file)
+        content = download.read_json(file)
         entities |= content if isinstance(content, dict) else {}
     left = sorted(set(links["entity"]) - set(entities), key=_number)
     contact = (contact or os.environ.get("BABELATLAS_CONTACT", "")).strip()
@@ -163,7 +163,7 @@ def read_api(
                     time.sleep(pause)
                 found = _batch(opened, address, batch, links, wait, timeout)
                 name = hashlib.sha256("|".join(batch).encode()).hexdigest()[:16]
-                download.keep(place / f"{name}.json", found)
+                download.write_json(place / f"{name}.json", found)
                 entities |= found
                 if number % 5 == 0 or number == len(batches):
                     report(f"{number} of {len(batches)} requests answered.")

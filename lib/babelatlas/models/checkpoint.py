@@ -110,7 +110,7 @@ def fetch_hint(entry: Model | Translator) -> str:
     if entry.embedded:
         notebook = "12_train" if isinstance(entry, Model) else "13_gated"
         return f"run `make book`, which trains it, or notebook {notebook}."
-    return f"fetch it with `python -m babelatlas.models.hub {entry.name}`."
+    return f"fetch it with `babelatlas fetch {entry.name}`."
 
 
 def first_line(error: Exception) -> str:

@@ -259,13 +259,9 @@ def save(model, folder: str | os.PathLike) -> Path:
     """Write the weights of `model` to `folder` under open_clip's name for them, whole or not at all."""
     from safetensors.torch import save as to_bytes
 
-    path = Path(folder) / "open_clip_model.safetensors"
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    path = tables.locate(folder) / "open_clip_model.safetensors"
+    with tables.beside(path) as part:
         part.write_bytes(to_bytes({name: value.contiguous() for name, value in model.state_dict().items()}))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 
@@ -595,7 +591,6 @@ def write_record(
         "development": measured.round(6).to_dict("records"),
     }
     path = folder / "training.json"
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
-    part.replace(path)
+    with tables.beside(path) as part:
+        part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
     return folder

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, beside
 
 OUTPUT = DATA / "benchmark.csv"
 CONTESTANTS = ("ours", "clip-benchmark", "paper")
@@ -29,14 +29,11 @@ def write(rows: list, path: str | os.PathLike) -> None:
     """Write the rows of a run as CSV, whole or not at all."""
     path = Path(path)
     table = pd.DataFrame(rows, columns=COLUMNS)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
-        part.replace(path)
+        with beside(path.absolute()) as part:
+            table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
     except OSError as error:
         raise InputError(f"The measurements cannot be written to {path} ({error}): give another --output.") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def totals(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,14 +1,14 @@
-"""Intervals, correlations, paired tests and fits: a table in, a table out, and a seed for everything random.
+"""Bootstrap intervals: a table in, a table out, and a seed for everything random.
 
 All intervals are of a bootstrap that draws whole clusters with replacement (a language with all its models, a class
 with all its images), because rows of one cluster are not independent (Efron & Tibshirani 1993, Chapter 13). A resample
 is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is one matrix product.
 Clusters are taken in sorted order: the order of the rows does not matter.
 
-Few clusters make plain percentile intervals too short. `interval`, the one place where ends are taken, reads them off
-at a level that allows for the number of clusters (`expanded`; `sum_of_means` does so for several samples). Simulated
-worlds in which a 95 % interval held the truth, in per cent, with plain percentiles and expanded, for 7, 11, 16 and 35
-clusters (`simulation` and chapter 87 have more):
+Few clusters make plain percentile intervals too short. `percentile_interval`, the one place where ends are taken, reads
+them off at a level that allows for the number of clusters (`expanded_level`; `sum_of_means` does so for several
+samples). Percent of simulated data sets in which a 95 % interval covers the true value, with plain percentiles and
+expanded, for 7, 11, 16 and 35 clusters (`analysis.calibration` and chapter 87 have more):
 
     mean of normal values                         88 90 94 93    94 94 96 95
     mean of skewed values (beta)                  86 90 92 94    93 93 95 95
@@ -19,13 +19,15 @@ clusters (`simulation` and chapter 87 have more):
     ranks of five close models                    90 94 96 98    95 96 97 98
     mean over languages and 40 classes            93 92 95 94    97 96 97 96
 
-Correlations of ranks are left at plain percentiles (`expandable`), and so is what no bootstrap over clusters made.
-Intervals of means of very skewed values, such as shares of 3 %, stay too short on one side: no level mends that.
+Correlations of ranks are left at plain percentiles (`correlation.expandable`), and so is what no bootstrap over
+clusters made. Intervals of means of very skewed values, such as shares of 3 %, stay too short on one side: changing the
+level does not fix this.
 
-Where every item is right, or none, all resamples are the same and a bootstrap knows no uncertainty; there `exact` gives
-the interval.
+Where every item is classified correctly, or none, all resamples are the same and a bootstrap shows no uncertainty;
+there `clopper_pearson` gives the interval.
 """
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,7 +43,7 @@ EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
 def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarray:
     """Return how often each cluster is drawn: shape (n_resamples, n_clusters), rows sum to n_clusters.
 
-    >>> weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
+    >>> resample_weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
     [3.0, 3.0]
     """
     if n_resamples < 1:
@@ -52,8 +54,9 @@ def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) ->
     return counts.reshape(n_resamples, n_clusters).astype(float)
 
 
+@functools.cache
 def expanded_level(level: float, n: int) -> float:
-    """Return the level at which a percentile interval of `n` clusters keeps the promise of `level`, more or less.
+    """Return the level at which a percentile interval of `n` clusters has about the coverage `level`.
 
     A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
     level returned it matches Student's interval where the data are symmetric (the expanded percentile interval:
@@ -61,7 +64,7 @@ def expanded_level(level: float, n: int) -> float:
     resample). With two clusters it is 1: no level makes an interval longer than the range of the resamples. Raises
     InputError for fewer than two clusters.
 
-    >>> [round(expanded(0.95, n), 3) for n in (7, 11, 100)]
+    >>> [round(expanded_level(0.95, n), 3) for n in (7, 11, 100)]
     [0.992, 0.981, 0.954]
     """
     if n < 2 or not 0 < level < 1:
@@ -74,9 +77,10 @@ def expanded_p(p: float, n: int) -> float:
     """Return a bootstrap's p value made as careful as an expanded interval of `n` clusters.
 
     `p`: twice the share of resamples on the other side of 0. The result is below alpha just where the interval of level
-    1 - alpha, expanded, leaves 0 out: it is the inverse of `expanded`. Raises InputError for fewer than two clusters.
+    1 - alpha, expanded, leaves 0 out: it is the inverse of `expanded_level`. Raises InputError for fewer than two
+    clusters.
 
-    >>> round(expanded_p(1 - expanded(0.95, 7), 7), 6)
+    >>> round(expanded_p(1 - expanded_level(0.95, 7), 7), 6)
     0.05
     """
     if n < 2 or not 0 <= p <= 1:
@@ -91,31 +95,36 @@ def percentile_interval(
     """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
 
     `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer). The ends are then the
-    percentiles of the level `expanded(level, n_clusters)`, which makes up for few clusters. Without it they are those
-    of `level` itself: for what no bootstrap over clusters made (permutations, draws of a model), and for statistics
-    whose percentile interval is not too short (see the top of this module).
+    percentiles of the level `expanded_level(level, n_clusters)`, which makes up for few clusters. Without it they are
+    those of `level` itself: for what no bootstrap over clusters made (permutations, draws of a model), and for
+    statistics whose percentile interval is not too short (see the top of this module).
     """
     if not 0 < level < 1:
         raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
     if n_clusters is not None:
         level = expanded_level(level, n_clusters)
-    low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
+    resampled, ends = np.asarray(resampled), [(1 - level) / 2, (1 + level) / 2]
+    bounds = np.asarray(np.quantile(resampled, ends, axis=0))
+    undefined = np.isnan(bounds[0])
+    if undefined.any():  # only for these: nanquantile goes through the columns one by one
+        bounds[:, undefined] = np.nanquantile(resampled[:, undefined], ends, axis=0)
+    return bounds[0], bounds[1]
 
 
+@functools.cache
 def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
 
-    It stands in for a bootstrap where the share is 0 or 1. Items that hang together, as the images of a class may,
+    It stands in for a bootstrap where the share is 0 or 1. Items that are correlated, as the images of a class may be,
     count as one: give the number of clusters. Raises InputError where the share is none of `n` items.
 
-    >>> [round(end, 3) for end in exact(0, 10)], [round(end, 3) for end in exact(1, 10)]
+    >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
     ([0.0, 0.308], [0.692, 1.0])
     """
-    right = round(share * n)
-    if n < 1 or not 0 <= right <= n or abs(right - share * n) > 1e-6:
+    n_correct = round(share * n)
+    if n < 1 or not 0 <= n_correct <= n or abs(n_correct - share * n) > 1e-6:
         raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
-    found = scipy_stats.binomtest(right, n).proportion_ci(level, method="exact")
+    found = scipy_stats.binomtest(n_correct, n).proportion_ci(level, method="exact")
     return float(found.low), float(found.high)
 
 
@@ -195,9 +204,9 @@ def accuracy_interval(
     `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. Accuracy is the share of
     images; the interval draws classes, because images of one class are right or wrong together. The same draws serve
     all models in a language, so that their intervals can be compared. Where all images are right, or none, no resample
-    differs: there it is the exact binomial interval, with the classes as its items (`exact`). One class alone has no
-    interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no images, or
-    a class given twice.
+    differs: there it is the exact binomial interval, with the classes as its items (`clopper_pearson`). One class alone
+    has no interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no
+    images, or a class given twice.
     """
     by = list(by)
     checks.check_numbers(counts, [correct, total], "An accuracy", [*by, item])
@@ -255,10 +264,10 @@ def sum_of_means(
 
     Each sample is drawn anew by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
     distance from the mean is stretched by the inverse; and the level is raised as far as Student's quantile, with the
-    degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. With one sample it is `interval`
-    with `n_clusters`, for normal data. A sample of one value varies in no resample: where it matters the interval is
-    too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six means of 5 or 10) it holds the truth in 94
-    to 96 of 100 worlds. Raises InputError for an empty sample or a missing value.
+    degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. With one sample it is
+    `percentile_interval` with `n_clusters`, for normal data. A sample of one value varies in no resample: where it
+    matters the interval is too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six means of 5 or 10) it
+    holds the truth in 94 to 96 of 100 worlds. Raises InputError for an empty sample or a missing value.
 
     >>> tuple(round(float(each), 6) for each in sum_of_means([[0.4, 0.4], [0.1]], [1, -1]))
     (0.3, 0.3, 0.3)

@@ -1,12 +1,13 @@
 """Do two measures agree, and what of it is left within models, within languages, given a third: correlations in parts.
 
-A table of results has a row for each model and language, so that its rows hang together twice. A correlation over all
+A table of results has a row for each model and language, so that its rows are clustered twice. A correlation over all
 of them mixes three questions: which model is better, which language is easier, which model suits which language. Here
-they are put apart: `correlation` takes the rows within the groups of a column (each language by itself, say), or given
-covariates; `between` the means of the groups; `compare` asks of two measures which one agrees better with a third.
+they are separated: `correlate` takes all rows, the rows within the groups of a column (each language by itself, say),
+or rows given covariates; `correlate_means` the means of the groups; `compare_correlations` asks which of two measures
+agrees better with a third.
 
-Intervals are those of a bootstrap over clusters, as in stats.py: a resample is a row of weights. Two cluster columns
-(languages and models) are drawn independently and a row gets the product of their weights, the pigeonhole bootstrap
+Intervals are those of a bootstrap over clusters, as in `bootstrap`: a resample is a row of weights. Two cluster columns
+(languages and models) are resampled independently and a row gets the product of their weights, the pigeonhole bootstrap
 (Owen 2007, Ann. Appl. Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012,
 doi:10.1214/12-AOAS547). What depends on the rows is taken anew in each resample: ranks, means of groups, covariates.
 """
@@ -72,91 +73,19 @@ def agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.nd
 
 
 def weighted_kendall(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-    """Return Kendall's tau-b in each resample, NaN where a column is constant; arguments as of `_agreeing`."""
+    """Return Kendall's tau-b in each resample, NaN where a column is constant; arguments as of `agreeing_pairs`."""
     rows = drawn if index is None else drawn[:, index]
     scale = np.sqrt(untied_pairs(x, rows) * untied_pairs(y, rows))
     return np.divide(agreeing_pairs(x, y, drawn, index), scale, out=np.full(len(drawn), np.nan), where=scale > 0)
 
 
 def expandable(method: str, n_clusters: int) -> int | None:
-    """Return the number of clusters that `interval` expands a correlation's interval for: none (None) for ranks.
+    """Return the number of clusters that a correlation's interval is expanded for, None for correlations of ranks.
 
     Copies of a row in a resample are tied, which makes a coefficient of ranks vary more there than in samples: its
     percentile interval is about long enough as it is. Expanded, it would hold the truth in 97 to 99 of 100 worlds.
     """
     return n_clusters if method == "pearson" else None
-
-
-def correlate(
-    table: pd.DataFrame,
-    x: str,
-    y: str,
-    cluster: str = "lang",
-    methods: Sequence[str] = METHODS[:2],
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Return the correlation of two columns with a bootstrap interval over clusters, one row per method.
-
-    Columns: method, value, ci_low, ci_high, n (rows), n_clusters. Methods: "pearson" (linear), "spearman" (of ranks,
-    ties share their mean rank; ranks are taken anew in every resample), "kendall" (tau-b: pairs of rows that agree less
-    those that do not, a row drawn twice being tied with itself). Resamples in which a column is constant are left out.
-    Raises InputError for an empty table, missing values, a constant column, one cluster, an unknown method.
-    """
-    what = f"A correlation of {x} and {y}"
-    checks.check_numbers(table, [x, y], what, [cluster])
-    checks.check_varying(table, [x, y], what)
-    index, n_clusters = checks.cluster_index(table[cluster], what)
-    clusters = bootstrap.resample_weights(n_clusters, n_resamples, seed)
-    drawn = clusters[:, index]
-    first, second = table[x].to_numpy(float), table[y].to_numpy(float)
-    rows = []
-    for method in methods:
-        if method == "pearson":
-            value, resampled = scipy_stats.pearsonr(first, second)[0], weighted_pearson(first, second, drawn)
-        elif method == "spearman":
-            value = scipy_stats.spearmanr(first, second)[0]
-            resampled = weighted_pearson(mid_ranks(first, drawn), mid_ranks(second, drawn), drawn)
-        elif method == "kendall":
-            value, resampled = (
-                scipy_stats.kendalltau(first, second)[0],
-                weighted_kendall(first, second, clusters, index),
-            )
-        else:
-            raise InputError(f"There is no correlation {method!r}: expected one of {', '.join(METHODS)}.")
-        ends = bootstrap.percentile_interval(resampled, level, expandable(method, n_clusters))
-        rows.append([method, value, *ends, len(table), n_clusters])
-    return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
-
-
-def leave_one_out(
-    table: pd.DataFrame,
-    by: str,
-    x: str,
-    y: str,
-    cluster: str = "lang",
-    methods: Sequence[str] = METHODS[:2],
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Return the correlation with each value of column `by` left out in turn, and `change` against the whole table.
-
-    Columns: left_out, those of `correlation`, change (value minus that of all rows). Raises what `correlation` raises.
-    """
-    if by not in table:
-        raise InputError(f"There is no column {by!r} to leave out: expected one of {', '.join(map(str, table))}.")
-    whole = correlate(table, x, y, cluster, methods, 1, level, seed).set_index("method").value
-    parts = []
-    for name in sorted(table[by].unique()):
-        part = correlate(table[table[by] != name], x, y, cluster, methods, n_resamples, level, seed)
-        part.insert(0, "left_out", name)
-        parts.append(part.assign(change=part.value - part.method.map(whole)))
-    return pd.concat(parts, ignore_index=True)
-
-
-COLUMNS = ["method", "value", "ci_low", "ci_high", "n", "n_clusters"]
 
 
 def crossed_weights(
@@ -168,15 +97,10 @@ def crossed_weights(
     clusters, and may be drawn in no resample at all. Raises InputError for a column with a gap or with one cluster.
 
     >>> table = pd.DataFrame({"lang": ["de", "de", "si"], "model": ["a", "b", "a"]})
-    >>> weights(table, ["lang", "model"], 100)[0].shape
+    >>> crossed_weights(table, ["lang", "model"], 100)[0].shape
     (100, 3)
     """
-    names = [clusters] if isinstance(clusters, str) else list(clusters)
-    if not names or set(names) - set(table):
-        raise InputError(
-            f"A bootstrap needs columns that say what is drawn, got {', '.join(names) or 'none'}; the table has "
-            f"{', '.join(map(str, table))}."
-        )
+    names = _cluster_columns(table, clusters)
     drawn, least = np.ones((n_resamples, len(table))), len(table)
     for place, name in enumerate(names):
         index, n_clusters = checks.cluster_index(table[name], f"A bootstrap over {name}")
@@ -186,13 +110,13 @@ def crossed_weights(
     return drawn, least
 
 
-def _expanded(method: str, clusters: str | Sequence[str], n_clusters: int) -> int | None:
-    """Return the number of clusters that `bootstrap.percentile_interval` expands an interval for, None for one of plain percentiles.
+def _expanded(method: str, clusters: Sequence[str], n_clusters: int) -> int | None:
+    """Return the number of clusters that an interval is expanded for, None for one of plain percentiles.
 
     Two columns drawn independently make intervals of about the right length as they are: by simulation (11 models; 7,
     11, 16, 35 languages) they hold the truth in 95, 93, 94, 93 of 100 worlds, expanded ones in 99, 97, 98, 96.
     """
-    return expandable(method, n_clusters) if isinstance(clusters, str) or len(clusters) == 1 else None
+    return expandable(method, n_clusters) if len(clusters) == 1 else None
 
 
 def _parts(table: pd.DataFrame, column: str) -> np.ndarray:
@@ -280,22 +204,25 @@ def _correlations(
     return result
 
 
-def correlate_within(
+def correlate(
     table: pd.DataFrame,
     x: str,
     y: str,
     clusters: str | Sequence[str] = "lang",
-    within: str | Sequence[str] = (),
-    given: str | Sequence[str] = (),
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = METHODS[:2],
     n_resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
+    *,
+    within: str | Sequence[str] = (),
+    given: str | Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return the correlation of two columns within groups or given covariates, with a bootstrap interval.
+    """Return the correlation of two columns with a bootstrap interval over clusters, one row for each method.
 
-    Columns: method, value, ci_low, ci_high, n (rows), n_clusters (the fewest, where several columns are drawn). One row
-    for each method.
+    Columns: method, value, ci_low, ci_high, n (rows), n_clusters (the fewest, where several columns are resampled).
+    Methods: "pearson" (linear), "spearman" (of ranks; ties share their mean rank; ranks are taken anew in every
+    resample), "kendall" (tau-b; a row that is resampled twice is tied with itself). Resamples in which a column is
+    constant are left out.
 
     `within` names a column whose groups are taken each by itself: "pearson" correlates the deviations from the mean of
     the group, "spearman" ranks within the group and correlates deviations from its mean rank, "kendall" compares the
@@ -307,19 +234,17 @@ def correlate_within(
     correlation of the residuals of two regressions, for "spearman" the same of ranks, for "kendall" Kendall's partial
     tau. A covariate that is constant within the groups of `within` cannot be one there.
 
-    Without `within` and `given`, and with one column of clusters, this is `correlation.correlate`. Raises InputError for an
-    empty table, missing values, a constant column, a single cluster, an unknown method, and where what is asked for is
-    not defined.
+    Raises InputError for an empty table, missing values, a constant column, a single cluster, an unknown method, and
+    where what is asked for is not defined.
 
     >>> rows = pd.DataFrame({"lang": list("abcdef"), "model": list("pppqqq")})
     >>> rows = rows.assign(x=[0, 1, 2, 6, 7, 8], y=[3, 2, 1, 9, 8, 7])
-    >>> correlation(rows, "x", "y", within="model", methods=["pearson", "kendall"]).value.round(2).tolist()
+    >>> correlate(rows, "x", "y", within="model", methods=["pearson", "kendall"]).value.round(2).tolist()
     [-1.0, -1.0]
     """
-    within = [within] if isinstance(within, str) else list(within)
-    given = [given] if isinstance(given, str) else list(given)
+    within, given, clusters = _listed(within), _listed(given), _cluster_columns(table, clusters)
     what = f"A correlation of {x} and {y}"
-    checks.check_numbers(table, [x, y, *given], what, within)
+    checks.check_numbers(table, [x, y, *given], what, [*within, *clusters])
     checks.check_varying(table, [x, y, *given], what)
     unknown = [method for method in methods if method not in METHODS]
     if unknown:
@@ -329,20 +254,91 @@ def correlate_within(
             f"{what} within {' and '.join(within)} at once is defined for the method pearson alone: ranks within two "
             "columns are none."
         )
-    drawn, n_clusters = crossed_weights(table, clusters, n_resamples, seed)
-    # The first row is the table as it is. With two cluster columns a resample may hold no row at all.
-    drawn = np.vstack([np.ones(len(table)), drawn[drawn.any(axis=1)]])
-    parts = [_parts(table, name) for name in within]
     columns = [table[name].to_numpy(float) for name in (x, y, *given)]
+    if within or given or len(clusters) > 1:
+        found, n_clusters = _in_parts(table, columns, clusters, within, methods, n_resamples, seed)
+    else:
+        index, n_clusters = checks.cluster_index(table[clusters[0]], what)
+        weights = bootstrap.resample_weights(n_clusters, n_resamples, seed)
+        found = {method: _plain(*columns, weights, index, method) for method in methods}
     rows = []
-    for method in methods:
-        found = _correlations(columns, drawn, method, parts)
-        if not np.isfinite(found[0]):
+    for method, (value, resampled) in found.items():
+        if not np.isfinite(value):
             told = f" within each {' and '.join(within)}" * bool(within) + f" given {' and '.join(given)}" * bool(given)
             raise InputError(f"{what}{told} is not defined: nothing varies there that the correlation could be of.")
-        ends = bootstrap.percentile_interval(found[1:], level, _expanded(method, clusters, n_clusters))
-        rows.append([method, found[0], *ends, len(table), n_clusters])
-    return pd.DataFrame(rows, columns=COLUMNS)
+        ends = bootstrap.percentile_interval(resampled, level, _expanded(method, clusters, n_clusters))
+        rows.append([method, value, *ends, len(table), n_clusters])
+    return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
+
+
+def _plain(
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray, index: np.ndarray, method: str
+) -> tuple[float, np.ndarray]:
+    """Return a correlation of all rows and that of each resample; `weights` of clusters, `index` the rows' clusters."""
+    if method == "kendall":
+        return scipy_stats.kendalltau(x, y)[0], weighted_kendall(x, y, weights, index)
+    rows = weights[:, index]
+    if method == "pearson":
+        return scipy_stats.pearsonr(x, y)[0], weighted_pearson(x, y, rows)
+    return scipy_stats.spearmanr(x, y)[0], weighted_pearson(mid_ranks(x, rows), mid_ranks(y, rows), rows)
+
+
+def _in_parts(
+    table: pd.DataFrame,
+    columns: Sequence[np.ndarray],
+    clusters: Sequence[str],
+    within: Sequence[str],
+    methods: Sequence[str],
+    n_resamples: int,
+    seed: int,
+) -> tuple[dict[str, tuple[float, np.ndarray]], int]:
+    """Return by method the correlation within groups, given further columns, and its resamples; least clusters."""
+    weights, n_clusters = crossed_weights(table, clusters, n_resamples, seed)
+    # The first row is the table as it is. With two cluster columns a resample may hold no row at all.
+    weights = np.vstack([np.ones(len(table)), weights[weights.any(axis=1)]])
+    parts = [_parts(table, name) for name in within]
+    found = {method: _correlations(columns, weights, method, parts) for method in methods}
+    return {method: (values[0], values[1:]) for method, values in found.items()}, n_clusters
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _cluster_columns(table: pd.DataFrame, clusters: str | Sequence[str]) -> list[str]:
+    names = _listed(clusters)
+    if not names or set(names) - set(table):
+        raise InputError(
+            f"A bootstrap needs columns that say what is drawn, got {', '.join(names) or 'none'}; the table has "
+            f"{', '.join(map(str, table))}."
+        )
+    return names
+
+
+def leave_one_out(
+    table: pd.DataFrame,
+    by: str,
+    x: str,
+    y: str,
+    clusters: str | Sequence[str] = "lang",
+    methods: Sequence[str] = METHODS[:2],
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the correlation with each value of column `by` left out in turn, and `change` against the whole table.
+
+    Columns: left_out, those of `correlate`, change (value minus that of all rows). Raises what `correlate` raises.
+    """
+    if by not in table:
+        raise InputError(f"There is no column {by!r} to leave out: expected one of {', '.join(map(str, table))}.")
+    whole = correlate(table, x, y, clusters, methods, 1, level, seed).set_index("method").value
+    parts = []
+    for name in sorted(table[by].unique()):
+        part = correlate(table[table[by] != name], x, y, clusters, methods, n_resamples, level, seed)
+        part.insert(0, "left_out", name)
+        parts.append(part.assign(change=part.value - part.method.map(whole)))
+    return pd.concat(parts, ignore_index=True)
 
 
 def correlate_means(
@@ -358,21 +354,21 @@ def correlate_means(
 ) -> pd.DataFrame:
     """Return the correlation of the means of two columns over the groups of `by`, which the interval draws.
 
-    Columns as of `correlation`, n being the number of groups. Raises what `correlation` raises.
+    Columns as of `correlate`, n being the number of groups. Raises what `correlate` raises.
     """
-    given = [given] if isinstance(given, str) else list(given)
+    given = _listed(given)
     checks.check_numbers(table, [x, y, *given], f"A correlation of means of {x} and {y}", [by])
     means = table.groupby(by, as_index=False)[[x, y, *given]].mean()
-    return correlate_within(means, x, y, by, (), given, methods, n_resamples, level, seed)
+    return correlate(means, x, y, by, methods, n_resamples, level, seed, given=given)
 
 
 def steiger(r_jk: float, r_jh: float, r_kh: float, n: int) -> tuple[float, float]:
     """Return Steiger's Z, and its p value (two-sided), that a measure j correlates with k as it does with h.
 
     All three correlations are of the same `n` independent rows. Steiger (1980), Psychological Bulletin 87, 245-251:
-    Fisher's transforms, with the covariance taken at the mean of both correlations. Rows that hang together (models of
-    one language) are not independent: there p is too small, and `compare` has a bootstrap beside it. Raises InputError
-    for fewer than four rows, or three correlations that no data can have.
+    Fisher's transforms, with the covariance taken at the mean of both correlations. Clustered rows (models of
+    one language) are not independent: there p is too small, and `compare_correlations` has a bootstrap next to it.
+    Raises InputError for fewer than four rows, or three correlations that no data can have.
 
     >>> [round(number, 4) for number in steiger(0.4, 0.5, 0.1, 103)]
     [-0.8887, 0.3742]
@@ -383,23 +379,6 @@ def steiger(r_jk: float, r_jh: float, r_kh: float, n: int) -> tuple[float, float
     gap = float(np.arctanh(r_jk) - np.arctanh(r_jh))
     z = 0.0 if gap == 0 else gap * np.sqrt((n - 3) / (2 - 2 * covariance))
     return float(z), float(2 * scipy_stats.norm.sf(abs(z)))
-
-
-def williams(r_jk: float, r_jh: float, r_kh: float, n: int) -> tuple[float, float]:
-    """Return Williams' t, and its p value (two-sided, n - 3 degrees of freedom), for the question of `steiger`.
-
-    Williams (1959), in the form of Steiger (1980): it needs no transform and does well with few rows. Arguments and
-    errors are those of `steiger`.
-
-    >>> [round(number, 4) for number in williams(0.3, 0.4, 0.5, 100)]
-    [-1.0767, 0.2843]
-    """
-    _possible(r_jk, r_jh, r_kh, n)
-    determinant = 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh
-    mean = (r_jk + r_jh) / 2
-    scale = 2 * (n - 1) / (n - 3) * max(determinant, 0) + mean**2 * (1 - r_kh) ** 3
-    t = 0.0 if r_jk == r_jh else (r_jk - r_jh) * np.sqrt((n - 1) * (1 + r_kh) / scale)
-    return float(t), float(2 * scipy_stats.t.sf(abs(t), n - 3))
 
 
 def _possible(r_jk: float, r_jh: float, r_kh: float, n: int) -> None:
@@ -430,14 +409,12 @@ def compare_correlations(
 
     Columns: method, first, second (the two correlations), value (their difference), ci_low, ci_high, p (bootstrap:
     twice the share of resamples in which the difference has the other sign, at least 2 / (n_resamples + 1), and made as
-    careful as the interval by `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many resamples
-    can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be independent),
-    n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlation` raises.
+    careful as the interval by `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many
+    resamples can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be
+    independent), n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlate` raises.
     """
-    within = [within] if isinstance(within, str) else list(within)
-    whole = [
-        correlate_within(table, x, y, clusters, within, (), methods, 1, level, seed).value for y in (first, second)
-    ]
+    within, clusters = _listed(within), _listed(clusters)
+    whole = [correlate(table, x, y, clusters, methods, 1, level, seed, within=within).value for y in (first, second)]
     drawn, n_clusters = crossed_weights(table, clusters, n_resamples, seed)
     drawn = drawn[drawn.any(axis=1)]
     parts = [_parts(table, name) for name in within]

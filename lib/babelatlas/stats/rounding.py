@@ -167,7 +167,7 @@ def chance_of_fit(
     and `twice` as in `denominators`.
 
     >>> chance_of_fit([50.0], range(250, 255))
-    1.0
+    0.4935
     """
     scale = 10.0**decimals
     grid = np.arange(round(unit * scale) + 1) / scale

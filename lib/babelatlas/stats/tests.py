@@ -44,7 +44,7 @@ def paired_permutation_test(differences: np.ndarray, n_permutations: int = 10_00
 
 
 def sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
-    """Return the p value of `sign_flip` for each column of (rows, columns), with the same signs for all."""
+    """Return `paired_permutation_test`'s p value for each column of (rows, columns), with the same signs for all."""
     n = len(differences)
     exact = n < 31 and 2**n <= n_permutations
     if exact:
@@ -158,8 +158,8 @@ def rank_intervals(
     which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
     the best rank of theirs; the interval of a rank takes for its lower end the best and for its upper end the worst of
     the ranks that equal values leave open, and ranks that occurred: it is a little too wide rather than too narrow. One
-    name alone has rank 1. A name without a value in a resample (NaN) stands last there. `n_clusters` as in `interval`:
-    both intervals, of values and of ranks, have the same level.
+    name alone has rank 1. A name without a value in a resample (NaN) stands last there. `n_clusters` as in
+    `bootstrap.percentile_interval`: both intervals, of values and of ranks, have the same level.
 
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
     >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
@@ -195,7 +195,7 @@ def rank_intervals(
 def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) -> list[str]:
     """Return letters for each name, so that two names share a letter just where they are not in `different`.
 
-    `names` in the order of their values, the best first: it gets "a". `different`: pairs that a test tells apart, in
+    `names` in the order of their values, the best first: it gets "a". `different`: pairs that differ significantly, in
     any order. By insertion and absorption (Piepho 2004, J. Comput. Graph. Stat. 13, 456-466): begin with one set of all
     names; for each pair that differs split every set that holds both, and drop sets that lie within another.
 
