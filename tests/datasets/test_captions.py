@@ -555,3 +555,32 @@ def test_embedded_captions_of_an_unknown_image_or_without_words_are_refused(own)
         InputError, match="captions of the data set 'pictogram-captions' are not given: run notebook 11"
     ):
         captions.load("pictogram-captions", given[0])
+
+
+def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(tmp_path, monkeypatch):
+    (tmp_path / "cats" / "old").mkdir(parents=True)
+    for name in ("b.png", "old/a.png"):
+        Image.new("RGB", (4, 4), "red").save(tmp_path / "cats" / name)
+    rows = "lang,image,caption\nen,b.png,a cat\nen,b.png,a tom\nen,old/a.png,an old cat\nde,b.png,eine Katze\n"
+    (tmp_path / "cats.csv").write_text(rows, encoding="utf-8")
+    description = {"task": "retrieval", "images": "cats", "annotations": "cats.csv"}
+    (tmp_path / "custom.json").write_text(json.dumps({"cats": description}), encoding="utf-8")
+    monkeypatch.setenv(datasets.CUSTOM, str(tmp_path / "custom.json"))
+
+    gallery, table = captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")
+
+    assert gallery["image"].tolist() == ["b.png", "old/a.png"]
+    assert table[["lang", "number", "caption"]].to_numpy().tolist() == [
+        ["de", 0, "eine Katze"],
+        ["en", 0, "a cat"],
+        ["en", 1, "a tom"],
+        ["en", 0, "an old cat"],
+    ]
+    assert set(table["captions"]) == {"own"}
+    (tmp_path / "cats.csv").write_text("lang,picture,caption\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no column 'image'"):
+        captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")
+    (tmp_path / "cats" / "b.png").unlink()
+    (tmp_path / "cats.csv").write_text(rows, encoding="utf-8")
+    with pytest.raises(InputError, match=r"b\.png"):
+        captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")

@@ -1,5 +1,6 @@
 import errno
 import io
+import json
 import os
 import re
 import struct
@@ -244,13 +245,13 @@ Image.new("RGB", (4, 4), "red").save(JPEG, "JPEG")
 @pytest.fixture
 def small(monkeypatch):
     """Make the class list three classes long, and ImageNet's entries two images for each."""
-    counts = {"n_images": 6, "n_classes": 3, "each": 2}
+    counts = {"n_images": 6, "n_classes": 3, "images_per_class": 2}
     variant = {"n_images": 3, "n_classes": 2}
     changes = {
         "imagenet-1k": counts,
         "imagenet-v2": counts,
         "imagenet-a": variant,
-        "imagenet-sketch": counts | {"each": 0},
+        "imagenet-sketch": counts | {"images_per_class": 0},
     }
     entries = [replace(one, **changes.get(one.name, {})) for one in datasets.DATASETS]
     monkeypatch.setattr(datasets, "DATASETS", entries)
@@ -375,7 +376,8 @@ def test_an_archive_is_unpacked_once_and_a_killed_run_leaves_nothing_that_counts
 
 def test_runs_at_the_same_time_unpack_an_archive_once(small, tmp_path, capfd):
     tar = archive(tmp_path / "a.tar", [f"a/{TENCH}/{number}.jpg" for number in range(300)])
-    code = f"from pathlib import Path; from babelatlas import imagenet; imagenet.unpacked(Path({str(tar)!r}), False)"
+    place = f"Path({str(tar)!r})"
+    code = f"from pathlib import Path; from babelatlas.datasets import imagenet; imagenet.unpacked({place}, False)"
     runs = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
     assert [run.wait() for run in runs] == [0, 0, 0]
     assert capfd.readouterr().out.count("Unpacking") == 1
@@ -578,7 +580,7 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
             assert one.url.startswith("https://")
             assert f"{{{one.citation}," in text
             assert (one.files and one.n_images) or one.task == "disambiguation"
-            assert one.n_images == one.n_classes * one.each or not one.each
+            assert one.n_images == one.n_classes * one.images_per_class or not one.images_per_class
             assert (one.n_languages and one.sets) or one.task != "retrieval"
 
 
@@ -609,3 +611,88 @@ def test_the_command_fetches_what_needs_no_agreement(mirror, monkeypatch, capsys
 def test_an_unknown_data_set_gets_the_nearest_name():
     with pytest.raises(InputError, match="did you mean pictograms"):
         datasets.load("pictogram")
+
+
+BIRDS = {"task": "zero-shot", "images": "birds", "label_table": "birds.csv"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicense = "MIT"\n', "unknown key 'license': did you mean licence"),
+        ('[a]\ntask = "zero-shot"\nshows = "x"\n', "'a' in .* has no key 'licence': add it"),
+        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nn_images = "3"\n', "'n_images'.* a number, got '3'"),
+        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nfiles = "x"\n', "'files'.* a list of texts, got 'x'"),
+        ("[a]\ntask = zero-shot\n", "not valid TOML .*line 2"),
+    ],
+)
+def test_a_wrong_entry_of_the_list_is_one_sentence_with_the_nearest_key(tmp_path, content, message):
+    (tmp_path / "datasets.toml").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        datasets.read_entries(tmp_path / "datasets.toml")
+
+
+def test_every_entry_says_what_the_workflow_needs_of_it():
+    entries = {entry.name: entry for entry in datasets.DATASETS}
+    drawn = [name for name, entry in entries.items() if entry.made_by == "11_pictograms"]
+    assert drawn == ["pictograms", "compositions", "pictogram-captions"]
+    assert [name for name, entry in entries.items() if entry.made_by == "14_pairs"] == ["pictogram-pairs"]
+    assert [name for name, entry in entries.items() if entry.other_label_sets] == ["pictograms", "imagenet-1k"]
+    for entry in entries.values():
+        ambiguous = entry.task == "disambiguation"
+        assert entry.items_from in (("lexicons", "files") if ambiguous else ("",))
+        assert bool(entry.pairs_of) == (entry.items_from == "lexicons")
+        expected = {"lexicons": "14_pairs", "files": "15_commute"}.get(entry.items_from)
+        assert entry.read_by == (expected or datasets.READERS[entry.task])
+        texts = entry.task == "retrieval" or entry.items_from == "files"
+        assert bool(entry.annotation_files) == (texts and not entry.made_by)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("birds", {"task": "zeroshot"}, "has the task 'zeroshot': did you mean zero-shot"),
+        ("birds", {"image": "x"}, "a key 'image' that zero-shot does not read: did you mean images"),
+        ("birds", {"images": ""}, "has no key 'images': add it, with a path"),
+        ("birds", {"classes": "birds.txt"}, "needs either 'classes'.* or 'label_table'"),
+        ("birds", {"images": ["a", "b"]}, "'images' of the data set 'birds' .* should be a text, got"),
+        ("xtd", {}, "'xtd' .* is that of a data set of the study"),
+        ("my birds", {}, "use letters, digits, - and _"),
+    ],
+)
+def test_a_wrong_description_of_an_own_data_set_is_one_sentence(name, change, message):
+    with pytest.raises(InputError, match=message):
+        datasets.custom(name, BIRDS | change)
+
+
+def test_images_of_ones_own_in_folders_of_classes_are_read_as_those_of_any_data_set(tmp_path, monkeypatch):
+    for wnid in ("wren", "heron"):
+        (tmp_path / "birds" / wnid).mkdir(parents=True)
+        Image.new("RGB", (4, 4), "red").save(tmp_path / "birds" / wnid / "a.png")
+    (tmp_path / "birds.csv").write_text(
+        "lang,wnid,label\nen,wren,wren\nen,heron,heron\nde,wren,Vogel\nde,heron,Vogel\n", encoding="utf-8"
+    )
+    (tmp_path / "custom.json").write_text(json.dumps({"birds": BIRDS}), encoding="utf-8")
+    monkeypatch.setenv(datasets.CUSTOM, str(tmp_path / "custom.json"))
+
+    images = datasets.load("birds", tmp_path / "birds", ["wren", "heron"])
+    labels = datasets.read_labels(tmp_path / "birds.csv")
+
+    assert images["wnid"].tolist() == ["heron", "wren"]
+    assert labels.groupby("lang")["ambiguous"].all().to_dict() == {"de": True, "en": False}
+    assert datasets.get_dataset("birds").read_by == "20_zeroshot"
+    assert datasets.names()[-1] == "birds"
+    with pytest.raises(InputError, match="name the folder under custom_datasets, birds, images in the config"):
+        datasets.load("birds")
+
+
+def test_labels_of_ones_own_without_a_column_are_named(tmp_path):
+    (tmp_path / "birds.csv").write_text("language,wnid,label\nen,wren,wren\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no column 'lang': did you mean language"):
+        datasets.read_labels(tmp_path / "birds.csv")
+
+
+def test_custom_data_sets_that_cannot_be_read_are_told_with_their_path(tmp_path, monkeypatch):
+    monkeypatch.setenv(datasets.CUSTOM, str(tmp_path / "none.json"))
+    with pytest.raises(InputError, match=r"none\.json, named in BABELATLAS_DATASETS, cannot be read"):
+        datasets.names()

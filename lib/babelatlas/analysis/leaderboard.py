@@ -156,14 +156,14 @@ def over_sets(items: pd.DataFrame) -> pd.DataFrame:
     """Return the outcomes of the mean over all sets of captions, of languages that have several and no main one.
 
     Every set has the same weight, however many captions it has: its counts are multiplied for that. The column
-    `captions` names them all, "bing + google". Data sets with a main set (`datasets.entry(name).main`) have no rows.
+    `captions` names them all, "bing + google". Data sets with a main set (`Dataset.default_captions`) have no rows.
 
     >>> items = outcomes(pd.DataFrame({"captions": ["b", "a"], "direction": "i2t", "query": "x", "rank": [1, 2],
     ...     "tied": 0, "own": 1, **dict.fromkeys(["model", "dataset", "choice", "lang", *tables.PROTOCOL], "")}))
     >>> over_sets(items)[["captions", "right", "total"]].to_numpy().tolist()
     [['a + b', 1.0, 2.0]]
     """
-    items = items[~items["dataset"].isin([entry.name for entry in data_sets.DATASETS if entry.main])]
+    items = items[~items["dataset"].isin([entry.name for entry in data_sets.DATASETS if entry.default_captions])]
     items = items.astype(dict.fromkeys(KEY, str))
     by = [column for column in KEY if column != "captions"]
     sums = items.groupby([*by, "captions"], as_index=False, sort=False)["total"].sum().rename(columns={"total": "size"})
@@ -189,7 +189,9 @@ def main(found: pd.DataFrame) -> pd.DataFrame:
 
 def _compared_by(found: pd.DataFrame) -> pd.Series:
     found = found[["task", "dataset", "model", "lang", "captions"]].astype(str)
-    wanted = found["dataset"].map({entry.name: entry.main for entry in data_sets.DATASETS if entry.main})
+    wanted = found["dataset"].map(
+        {entry.name: entry.default_captions for entry in data_sets.DATASETS if entry.default_captions}
+    )
     sets = found["captions"].str.count(re.escape(JOINED))
     largest = sets.groupby([found[name] for name in ("task", "dataset", "model", "lang")]).transform("max")
     among = found["captions"].eq(wanted) | (wanted.isna() & sets.eq(largest))

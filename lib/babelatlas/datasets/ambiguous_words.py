@@ -26,12 +26,8 @@ from babelatlas.lexicon import labels, senses, wordnets
 
 PAIRS = DATA / "ambiguity_pairs.csv"
 LANGUAGES = DATA / "ambiguity_languages.csv"
-# The list of classes that each data set is made from.
-CLASSES = {
-    "pictogram-pairs": "pictogram-senses",
-    "imagenet-1k-pairs": "imagenet-1k",
-    "imagenet-21k-pairs": "imagenet-21k",
-}
+# Data set -> the list of classes that its pairs are made from.
+CLASSES = {entry.name: entry.pairs_of for entry in datasets.DATASETS if entry.pairs_of}
 DRAWN = "pictogram-senses"
 WORDNET = "wordnet-3.0"
 PERSON = "noun.person"

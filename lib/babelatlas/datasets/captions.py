@@ -19,16 +19,9 @@ import pandas as pd
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets.imagenet import SUFFIXES
 
 CHOICES = ("first", "all")
-# Where the images of a data set are published, for messages.
-PUBLISHED = {
-    "xm3600": "the images of Crossmodal-3600 (images.tgz)",
-    "xflickrco": "the images of Flickr30K and COCO's val2014",
-    "xtd": "COCO's train2014 and val2014",
-    "multi30k": "the images of Flickr30K, and of Multi30K's own test sets",
-    "coco-sm": "COCO's val2014",
-}
 # Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.
 SPLITS = {
     "train": (29_000, ("en", "de", "fr", "cs")),
@@ -77,12 +70,14 @@ def load(
     gallery says how many are; `attrs["empty"]` of the captions lists those that are empty as published.
     Raises InputError where a file is absent, damaged or of another layout, an image is named twice, an image or a
     language has no caption, a caption is empty, a name is unknown, and where more images are missing than may be.
+
+    Of a custom data set the image names are paths relative to the folder `images`.
     """
     dataset = datasets.get_dataset(name)
     if dataset.task != "retrieval":
         raise InputError(
             f"The data set {name!r} has classes or ambiguous words in place of captions: read it with "
-            "datasets.load or contexts.read."
+            "datasets.load or item_images.read."
         )
     if not isinstance(annotations, str | os.PathLike):
         raise InputError(
@@ -91,7 +86,7 @@ def load(
         )
     wanted = [_canonical(code, "the parameter languages") for code in languages]
     sets = list(sets)
-    if name == "pictogram-captions":
+    if name not in READERS:
         table, order, paths = _own(dataset, images, annotations)
         table = _select(table, name, sets)
         _has(table["lang"], name, wanted, "language")
@@ -270,7 +265,7 @@ def _find(
         if not home.is_dir():
             what = "is no folder and no archive" if home.exists() else "does not exist"
             raise InputError(
-                f"What is given as the images of {dataset.name!r}, {home}, {what}: give {PUBLISHED[dataset.name]}, as "
+                f"What is given as the images of {dataset.name!r}, {home}, {what}: give {dataset.image_source}, as "
                 "a folder or an archive."
             )
         for folder, inner, files in os.walk(home, followlinks=True):
@@ -294,7 +289,7 @@ def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short:
         raise InputError(
             f"None of the {len(order):,} images of {dataset.name!r} is in {images}: expected files such as {order[0]} "
             f"and {order[-1]}, in it or in its folders"
-            + (f" ({PUBLISHED[dataset.name]})." if dataset.name in PUBLISHED else ".")
+            + (f" ({dataset.image_source})." if dataset.image_source else ".")
         )
     lacks = [f"{short:,} not in the captions"] if short else []
     if absent:
@@ -307,29 +302,66 @@ def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short:
 
 
 def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
-    """Return captions, images in order and the paths of those that are there, of the data set that a run makes.
+    """Return captions, images in order and the paths of those that are there, of a made or a custom data set.
 
-    The order is that of the table of images; what the captions name beside these comes last.
+    The order is that of the table of images, or of the files in their folder; what only the captions name comes last.
     """
     path = datasets.given(images if isinstance(images, str | os.PathLike) else next(iter(images), ""), dataset)
     if not str(annotations):
-        raise InputError(
-            f"The captions of the data set {dataset.name!r} are not given: run notebook 11_pictograms, which makes "
-            "them, and give the table that it writes."
-        )
-    table = tables.read(annotations, "captions")
+        how = "name their table under custom_datasets in the config"
+        if not dataset.custom:
+            how = f"run notebook {dataset.made_by}, which makes them, and give the table that it writes"
+        raise InputError(f"The captions of the data set {dataset.name!r} are not given: {how}.")
+    table = _own_captions(annotations) if dataset.custom else tables.read(annotations, "captions")
     table = table.assign(lang=[_canonical(code, f"the table {annotations}") for code in table["lang"]])
     empty = table[table["caption"].str.strip() == ""]
     if len(table) == 0 or len(empty):
         what = f"an empty caption of {empty['image'].iloc[0]}" if len(empty) else "no row"
         raise InputError(f"The captions {annotations} have {what}: make them again.")
-    pictures = tables.read(path, "images")["path"]
+    pictures = _below(path, dataset) if path.is_dir() else tables.read(path, "images")["path"].tolist()
+    home = path if path.is_dir() else path.parent
     captioned = dict.fromkeys(table["image"])
     order = [*(image for image in pictures if image in captioned), *sorted(captioned.keys() - set(pictures))]
     table["place"] = table["image"].map({image: place for place, image in enumerate(order)})
     table = table.sort_values(["captions", "lang", "place", "number"], ignore_index=True).drop(columns="place")
-    paths = {image: str(path.parent / image) for image in pictures if (path.parent / image).is_file()}
+    paths = {image: str(home / image) for image in pictures if (home / image).is_file()}
     return table, order, paths
+
+
+def _own_captions(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a custom data set's captions, schema `captions`; a CSV needs the columns lang, image and caption only.
+
+    There the set is called "own" and an image's captions are numbered in the order of their rows, unless columns say
+    otherwise. Raises InputError where one of the three columns is lacking.
+    """
+    if Path(path).suffix != ".csv":
+        return tables.read(path, "captions")
+    file = tables.locate(path)
+    if not file.is_file():
+        raise InputError(f"The captions {file} do not exist: correct the path under custom_datasets in the config.")
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    lacking = [column for column in ("lang", "image", "caption") if column not in table]
+    if lacking:
+        raise InputError(
+            f"The captions {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns lang, "
+            "image and caption."
+        )
+    if "captions" not in table:
+        table["captions"] = "own"
+    if "number" not in table:
+        table["number"] = table.groupby(["captions", "lang", "image"]).cumcount()
+    return tables.check(table.astype({"number": "int64"}), "captions")
+
+
+def _below(folder: Path, dataset: datasets.Dataset) -> list[str]:
+    """Return the names of the image files below a folder, relative to it; raises InputError where there is none."""
+    files = sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not files:
+        raise InputError(
+            f"The folder {folder} of the data set {dataset.name!r} holds no image: expected files that end in "
+            f"{', '.join(sorted(SUFFIXES))}."
+        )
+    return [file.relative_to(folder).as_posix() for file in files]
 
 
 def _json(path: Path, expected: str):

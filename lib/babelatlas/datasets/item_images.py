@@ -176,8 +176,8 @@ def extend(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `contexts` with the further images of a folder, and those that are left out; absolute paths.
 
-    `contexts`: schema `contexts`, absolute paths; `folder`: as `babelatlas.annotation.image_sheets` writes it; `names`: the names of
-    all items of the data set, in every language. Further images of items that the data set has but `contexts` lacks,
+    `contexts`: schema `contexts`, absolute paths; `folder`: as `annotation.image_sheets` writes it; `names`: the names
+    of all items of the data set, in every language. Further images of items that the data set has but `contexts` lacks,
     say because one of their own is missing, are left out, and returned second (schema `contexts`). Raises InputError
     where the folder holds no such table, or one without a row, where an image of it is absent or called as an original
     one, and where an item of it is none of `names`.

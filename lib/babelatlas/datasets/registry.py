@@ -1,14 +1,17 @@
-"""The data sets: one frozen entry each, and reading images. `babelatlas datasets` prints the list.
+"""The data sets: one frozen entry each, read from data/datasets.toml, and reading images. `babelatlas datasets` lists them.
 
 An image set is an `images` table beside its files: `path` relative to the table's folder, `wnid` the class, `draw` the
 number of the image within its class. The images of ImageNet and its variants are given as the user has them, a folder
 of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in captions.py.
+A user's own data sets are described in the config (`custom`).
 """
 
 import io
+import json
 import os
 import textwrap
 import threading
+import tomllib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -19,12 +22,20 @@ from PIL import Image, UnidentifiedImageError
 
 from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 from babelatlas.datasets import imagenet
 from babelatlas.datasets.imagenet import SUFFIXES
 
 # Held while filters of warnings are changed, since all threads of a process share them.
 QUIETLY = threading.Lock()
-RESEARCH = "for research and education that is not commercial; images keep their owners' rights"
+# Environment variable with the path of a JSON file of custom data sets, name -> description (see `custom`).
+CUSTOM = "BABELATLAS_DATASETS"
+# Task of a custom data set -> the keys that its description needs, and those that it may have.
+DESCRIBED = {
+    "zero-shot": (("images",), ("classes", "label_table", "shows", "licence")),
+    "retrieval": (("images", "annotations"), ("parallel", "default_captions", "shows", "licence")),
+}
+READERS = {"zero-shot": "20_zeroshot", "retrieval": "21_retrieval"}
 
 
 @dataclass(frozen=True)
@@ -36,10 +47,19 @@ class Dataset:
     "first" where caption number 0 of an image is the same statement in all of them, "all" where every number is.
     `url`: where to get it, "" for what the run makes. `citation`: a key of the bibliography.
 
-    Counts are 0 where they depend on the run: `n_images`; `n_classes`, and images of `each` (0 too where they differ);
-    `n_languages`, and `n_captions` of all languages in one set. `size`: what has to be downloaded, in MB, 0 where not
-    known. `files`: names in `download.files`. `sets`: who wrote or translated the captions. `main`: the set that models
-    are compared by, "" for the mean over all sets. `empty`: captions that are empty as published, as "language image".
+    Counts are 0 where they depend on the run: `n_images`; `n_classes`, and `images_per_class` (0 too where they
+    differ); `n_languages`, and `n_captions` of all languages in one set. `download_mb`: size of the download in MB, 0
+    where not known. `files`: names in `download.files`. `sets`: who wrote or translated the captions.
+    `default_captions`: the set that models are compared by, "" for the mean over all sets. `empty`: captions that are
+    empty as published, as "language image". `image_source`: where the images of a retrieval data set are published.
+
+    For the workflow: `made_by`, the stage that makes it, "" for what is read from files; `read_by`, the stage that
+    reads or makes its images. `items_from`: "lexicons" where the ambiguous words come from lexicons, then those of the
+    classes `pairs_of`, or "files". `other_label_sets`: whether stage 24 compares other label sets on it.
+    `annotation_files`: patterns of the names of its captions or sentences.
+
+    Of a custom data set, paths: `images`, a folder or table; `classes`, a list of WordNet 3.0 noun synsets, or
+    `label_table`, labels as schema `labels` or with the columns lang, wnid, label; `annotations`, the captions.
     """
 
     name: str
@@ -52,226 +72,133 @@ class Dataset:
     parallel: str = ""
     n_images: int = 0
     n_classes: int = 0
-    each: int = 0
+    images_per_class: int = 0
     n_languages: int = 0
     n_captions: int = 0
-    size: float = 0.0
+    download_mb: float = 0.0
     files: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
-    main: str = ""
+    default_captions: str = ""
     empty: tuple[str, ...] = ()
+    image_source: str = ""
+    made_by: str = ""
+    read_by: str = ""
+    items_from: str = ""
+    pairs_of: str = ""
+    other_label_sets: bool = False
+    annotation_files: tuple[str, ...] = ()
+    custom: bool = False
+    images: str = ""
+    classes: str = ""
+    label_table: str = ""
+    annotations: str = ""
 
 
-DATASETS = [
-    Dataset("pictograms", "zero-shot", "nouns", "MIT; drawn with DejaVu and STIX fonts", labels="pictograms"),
-    Dataset("compositions", "zero-shot", "a colour and a noun", "MIT; as pictograms", labels="compositions"),
-    Dataset(
-        "imagenet-1k",
-        "zero-shot",
-        "photographs of 1,000 nouns",
-        RESEARCH,
-        "https://www.image-net.org/download.php",
-        "deng2009imagenet",
-        labels="imagenet-1k",
-        n_images=50_000,
-        n_classes=1000,
-        each=50,
-        size=6744.9,
-        files=("imagenet-1k-images",),
-    ),
-    Dataset(
-        "imagenet-v2",
-        "zero-shot",
-        "the same nouns, photographs collected anew (matched frequency)",
-        "as imagenet-1k; images keep the licences that Flickr states",
-        "https://github.com/modestyachts/ImageNetV2",
-        "recht2019imagenet",
-        labels="imagenet-1k",
-        n_images=10_000,
-        n_classes=1000,
-        each=10,
-        size=1264.1,
-        files=("imagenet-v2-images",),
-    ),
-    Dataset(
-        "imagenet-a",
-        "zero-shot",
-        "200 of the nouns, photographs that a ResNet-50 took for something else",
-        "repository: MIT; images: their owners'",
-        "https://github.com/hendrycks/natural-adv-examples",
-        "hendrycks2019natural",
-        labels="imagenet-1k",
-        n_images=7500,
-        n_classes=200,
-        size=687.6,
-        files=("imagenet-a-images",),
-    ),
-    Dataset(
-        "imagenet-r",
-        "zero-shot",
-        "200 of the nouns as paintings, toys, graffiti",
-        "not stated where we looked; images: their owners'",
-        "https://github.com/hendrycks/imagenet-r",
-        "hendrycks2020many",
-        labels="imagenet-1k",
-        n_images=30_000,
-        n_classes=200,
-        size=2191.1,
-        files=("imagenet-r-images",),
-    ),
-    Dataset(
-        "imagenet-sketch",
-        "zero-shot",
-        "the same nouns as drawings in black and white",
-        "repository: MIT; images: their owners'",
-        "https://github.com/HaohanWang/ImageNet-Sketch",
-        "wang2019learning",
-        labels="imagenet-1k",
-        n_images=50_889,
-        n_classes=1000,
-        size=7593.6,
-        files=("imagenet-sketch-images",),
-    ),
-    Dataset(
-        "pictogram-captions",
-        "retrieval",
-        "a drawing of each noun",
-        "MIT; as pictograms; words: as the label sets",
-        parallel="first",
-        main="chosen",
-    ),
-    Dataset(
-        "xm3600",
-        "retrieval",
-        "photographs from regions where 36 languages are spoken",
-        "captions: CC BY 4.0; images: each its own, see image_attributions.csv there",
-        "https://google.github.io/crossmodal-3600/",
-        "thapliyal2022xm3600",
-        n_images=3600,
-        n_languages=36,
-        n_captions=261_375,  # of the release (Babel-ImageNet's results need so many); Table 1 has 260,646
-        files=("xm3600-captions", "xm3600-images"),
-        sets=("human",),
-    ),
-    Dataset(
-        "xflickrco",
-        "retrieval",
-        "photographs, 1,000 of Flickr30K and 1,000 of COCO",
-        "captions: none stated; images: research only (Flickr30K), their owners' (COCO)",
-        "https://github.com/e-bug/iglue",
-        "bugliarello2022iglue",
-        n_images=2000,
-        n_languages=8,
-        n_captions=16_000,
-        files=("xflickrco", "coco-val2014"),
-        sets=("human",),
-        # Kept: the published results count them, and without them the captions of the languages would not be as many.
-        empty=("de COCO_val2014_000000122239.jpg", "id 6312211170.jpg"),
-    ),
-    Dataset(
-        "xtd",
-        "retrieval",
-        "photographs of COCO",
-        "captions: Adobe's, see LICENSE.md there; images: their owners'",
-        "https://github.com/adobe-research/Cross-lingual-Test-Dataset-XTD10",
-        "aggarwal2020xtd",
-        n_images=1000,
-        n_languages=11,
-        n_captions=11_000,
-        size=20_156.9,
-        files=("xtd", "coco-train2014", "coco-val2014"),
-        sets=("human",),
-    ),
-    Dataset(
-        "multi30k",
-        "retrieval",
-        "photographs of Flickr30K",
-        "captions: none stated; images: research and education only",
-        "https://github.com/multi30k/dataset",
-        "elliott2016multi30k",
-        parallel="all",
-        n_images=1000,
-        n_languages=4,
-        n_captions=4000,
-        files=tuple(f"multi30k-test_2016_flickr-{part}" for part in ("images", "en", "de", "fr", "cs")),
-        sets=("human",),
-    ),
-    Dataset(
-        "coco-sm",
-        "retrieval",
-        "photographs of COCO (Karpathy's test split)",
-        "translations: none stated; images: their owners'",
-        "https://github.com/unum-cloud/coco-sm",
-        "cocosm2023",
-        parallel="all",
-        n_images=4993,
-        n_languages=21,
-        n_captions=21 * 24_975,
-        files=("coco-sm-google", "coco-sm-bing", "coco-sm-nllb", "coco-sm-mapping", "coco-sm-excluded", "coco-val2014"),
-        sets=("google", "bing", "nllb"),
-    ),
-    Dataset(
-        "pictogram-pairs",
-        "disambiguation",
-        "two drawings for each English word with two senses",
-        "MIT; as pictograms; words: as the label sets",
-    ),
-    Dataset(
-        "imagenet-1k-pairs",
-        "disambiguation",
-        "photographs of two of ImageNet-1k's classes that share an English word",
-        RESEARCH + "; words: as the label sets",
-        "https://www.image-net.org/download.php",
-        "deng2009imagenet",
-        files=("imagenet-1k-images",),
-    ),
-    # The classes are timm's list of 21,843: those of the release of autumn 2011, and two more.
-    Dataset(
-        "imagenet-21k-pairs",
-        "disambiguation",
-        "photographs of two of ImageNet-21k's classes that share an English word",
-        RESEARCH + "; words: as the label sets",
-        "https://www.image-net.org/download.php",
-        "deng2009imagenet",
-    ),
-    # The README and the file LICENSE name different licences, and we go by the narrower one.
-    Dataset(
-        "commute",
-        "disambiguation",
-        "photographs of the two senses of an English sentence",
-        "README: CC BY-NC-SA 4.0, LICENSE: CC BY-SA 4.0; images: none stated",
-        "https://github.com/MatthieuFP/CoMMuTE",
-        "futeral2023tackling",
-        n_images=324,
-        n_languages=6,
-        n_captions=1888,
-    ),
-    Dataset(
-        "commute-dev",
-        "disambiguation",
-        "photographs of the two senses of an English sentence (development set, French)",
-        "as commute",
-        "https://github.com/MatthieuFP/CoMMuTE",
-        "futeral2024zeroshot",
-        n_images=60,
-        n_languages=1,
-        n_captions=60,
-    ),
-]
+def read_entries(path: str | os.PathLike) -> list[Dataset]:
+    """Return the entries of a TOML file with one table for each data set.
+
+    Raises InputError, with the nearest name, for a key that an entry does not have, a missing one, and a value of
+    another kind.
+    """
+    try:
+        described = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"The list of data sets {path} is not valid TOML ({error}): correct that line.") from error
+    return [_entry(name, keys, f"the list of data sets {path}") for name, keys in described.items()]
+
+
+def _entry(name: str, keys: dict, where: str) -> Dataset:
+    """Return one entry after checking its keys; `where`: how messages name the place that it was read from."""
+    known = {field.name: field.type for field in fields(Dataset) if field.name != "name"}
+    if not isinstance(keys, dict):
+        raise InputError(f"The data set {name!r} in {where} should be 'key: value' lines, got {keys!r}.")
+    for key, value in keys.items():
+        if key not in known:
+            raise InputError(f"The data set {name!r} in {where} has an unknown key {key!r}: {near(key, known)}")
+        kind = known[key] if isinstance(known[key], type) else list
+        fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+        if not fits or isinstance(value, bool) != (kind is bool):
+            expected = {str: "a text", list: "a list of texts", bool: "true or false"}.get(kind, "a number")
+            raise InputError(
+                f"The key {key!r} of the data set {name!r} in {where} should be {expected}, got {value!r}."
+            )
+    for key in ("task", "shows", "licence"):
+        if key not in keys:
+            raise InputError(f"The data set {name!r} in {where} has no key {key!r}: add it.")
+    return Dataset(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()})
+
+
+DATASETS = read_entries(DATA / "datasets.toml")
+
+
+def custom(name: str, description: dict) -> Dataset:
+    """Return the entry of a user's own data set, from its description in a config; see `Dataset` for the paths.
+
+    `description` for classification: `task: zero-shot`, `images` (a folder with one folder of images for each class),
+    and one of `classes`, a file of WordNet 3.0 noun synsets whose labels come from lexicons, and `label_table`, a table
+    of labels. For retrieval: `task: retrieval`, `images` (a folder), `annotations` (a table of schema `captions`,
+    Parquet or CSV), and where captions are translations `parallel`. The folders of classes are named as in the list or
+    table. Raises InputError for a name that the study has, a key that is unknown or missing, and another value.
+    """
+    where = "the config's custom_datasets"
+    if name in [one.name for one in DATASETS]:
+        raise InputError(f"The name {name!r} in {where} is that of a data set of the study: choose another name.")
+    if not str(name).replace("-", "").replace("_", "").isalnum():
+        raise InputError(f"The name {name!r} in {where} becomes part of file names: use letters, digits, - and _.")
+    keys = description if isinstance(description, dict) else {}
+    task = keys.get("task", "")
+    if task not in DESCRIBED:
+        raise InputError(f"The data set {name!r} in {where} has the task {task!r}: {near(str(task), DESCRIBED)}")
+    needed, optional = DESCRIBED[task]
+    for key in keys:
+        if key not in ("task", *needed, *optional):
+            hint = near(key, (*needed, *optional))
+            raise InputError(f"The data set {name!r} in {where} has a key {key!r} that {task} does not read: {hint}")
+    for key in needed:
+        if not keys.get(key):
+            raise InputError(f"The data set {name!r} in {where} has no key {key!r}: add it, with a path.")
+    if task == "zero-shot" and bool(keys.get("classes")) == bool(keys.get("label_table")):
+        raise InputError(
+            f"The data set {name!r} in {where} needs either 'classes', a file of WordNet synsets, or 'label_table', a "
+            "table of labels: give one of them."
+        )
+    if keys.get("parallel", "") not in ("", "first", "all"):
+        got = keys["parallel"]
+        raise InputError(f"The key 'parallel' of {name!r} in {where} should be 'first', 'all' or '', got {got!r}.")
+    added = {"shows": "images of one's own", "licence": "the user's own", "custom": True, "read_by": READERS[task]}
+    return _entry(name, added | {"labels": name if task == "zero-shot" else ""} | keys, where)
+
+
+def known() -> list[Dataset]:
+    """Return all entries: those of the study, and the custom ones of the run.
+
+    The environment variable BABELATLAS_DATASETS holds the path of a JSON file with these, name -> description.
+    """
+    path = os.environ.get(CUSTOM, "")
+    if not path:
+        return list(DATASETS)
+    try:
+        described = json.loads(tables.locate(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"The custom data sets {path}, named in {CUSTOM}, cannot be read ({error}): unset it, or run the workflow, "
+            "which writes that file from the config."
+        ) from error
+    return [*DATASETS, *(custom(name, description) for name, description in described.items())]
 
 
 def names() -> list[str]:
     """Return the names of all data sets."""
-    return [dataset.name for dataset in DATASETS]
+    return [dataset.name for dataset in known()]
 
 
 def get_dataset(name: str) -> Dataset:
     """Return the data set called `name`; raises InputError, with the nearest names, where there is none.
 
-    >>> entry("imagenet-1k").citation
+    >>> get_dataset("imagenet-1k").citation
     'deng2009imagenet'
     """
-    found = {dataset.name: dataset for dataset in DATASETS}
+    found = {dataset.name: dataset for dataset in known()}
     if name not in found:
         raise InputError(f"There is no data set {name!r}: {near(name, found)}")
     return found[name]
@@ -293,7 +220,7 @@ def load(
     if dataset.task != "zero-shot":
         instead = "captions in place of classes: read it with captions.load"
         if dataset.task == "disambiguation":
-            instead = "ambiguous words in place of classes: read its images with contexts.read"
+            instead = "ambiguous words in place of classes: read its images with item_images.read"
         raise InputError(f"The data set {name!r} has {instead}.")
     wanted = None if wnids is None else set(wnids)
     path = given(images, dataset)
@@ -334,7 +261,7 @@ def _imagenet(
             f"What is given as the images of the data set {dataset.name!r}, {home}, {what}: {_get(dataset)}."
         )
     table = imagenet.scan(home, dataset.name, numbered)
-    expected = (dataset.n_images, dataset.n_classes, dataset.each)
+    expected = (dataset.n_images, dataset.n_classes, dataset.images_per_class)
     return table, imagenet.check(table, dataset.name, wanted, expected, missing)
 
 
@@ -354,6 +281,8 @@ def given(images: str | os.PathLike, dataset: Dataset) -> Path:
 
 
 def _get(dataset: Dataset) -> str:
+    if dataset.custom:
+        return f"name the folder under custom_datasets, {dataset.name}, images in the config"
     if not dataset.url:
         return "run notebook 11_pictograms, which makes them, and give the table that it writes"
     return (
@@ -398,6 +327,28 @@ def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFra
     images = images[there].reset_index(drop=True)
     images.attrs["missing"] = len(absent)
     return images
+
+
+def read_labels(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a label set, schema `labels`; a CSV needs the columns lang, wnid and label only.
+
+    There every label has the source "own"; `ambiguous` says whether its language has it for two classes. Raises
+    InputError where the file or one of the columns is lacking.
+    """
+    file = tables.locate(path)
+    if file.suffix != ".csv" or not file.is_file():
+        return tables.read(file, "labels")
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    lacking = [column for column in ("lang", "wnid", "label") if column not in table]
+    if lacking:
+        raise InputError(
+            f"The labels {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns lang, "
+            "wnid and label."
+        )
+    table = table[["lang", "wnid", "label"]].assign(source="own", licence="the user's own")
+    table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
+    table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
+    return tables.check(table, "labels")
 
 
 def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -461,8 +412,8 @@ def open_image(path: str | os.PathLike) -> Image.Image:
 def overview() -> str:
     """Return the list of the data sets as text."""
     rows = [("name", "task", "images", "classes", "languages", "MB", "shows")]
-    for one in DATASETS:
-        counts = (one.n_images, one.n_classes, one.n_languages, round(one.size))
+    for one in known():
+        counts = (one.n_images, one.n_classes, one.n_languages, round(one.download_mb))
         rows.append((one.name, one.task, *(f"{count:,}" if count else "" for count in counts), one.shows))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ends = [str.ljust, str.ljust, *[str.rjust] * 4, str.ljust]
