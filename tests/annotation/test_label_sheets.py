@@ -355,7 +355,7 @@ def test_two_sheets_of_different_language_or_sample_are_refused(other, sentence)
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """The path of a label set, with the definitions that WordNet would give."""
-    monkeypatch.setattr(wordnets, "glosses", glosses)
+    monkeypatch.setattr(label_sheets.wordnets, "glosses", glosses)
     return str(tables.write(label_set([f"wort {place}" for place in range(20)]), tmp_path / "labels.parquet", "labels"))
 
 

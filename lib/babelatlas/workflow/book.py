@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from importlib import metadata
 from pathlib import Path
 
 import yaml
@@ -239,19 +240,31 @@ def _shared(folder: Path) -> str:
                 for output in cell.get("outputs", [])
             )
         told += [path.name, *re.findall(r"^#+ .*|^\(.*\)=$|\{cite[^`]*`[^`]*`", text, re.MULTILINE)]
-    return hashlib.sha256("\n".join([sys.version, *told]).encode()).hexdigest()
+    versions = [
+        f"{name} {metadata.version(name)}" for name in ("jupyter-book", "sphinx", "sphinx-book-theme", "myst-nb")
+    ]
+    return hashlib.sha256(
+        "\n".join([Path(__file__).read_text(encoding="utf-8"), *versions, *told]).encode()
+    ).hexdigest()
 
 
 def render(folder: Path, build: Path, jobs: int = 2) -> Path:
     """Render what changed in the staged tree, put the book in the place of the one before, return its first page.
 
-    Raises RuntimeError with the renderer's warnings where there are any: a link that leads nowhere, an unknown
-    citation, a malformed table. After that the next call renders everything anew.
+    Where nothing changed since then, nothing is rendered. Raises RuntimeError with the renderer's warnings where there
+    are any: a link that leads nowhere, an unknown citation, a malformed table. After that the next call renders
+    everything anew.
     """
     work, shared = folder / "_build", _shared(folder)
-    before = work / "shared"
+    before, first = work / "shared", build / "html" / "index.html"
     if not before.is_file() or before.read_text() != shared:
         shutil.rmtree(work, ignore_errors=True)
+    elif (
+        first.is_file()
+        and max(path.stat().st_mtime for path in folder.rglob("*") if path.is_file()) <= before.stat().st_mtime
+    ):
+        first.touch()
+        return first
     done = subprocess.run(
         [sys.executable, "-c", BUILD, os.fspath(folder.resolve()), str(jobs)],
         capture_output=True,
@@ -264,14 +277,14 @@ def render(folder: Path, build: Path, jobs: int = 2) -> Path:
         lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr + done.stdout).splitlines()
         told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-15:]
         raise RuntimeError("The book could not be rendered:\n" + "\n".join(told))
-    before.write_text(shared)
     part = build / "html.part"
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(made, part, ignore=shutil.ignore_patterns(*UNUSED, ".buildinfo"))
     _finish(part, folder)
     shutil.rmtree(build / "html", ignore_errors=True)
     part.replace(build / "html")
-    return build / "html" / "index.html"
+    before.write_text(shared)
+    return first
 
 
 def _finish(book: Path, folder: Path) -> None:

@@ -1,0 +1,177 @@
+"""The staged tree and what is rendered of it: which pages, which links, which files, and how much they weigh."""
+
+import fnmatch
+import itertools
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+
+from babelatlas.base.errors import InputError
+from babelatlas.workflow import book as books
+from conftest import ROOT
+
+# Runs of stages by what a config asks for, as first parts of the names of pages; the first two are in every run.
+TASKS = {
+    "classification": ("20_", "24_", "28_", "29_", "30_", "31_", "32_", "33_", "82_"),
+    "retrieval": ("21_", "34_", "81_"),
+    "disambiguation": ("14_", "15_", "22_", "23_", "38_", "39_", "53_"),
+    "training": ("11_", "12_", "13_"),
+    "pages": ("35_", "36_", "37_", "70_", "71_", "languages", "language-"),
+}
+
+
+def notebook(text="# A page\n\nWhat?", html=""):
+    """Return a notebook of one cell of prose, and one whose output is HTML where this is given."""
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": text}]
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": html}}
+    code = {"cell_type": "code", "metadata": {}, "source": "show()", "execution_count": 1, "outputs": [output]}
+    return {
+        "cells": cells + [code] * bool(html),
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def project(folder, chapters=("one", "two")):
+    """Write a project whose contents have these chapters."""
+    (folder / "book").mkdir()
+    (folder / "book" / "references.bib").write_text("", encoding="utf-8")
+    shutil.copyfile(ROOT / "_config.yml", folder / "_config.yml")
+    toc = {"format": "jb-book", "root": "index", "chapters": [{"file": name} for name in chapters]}
+    (folder / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
+    for name in ("00_summary", *chapters):
+        write(folder / f"{name}.ipynb", notebook(f"# The page {name}\n\nWhat is {name}?"))
+    return folder
+
+
+def write(path, content):
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def pages(folder):
+    return sorted(folder.glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def every_page(tmp_path_factory):
+    """One page for each notebook of the study, with its prose; runs of stages are called by their notebook alone."""
+    folder, toc = tmp_path_factory.mktemp("pages"), (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    for source in (ROOT / "notebooks").glob("*/*.ipynb"):
+        cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells)  # links in code become links of outputs
+        alone = source.stem == books.TITLE_PAGE or re.search(rf"file: {source.stem}$", toc, re.MULTILINE)
+        names = [source.stem if alone else f"{source.stem}_run"]
+        for name in ["10_labels_imagenet-1k", "10_labels_pictograms"] if source.stem == "10_labels" else names:
+            write(folder / f"{name}.ipynb", notebook(text))
+    for name in ("languages", "language-de"):
+        (folder / f"{name}.md").write_text("# A page\n\nAll: [the list](languages.md).", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("left_out", [
+    set(names) for size in range(len(TASKS) + 1) for names in itertools.combinations(TASKS, size)
+], ids=lambda names: ", ".join(sorted(names)) or "nothing")  # fmt: skip
+def test_a_run_without_some_tasks_has_no_link_that_leads_nowhere(every_page, tmp_path, left_out):
+    gone = tuple(start for task in left_out for start in TASKS[task])
+    kept = [path for path in sorted(every_page.iterdir()) if not path.name.startswith(gone)]
+    folder = books.stage(ROOT, tmp_path, kept)
+    staged = {path.stem for path in folder.iterdir() if path.suffix in (".md", ".ipynb")}
+    patterns = list(books.listed(yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))))
+    shown = {name for name in staged if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)}
+    texts = {name: next(folder.glob(f"{name}.*")).read_text(encoding="utf-8") for name in shown}
+    links = [
+        (name, link[2] or link[4] or link[5]) for name, text in texts.items() for link in books.LINK.finditer(text)
+    ]
+    known = {path.stem for path in [*every_page.iterdir(), *(ROOT / "book").glob("*.md")]}
+    assert any(target in shown for _, target in links)
+    assert [(name, target) for name, target in links if target in known - shown] == []
+
+
+def test_a_link_to_a_page_that_is_left_out_becomes_its_text():
+    text = "{doc}`a part <x>`, {doc}`x`, [this](x.md#there), [that](y) and [an address](https://x.org/x.md)."
+    assert books.without_links(text, {"x"}) == "a part, x, this, [that](y) and [an address](https://x.org/x.md)."
+
+
+def test_a_page_that_is_not_in_the_contents_is_named(tmp_path):
+    folder = project(tmp_path)
+    books.check_contents(folder / "_toc.yml", ["00_summary", "one", "two"])
+    with pytest.raises(InputError, match=r"^three is not in the contents, _toc\.yml, .* add the line '- file: three'"):
+        books.check_contents(folder / "_toc.yml", ["one", "three"])
+    write(folder / "45_new.ipynb", notebook())
+    with pytest.raises(InputError, match="45_new is not in the contents"):
+        books.stage(folder, folder / "build", pages(folder))
+
+
+def test_every_notebook_of_the_study_is_in_the_contents(every_page):
+    books.check_contents(ROOT / "_toc.yml", [path.stem for path in every_page.iterdir()])
+
+
+def test_images_and_long_scripts_become_files_that_pages_share():
+    image = '<img src="data:image/png;base64,aGVsbG8=" alt="x">'
+    script = f'<script type="module">(async () => {{{"x" * books.LARGE}}})();</script>'
+    html = f"{image}<script>short()</script>{script}"
+    made, files = books.light({"cells": notebook(html=html)["cells"] + notebook(html=image)["cells"]})
+    first, second = (cell["outputs"][0]["data"]["text/html"] for cell in made["cells"] if "outputs" in cell)
+    assert sorted(name.rpartition(".")[2] for name in files) == ["js", "png"]
+    assert b"hello" in files.values()
+    assert 'type="module"' not in first  # a browser refuses a module for a page on disk
+    assert "<script>short()</script>" in first
+    assert second.count("_files/") == 1
+    assert second in first
+
+
+def test_staging_again_touches_only_what_changed_and_removes_what_left(tmp_path):
+    folder = project(tmp_path)
+    staged = books.stage(folder, folder / "build", pages(folder))
+    times = {path.name: path.stat().st_mtime_ns for path in staged.iterdir()}
+    write(folder / "two.ipynb", notebook("# The page two\n\nWhat else?"))
+    books.stage(folder, folder / "build", pages(folder))
+    assert {path.name for path in staged.iterdir() if path.stat().st_mtime_ns != times[path.name]} == {"two.ipynb"}
+    (folder / "one.ipynb").unlink()
+    books.stage(folder, folder / "build", pages(folder))
+    assert not (staged / "one.ipynb").exists()
+    assert "one" not in (staged / "_toc.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_only_changed_pages_are_rendered_again_and_a_page_that_left_is_gone(tmp_path):
+    folder, build = project(tmp_path), tmp_path / "build"
+    write(
+        folder / "one.ipynb", notebook("# The page one\n\nWhat?", '<img src="data:image/png;base64,aGVsbG8=" alt="x">')
+    )
+    first = books.render(books.stage(folder, build, pages(folder)), build)
+    made = build / "stage" / "_build" / "html"
+    times = {path.name: path.stat().st_mtime_ns for path in made.glob("*.html")}
+    address = re.search(r"_files/\w+\.png", (build / "html" / "one.html").read_text(encoding="utf-8"))
+    assert (build / "html" / address[0]).read_bytes() == b"hello"
+    assert '"outputs": []' in (build / "html" / "_sources" / "one.ipynb").read_text(encoding="utf-8")
+    books.render(books.stage(folder, build, pages(folder)), build)
+    assert {path.name: path.stat().st_mtime_ns for path in made.glob("*.html")} == times
+    write(folder / "two.ipynb", notebook("# The page two\n\nWhat else?"))
+    books.render(books.stage(folder, build, pages(folder)), build)
+    again = {path.name for path in made.glob("*.html") if path.stat().st_mtime_ns != times[path.name]}
+    assert "two.html" in again
+    assert "one.html" not in again
+    assert "What else?" in (build / "html" / "two.html").read_text(encoding="utf-8")
+    (folder / "one.ipynb").unlink()
+    assert books.render(books.stage(folder, build, pages(folder)), build) == first
+    assert not (build / "html" / "one.html").exists()
+    assert not list(build.glob("html/_files/*"))
+    write(folder / "two.ipynb", notebook("# The page two\n\nWhat of [this](nowhere.md)?"))
+    for _ in range(2):  # a page that was read with a warning is read again
+        with pytest.raises(RuntimeError, match="nowhere"):
+            books.render(books.stage(folder, build, pages(folder)), build)
+
+
+@pytest.mark.slow
+def test_the_book_is_small_and_so_is_every_page(book):
+    sizes = {path.relative_to(book).as_posix(): path.stat().st_size for path in book.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) <= 80e6
+    assert {name: size for name, size in sizes.items() if name.endswith(".html") and size > 1.5e6} == {}
+    sources = [json.loads(path.read_text(encoding="utf-8")) for path in (book / "_sources").glob("*.ipynb")]
+    assert not any(cell.get("outputs") for source in sources for cell in source["cells"])
