@@ -243,6 +243,31 @@ def correlate(
     [-1.0, -1.0]
     """
     within, given, clusters = _listed(within), _listed(given), _cluster_columns(table, clusters)
+    columns = _checked_columns(table, x, y, clusters, methods, within, given)
+    if within or given or len(clusters) > 1:
+        found, n_clusters = _in_parts(table, columns, clusters, within, methods, n_resamples, seed)
+    else:
+        index, n_clusters = checks.cluster_index(table[clusters[0]], f"A correlation of {x} and {y}")
+        weights = bootstrap.resample_weights(n_clusters, n_resamples, seed)
+        found = {method: _plain(*columns, weights, index, method) for method in methods}
+    rows = []
+    for method, (value, resampled) in found.items():
+        _check_defined(value, x, y, within, given)
+        ends = bootstrap.percentile_interval(resampled, level, _expanded(method, clusters, n_clusters))
+        rows.append([method, value, *ends, len(table), n_clusters])
+    return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
+
+
+def _checked_columns(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    clusters: Sequence[str],
+    methods: Sequence[str],
+    within: Sequence[str],
+    given: Sequence[str] = (),
+) -> list[np.ndarray]:
+    """Return the numbers of x, y and the covariates; raise InputError for what no correlation can be taken of."""
     what = f"A correlation of {x} and {y}"
     checks.check_numbers(table, [x, y, *given], what, [*within, *clusters])
     checks.check_varying(table, [x, y, *given], what)
@@ -254,21 +279,15 @@ def correlate(
             f"{what} within {' and '.join(within)} at once is defined for the method pearson alone: ranks within two "
             "columns are none."
         )
-    columns = [table[name].to_numpy(float) for name in (x, y, *given)]
-    if within or given or len(clusters) > 1:
-        found, n_clusters = _in_parts(table, columns, clusters, within, methods, n_resamples, seed)
-    else:
-        index, n_clusters = checks.cluster_index(table[clusters[0]], what)
-        weights = bootstrap.resample_weights(n_clusters, n_resamples, seed)
-        found = {method: _plain(*columns, weights, index, method) for method in methods}
-    rows = []
-    for method, (value, resampled) in found.items():
-        if not np.isfinite(value):
-            told = f" within each {' and '.join(within)}" * bool(within) + f" given {' and '.join(given)}" * bool(given)
-            raise InputError(f"{what}{told} is not defined: nothing varies there that the correlation could be of.")
-        ends = bootstrap.percentile_interval(resampled, level, _expanded(method, clusters, n_clusters))
-        rows.append([method, value, *ends, len(table), n_clusters])
-    return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
+    return [table[name].to_numpy(float) for name in (x, y, *given)]
+
+
+def _check_defined(value: float, x: str, y: str, within: Sequence[str], given: Sequence[str] = ()) -> None:
+    if not np.isfinite(value):
+        told = f" within each {' and '.join(within)}" * bool(within) + f" given {' and '.join(given)}" * bool(given)
+        raise InputError(
+            f"A correlation of {x} and {y}{told} is not defined: nothing varies there that the correlation could be of."
+        )
 
 
 def _plain(
@@ -413,8 +432,14 @@ def compare_correlations(
     resamples can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be
     independent), n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlate` raises.
     """
-    within, clusters = _listed(within), _listed(clusters)
-    whole = [correlate(table, x, y, clusters, methods, 1, level, seed, within=within).value for y in (first, second)]
+    within, clusters = _listed(within), _cluster_columns(table, clusters)
+    whole = []
+    for y in (first, second):
+        pair = _checked_columns(table, x, y, clusters, methods, within)
+        found, _ = _in_parts(table, pair, clusters, within, methods, 1, seed)
+        whole.append([value for value, _ in found.values()])
+        for value in whole[-1]:
+            _check_defined(value, x, y, within)
     drawn, n_clusters = crossed_weights(table, clusters, n_resamples, seed)
     drawn = drawn[drawn.any(axis=1)]
     parts = [_parts(table, name) for name in within]
