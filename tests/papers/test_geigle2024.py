@@ -263,10 +263,10 @@ def test_a_share_that_whole_images_cannot_give_would_be_found():
     assert len(found) == 2 * 32
     # Oromo has 18 classes of 50 images each; 4.44 % of 900 are 40 images.
     assert found.loc["om | OpenAI B-32", "value"] == pytest.approx(100 * 40 / 900)
-    wrong = geigle2024._nearest(pd.DataFrame({"printed": [0.0445], "n": [900]}), pd.Series(["om | OpenAI B-32"]))
+    wrong = geigle2024.nearest_shares(pd.DataFrame({"printed": [0.0445], "n": [900]}), pd.Series(["om | OpenAI B-32"]))
     assert scorecard.status("4.45", "=", wrong["value"][0], 0) == "different"
     assert scorecard.status("4.44", "=", wrong["value"][0], 0) == "equal"
-    large = geigle2024._nearest(pd.DataFrame({"printed": [0.0445], "n": [10_000]}), pd.Series(["x"]))
+    large = geigle2024.nearest_shares(pd.DataFrame({"printed": [0.0445], "n": [10_000]}), pd.Series(["x"]))
     assert large.empty
 
 

@@ -14,6 +14,7 @@ from babelatlas.base import paths, published
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, liu2021, scorecard
 from babelatlas.workflow import command_line
+from babelatlas.papers.liu2021 import dataset_tables, release
 
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 KNOWN = {(definition.paper, definition.name): definition for definition in liu2021.DEFINITIONS}
@@ -46,7 +47,7 @@ def value(name, cell):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(liu2021).failed == 0
+    assert [doctest.testmod(module).failed for module in (release, dataset_tables)] == [0, 0]
 
 
 def test_the_claims_of_table_4_are_those_that_were_parsed(table):
@@ -156,7 +157,7 @@ def test_a_release_that_is_absent_or_no_release_is_told(tmp_path, capsys):
 
 def test_facts_of_captions_are_counted_as_a_reader_would():
     rows = [("One.", True), ("One.", False), ("Two.", "True"), ("One.", True), ("One.", False), ("Two.", "False")]
-    facts = liu2021._facts(pd.DataFrame(rows, columns=["sentence", "label"]), "marvl", "id")
+    facts = release.example_counts(pd.DataFrame(rows, columns=["sentence", "label"]), "marvl", "id")
     assert dict(zip(facts["statistic"], facts["value"], strict=True)) == {
         "examples": 6, "true": 3, "captions": 2, "captions, two true and two false": 1,
         "captions with 2 examples": 1, "captions with 4 examples": 1,
@@ -301,7 +302,7 @@ def test_the_conclusions_that_the_errata_draw_in_words_hold():
     printed = {lang: liu2021.printed("Table 3")[f"TTR | {lang.upper()}"] for lang in ("id", "sw", "tr", "ta")}
     corrected = length.loc[["id", "sw", "tr", "ta"], "ttr"].to_dict()
     assert sorted(printed, key=printed.get) == sorted(corrected, key=corrected.get) == ["sw", "id", "ta", "tr"]
-    test = liu2021._languages("4", liu2021.TRANSLATED, "consistency")
+    test = liu2021.language_scores("4", liu2021.TRANSLATED, "consistency")
     assert test.loc["xUNITER", "tr"] == test.loc["xUNITER", "zh"]
     assert (liu2021.gaps() > 0).all()
 

@@ -14,7 +14,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.papers import definitions
 from babelatlas.papers.liu2021 import accuracies as _accuracies
-from babelatlas.papers.liu2021 import tables as _tables
+from babelatlas.papers.liu2021 import dataset_tables as _dataset_tables
 from babelatlas.papers.liu2021.accuracies import (
     SPREADS,
     TRANSLATED,
@@ -28,8 +28,8 @@ from babelatlas.papers.liu2021.accuracies import (
     sentences_that_fit,
     spreads,
 )
+from babelatlas.papers.liu2021.dataset_tables import PAPER, kappa_sizes, kappas, printed, wordings
 from babelatlas.papers.liu2021.inconsistencies import errata
 from babelatlas.papers.liu2021.release import COUNTS, FIELDS, LANGUAGES, SAMPLE, count, counts, marvl, tokenizers
-from babelatlas.papers.liu2021.tables import PAPER, kappa_sizes, kappas, printed, wordings
 
-DEFINITIONS = definitions.read(PAPER, "liu2021", vars(_tables) | vars(_accuracies))
+DEFINITIONS = definitions.read(PAPER, "liu2021", vars(_dataset_tables) | vars(_accuracies))

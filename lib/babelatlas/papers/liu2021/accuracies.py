@@ -9,8 +9,8 @@ import pandas as pd
 from babelatlas.base import published
 from babelatlas.evaluation import reasoning
 from babelatlas.papers.definitions import cells
+from babelatlas.papers.liu2021.dataset_tables import PAPER, averages, printed, row_of
 from babelatlas.papers.liu2021.release import FIELDS, LANGUAGES, counts, marvl
-from babelatlas.papers.liu2021.tables import PAPER, averages, printed, row_of
 from babelatlas.stats import bootstrap, rounding, tests
 
 ZERO, TRANSLATED, BY_HAND = "zero-shot", "translate test", "translated to English by hand"

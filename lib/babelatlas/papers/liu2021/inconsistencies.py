@@ -17,8 +17,7 @@ from babelatlas.papers.liu2021.accuracies import (
     sentences_that_fit,
     stacked,
 )
-from babelatlas.papers.liu2021.release import BASE, LANGUAGES, SAMPLE, marvl
-from babelatlas.papers.liu2021.tables import (
+from babelatlas.papers.liu2021.dataset_tables import (
     PAPER,
     VALIDATED,
     VALIDATORS,
@@ -30,6 +29,7 @@ from babelatlas.papers.liu2021.tables import (
     row_of,
     wordings,
 )
+from babelatlas.papers.liu2021.release import BASE, LANGUAGES, SAMPLE, marvl
 from babelatlas.stats import rounding
 
 # The paper is read by machine here, and a single digit may be read wrongly.

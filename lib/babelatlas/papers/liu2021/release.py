@@ -72,7 +72,7 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
     for lang in LANGUAGES:
         table = _lines(Path(folder) / "data" / lang / "annotations" / f"marvl-{lang}.jsonl", ["caption", "concept"])
         table = table.rename(columns={"caption": "sentence"})
-        parts.append(_facts(table, "marvl", lang))
+        parts.append(example_counts(table, "marvl", lang))
         parts += [
             _row("marvl", lang, "examples", len(part), chapter)
             for chapter, part in table.groupby("chapter", sort=False)
@@ -92,9 +92,9 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
     ):
         table = _lines(Path(folder) / "data" / path, ["sentence", "label"])
         names = [BASE] if name == "nlvr2 test" else list(tokenizers())
-        parts += [_facts(table, name, "en"), _wordings(table["sentence"], name, "en", names)]
+        parts += [example_counts(table, name, "en"), _wordings(table["sentence"], name, "en", names)]
     table = _lines(Path(folder) / "data/zh/annotations_human-translate/test250-zh.jsonl", ["sentence", "label"])
-    parts += [_facts(table, "nlvr2 250", "zh"), _below_dog()]
+    parts += [example_counts(table, "nlvr2 250", "zh"), _below_dog()]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -128,7 +128,7 @@ def _row(name: str, lang: str, statistic: str, value: float, chapter: str = "", 
     return pd.DataFrame([row]).astype({"value": float})
 
 
-def _facts(table: pd.DataFrame, name: str, lang: str) -> pd.DataFrame:
+def example_counts(table: pd.DataFrame, name: str, lang: str) -> pd.DataFrame:
     """Return how many examples and captions there are, how many are true, and captions by their number of examples."""
     truth = table["label"].astype(str).str.lower() == "true"
     by_caption = truth.groupby(table["sentence"], sort=False).agg(["size", "sum"])
