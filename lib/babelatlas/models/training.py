@@ -21,6 +21,7 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
 from babelatlas.lexicon.prompts import PICTOGRAM_TEMPLATES, fill
+from babelatlas.models.loaders import openclip
 
 STEPS = {"picto-en": 310, "picto-multi": 480, "picto-distilled": 280}
 ALONE = 0.3  # the share of the steps, from the start, that see concepts only: with all senses learning starts later
@@ -237,18 +238,13 @@ def write_configuration(folder: str | os.PathLike, size: int = pictograms.SIZE) 
 
 def new_model(folder: str | os.PathLike, seed: int = 0):
     """Return a model with random weights and its tokenizer, through open_clip, from the configuration in `folder`."""
-    import logging
-    import warnings
-
     import torch
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the packages open_clip imports
+    with openclip.quiet():
         import open_clip
 
         import babelatlas.models.towers  # noqa: F401 registers the image tower
 
-        logging.getLogger().setLevel(logging.ERROR)
         torch.manual_seed(seed)
         model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_image=False)
         tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
@@ -260,12 +256,8 @@ def save(model, folder: str | os.PathLike) -> Path:
     from safetensors.torch import save as to_bytes
 
     path = Path(folder) / "open_clip_model.safetensors"
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with tables.beside(path) as part:
         part.write_bytes(to_bytes({name: value.contiguous() for name, value in model.state_dict().items()}))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 
@@ -499,8 +491,6 @@ def distil(
     _check_sizes(texts, steps, batch_size)
     import torch
 
-    from babelatlas.models.loaders import openclip
-
     teacher_model, teacher_tokenizer = openclip.load_local(teacher, "teacher")
     folder = tables.locate(folder)
     write_tokenizer(captions(texts), folder)
@@ -594,8 +584,6 @@ def write_record(
         "loss": [round(loss, 6) for loss in log["loss"]],
         "development": measured.round(6).to_dict("records"),
     }
-    path = folder / "training.json"
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
-    part.replace(path)
+    with tables.beside(folder / "training.json") as part:
+        part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
     return folder
