@@ -38,7 +38,8 @@ def entry(name):
     if name == "mclip":
         companions["text"] = models.Source("tiny/text")
     return replace(
-        models.get_model("openai-b32"), name=f"tiny-{name}", family=family, companions=companions, context_length=length,
+        models.get_model("openai-b32"), name=f"tiny-{name}", family=family, companions=companions,
+        context_length=length,
         image_size=32, dimension=16,
     )  # fmt: skip
 

@@ -21,6 +21,7 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
 from babelatlas.lexicon.prompts import PICTOGRAM_TEMPLATES, fill
+from babelatlas.models.loaders import openclip
 
 STEPS = {"picto-en": 310, "picto-multi": 480, "picto-distilled": 280}
 ALONE = 0.3  # the share of the steps, from the start, that see concepts only: with all senses learning starts later
@@ -237,18 +238,13 @@ def write_configuration(folder: str | os.PathLike, size: int = pictograms.SIZE) 
 
 def new_model(folder: str | os.PathLike, seed: int = 0):
     """Return a model with random weights and its tokenizer, through open_clip, from the configuration in `folder`."""
-    import logging
-    import warnings
-
     import torch
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the packages open_clip imports
+    with openclip.quiet():
         import open_clip
 
         import babelatlas.models.towers  # noqa: F401 registers the image tower
 
-        logging.getLogger().setLevel(logging.ERROR)
         torch.manual_seed(seed)
         model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_image=False)
         tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
@@ -494,8 +490,6 @@ def distil(
     """
     _check_sizes(texts, steps, batch_size)
     import torch
-
-    from babelatlas.models.loaders import openclip
 
     teacher_model, teacher_tokenizer = openclip.load_local(teacher, "teacher")
     folder = tables.locate(folder)
