@@ -79,10 +79,11 @@ $(STAMP): requirements.txt pyproject.toml
 		{ echo "$(PYTHON) is missing or older than Python 3.11: install Python 3.11 or later, or name it, as in: make book PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 		{ echo "$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv), or name another Python with PYTHON=..."; exit 1; }
-	@echo "Making the environment in .venv (about 6 GB, one to five minutes) ..."
+	@echo "Making the environment in .venv (5 to 6 GB, one to five minutes) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV_PIN)" || true
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.txt || \
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.txt \
+		$$(command -v nvidia-smi >/dev/null || echo --overrides requirements-nogpu.txt) || \
 		{ echo "uv could not install the lock; pip tries, which takes longer ..."; \
 		  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .

@@ -181,3 +181,10 @@ def test_the_rooms_import_downwards():
 
 def test_the_readme_fits_on_two_screens():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 90
+
+
+def test_what_is_left_out_without_a_gpu_is_named_by_make_and_in_the_lock():
+    lines = (ROOT / "requirements-nogpu.txt").read_text(encoding="utf-8").splitlines()
+    left_out = {line.split()[0] for line in lines if not line.startswith("#")}
+    assert left_out <= set(pins((ROOT / "requirements.txt").read_text(encoding="utf-8")))
+    assert "--overrides requirements-nogpu.txt" in (ROOT / "Makefile").read_text(encoding="utf-8")

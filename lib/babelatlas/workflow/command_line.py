@@ -261,7 +261,7 @@ def ship(name: str, folder: str) -> None:
     print(shipped.rebuild(name, folder) if name else shipped.overview())
 
 
-# A group of commands in a file of its own adds itself here.
+# Commands and groups that have a file of their own are added here, as `run` will be.
 from babelatlas.workflow import sheets  # noqa: E402
 
 app.add_command(sheets.sheet)
