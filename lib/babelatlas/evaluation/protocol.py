@@ -87,7 +87,7 @@ PERMUTATIONS = 10_000
 def settings(preset: str, task: str, entry, **given) -> dict:
     """Return all switches for one model and task: those given, and for "" what the preset says.
 
-    `task`: one of `TASKS`; `entry`: the model's (`registry.Model`). A switch that the task does not have is "" (prompts,
+    `task`: one of `TASKS`; `entry`: the model (`registry.Model`). A switch that the task does not have is "" (prompts,
     choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
     (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
     label, with captions and with translations; "cosine" compares by dot products where the entry says so
