@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.models import hub
+from babelatlas.models import half_precision, hub
 from babelatlas.models import registry as models
 from babelatlas.models.registry import Model
 from babelatlas.models.tokens import Tokenizer, Tokens
@@ -118,7 +118,7 @@ class LoadedEncoder:
         """Return what a tower makes of tensors, moved to the device and, where `dtype` is given, cast to it there."""
         import torch
 
-        with short_of_memory(), torch.inference_mode():
+        with short_of_memory(), torch.inference_mode(), half_precision.products(self.device, self.precision):
             there = [tensor.to(self.device, dtype or tensor.dtype) for tensor in inputs]
             return tower(*there).float().cpu().numpy()
 
