@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 from babelatlas.analysis import label_quality
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import label_choice
+from babelatlas.evaluation import embedding, label_choice
 from babelatlas.lexicon import label_translations, labels, prompts
 from babelatlas.models.tokens import Tokenizer
 
@@ -287,7 +287,7 @@ def test_templates_of_their_own_are_used_for_every_word(stored, table):
 
 def test_vectors_are_compared_by_the_rule_of_the_stored_ones(table):
     german = table[table["lang"] == "de"].reset_index(drop=True)
-    found = label_choice.embed(Toy(), german, plain("de", "{}"), {"de": "dot product"})
+    found, _ = embedding.embed_by_rules(Toy(), german, plain("de", "{}"), {"de": "dot product"})
     np.testing.assert_allclose(found, np.stack([Toy.text(word) for word in german["label"]]), atol=1e-6)
 
 

@@ -17,6 +17,7 @@ from PIL import Image
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm, retrieval, zeroshot
+from babelatlas.stats import bootstrap
 from babelatlas.workflow import run_notebook
 
 torch = pytest.importorskip("torch")
@@ -449,10 +450,10 @@ def test_the_interval_of_scores_is_that_of_a_bootstrap_over_images():
 
     values = np.array([row[2] for row in rows]).reshape(20, 3)
     images = sorted({f"i{image}" for image in range(20)})
-    draws = retrieval.stats.weights(20, 300, 3).astype(int)
+    draws = bootstrap.resample_weights(20, 300, 3).astype(int)
     order = [images.index(f"i{image}") for image in range(20)]
     drawn = [np.repeat(values, row[order], axis=0).ravel() for row in draws]
-    level = retrieval.stats.expanded(0.95, 20)
+    level = bootstrap.expanded_level(0.95, 20)
     ends = (1 - level) / 2, (1 + level) / 2
     for metric, of in (("recall@5", lambda each: np.mean(each <= 5)), ("median rank", np.median)):
         low, high = np.quantile([of(each) for each in drawn], ends)

@@ -185,6 +185,26 @@ def embed_classes(
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
 
+def embed_by_rules(
+    encoder: Encoder,
+    labels: pd.DataFrame,
+    templates: pd.DataFrame,
+    rules: dict[str, str],
+    cache: str | os.PathLike = "",
+    stand_in: str = "",
+    tell: bool = True,
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
+
+    `rules`: language -> one of `zeroshot.RULES`, where "cosine" stands alone (`zeroshot.by_rules`). The other
+    parameters, the second value and what is raised are as for `embed_classes`.
+    """
+    own = labels["lang"].map(rules)
+    cosine = set(own) == {"cosine"}
+    vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, stand_in, tell=tell)
+    return zeroshot.by_rules(vectors, own), counts
+
+
 def embed_captions(
     encoder: Encoder,
     parts: Iterable[pd.DataFrame],

@@ -19,7 +19,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import zeroshot
+from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import label_translations
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
@@ -93,9 +93,10 @@ def alternative(chosen: pd.DataFrame) -> pd.DataFrame:
 
 
 def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return ImageNet's classes and templates in the languages of `label_translations.TRANSLATIONS`, from CLIP_benchmark's files.
+    """Return ImageNet's classes and templates in the languages of CLIP_benchmark's translations, from its files.
 
-    `folder` holds, for each of ar, cn, it and jp, `XX_classnames.json` and `XX_zeroshot_classification_templates.json`.
+    `folder` holds, for each of ar, cn, it and jp (`label_translations.TRANSLATIONS`), `XX_classnames.json` and
+    `XX_zeroshot_classification_templates.json`.
     The first table has the columns lang, wnid, label, the second the schema `templates`, with the set "clip_benchmark".
     Two classes may have one name. Raises InputError where a file is absent or is another one.
     """
@@ -214,22 +215,6 @@ def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
     return np.stack([classes[lang][1][place[lang, wnid]] for lang, wnid in keys])
 
 
-def embed(
-    encoder, table: pd.DataFrame, texts: pd.DataFrame, rules: dict[str, str], cache: str = "", stand_in: str = ""
-) -> np.ndarray:
-    """Return class vectors (rows of `table`, d) of words (columns lang, label) in templates, compared as `rules` say.
-
-    `texts`: schema `templates`; `rules`: language -> one of `zeroshot.RULES`. For the rest see
-    `embedding.embed_classes`.
-    """
-    from babelatlas.evaluation import embedding  # imports encoders, which a chapter does without
-
-    own = table["lang"].map(rules)
-    cosine = set(own) == {"cosine"}
-    vectors, _ = embedding.embed_classes(encoder, table[["lang", "label"]], texts, cache, cosine, stand_in)
-    return zeroshot.by_rules(vectors, own)
-
-
 def check_stored(
     encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, stand_in=""
 ) -> None:
@@ -237,7 +222,7 @@ def check_stored(
 
     Vectors of another checkpoint, label set or list of templates would be compared with new ones as if they were not.
     """
-    again = embed(encoder, table, texts, rules, stand_in=stand_in)
+    again, _ = embedding.embed_by_rules(encoder, table, texts, rules, stand_in=stand_in)
     fit = stored.shape == again.shape
     cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)
     if cosines.min() < SAME_VECTOR:
@@ -262,19 +247,19 @@ def vectors(
 
     `table`: rows of one set of `pairs`; `classes`: the stored vectors (`zeroshot.read_vectors`), made in the templates
     `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
-    stored is not embedded again. `rules`, `cache` and `stand_in` as in `embed`.
+    stored is not embedded again. `rules`, `cache` and `stand_in` as in `embedding.embed_by_rules`.
     """
     new = [table, table.assign(label=table["other"])]
     found = []
     for words, forms in zip(new, instead, strict=True):
         if forms is not None:
-            found.append(embed(encoder, words, forms, rules, cache, stand_in))
+            found.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, stand_in)[0])
             continue
         own = chosen_vectors(classes, table)
         # Letter by letter: a model may tell a capital from a small letter.
         other = (words["label"] != table["label"]).to_numpy()
         if other.any():
-            own[other] = embed(encoder, words[other], texts, rules, cache, stand_in)
+            own[other], _ = embedding.embed_by_rules(encoder, words[other], texts, rules, cache, stand_in)
         found.append(own)
     return found[0], found[1]
 

@@ -87,15 +87,15 @@ PERMUTATIONS = 10_000
 def settings(preset: str, task: str, entry, **given) -> dict:
     """Return all switches for one model and task: those given, and for "" what the preset says.
 
-    `task`: one of `TASKS`; `entry`: the model's (`models.Model`). A switch that the task does not have is "" (prompts,
+    `task`: one of `TASKS`; `entry`: the model (`registry.Model`). A switch that the task does not have is "" (prompts,
     choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
     (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
     label, with captions and with translations; "cosine" compares by dot products where the entry says so
     (`entry.normalise` false). The precision of a model of the user's own file is its own business, "auto".
     Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
 
-    >>> from babelatlas import models
-    >>> settings("paper", "retrieval", models.entry("mclip-xlmr-l14"), choice="first")["similarity"]
+    >>> from babelatlas.models import registry
+    >>> settings("paper", "retrieval", registry.get_model("mclip-xlmr-l14"), choice="first")["similarity"]
     'dot product'
     """
     if preset not in PRESETS:
@@ -157,8 +157,8 @@ def departures(preset: str, task: str, entry, **given) -> list[str]:
 
     A rule of similarity is compared with what the preset says of the prompts given, those of the fallback among them.
 
-    >>> from babelatlas import models
-    >>> departures("paper", "zero-shot", models.entry("openai-b32"), prompts="pictograms", similarity="cosine")
+    >>> from babelatlas.models import registry
+    >>> departures("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
     ['prompts']
     """
     chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
@@ -406,7 +406,7 @@ def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
         models = list(part["model"].unique())
         sides = _sides(part, models, row.switch, row.setting) if row.pairs else ()
         for first, second in row.pairs:
-            found, tests = [], []
+            found, p_values = [], []
             for values in sides:
                 gap = values[:, models.index(first)] - values[:, models.index(second)]
                 found += (
@@ -414,8 +414,8 @@ def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
                     .loc[0, ["value", "ci_low", "ci_high"]]
                     .tolist()
                 )
-                tests.append(tests.paired_permutation_test(gap, PERMUTATIONS, seed))
-            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *tests, len(gap)])
+                p_values.append(tests.paired_permutation_test(gap, PERMUTATIONS, seed))
+            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *p_values, len(gap)])
     numbers = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
     columns = ["dataset", "metric", "switch", "setting", "first", "second", *numbers, "n"]
     result = pd.DataFrame(rows, columns=columns)

@@ -7,7 +7,6 @@ the protocols share; the cache of embeddings is used as well. The settings thems
 
 import copy
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -24,10 +23,13 @@ from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
 from babelatlas.models import loading
 from babelatlas.models.encoder import PRECISIONS, Encoder
+from babelatlas.models.tokens import Tokens
 
 # What is counted: the share of images, or of queries each way, expected where there are ties.
 ACCURACIES = {"accuracy@1": "n_correct", "accuracy@5": "n_correct_top5"}
 RECALLS = ("recall@1", "recall@5", "recall@10")
+# Numbers in the embeddings of texts that are kept in memory, half a gigabyte.
+KEPT = 2**27
 COLUMNS = list(tables.SCHEMAS["protocols"][0])
 
 
@@ -48,6 +50,56 @@ def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str =
         return kept[precision]
 
     return load
+
+
+class Shared:
+    """The embeddings that the protocols and data sets of one model have in common: each picture and text is made once.
+
+    They are in memory, those of texts up to `KEPT` numbers. `load`: a precision's name -> the encoder in it. A text is
+    known by its tokens, so that what several sets of prompts or captions share is encoded once too.
+    """
+
+    def __init__(self, load: Callable[[str], Encoder]):
+        self.load, self.room = load, KEPT
+        self.known: dict[str, dict[bytes, np.ndarray]] = {}  # precision -> tokens -> vector
+        self.seen: dict[tuple, dict[str, np.ndarray]] = {}  # precision, preparation, canvas -> path -> vector
+
+    def encoder(self, precision: str) -> Encoder:
+        """Return the encoder in a precision, which looks texts up before it encodes them."""
+        encoder, known = self.load(precision), self.known.setdefault(precision, {})
+        if encoder.tokenizer.context_length == 0:  # a model of the user's own, whose tokens are no tokens
+            return encoder
+
+        def encode_texts(tokens: Tokens, lang: str = "") -> np.ndarray:
+            keys = [ids.tobytes() for ids in np.split(tokens.pieces, tokens.ends[:-1])]
+            first = {key: row for row, key in reversed([*enumerate(keys)]) if key not in known}
+            # Some libraries compute a batch of one text in another way than a larger one, with other last digits.
+            rows = sorted(first.values()) * (2 if len(first) == 1 < len(keys) else 1)
+            new = (
+                dict(zip([keys[row] for row in rows], encoder.encode_texts(tokens.take(rows)), strict=True))
+                if rows
+                else {}
+            )
+            vectors = np.stack([new[key] if key in new else known[key] for key in keys])
+            self.room -= vectors.shape[1] * len(new)
+            if self.room >= 0:
+                known.update(new)
+            return vectors
+
+        own = copy.copy(encoder)
+        own.encode_texts = encode_texts
+        return own
+
+    def pictures(self, turn: dict, paths: list[str], cache: str = "", seed: int = 0) -> np.ndarray:
+        """Return the embeddings of pictures in a protocol's precision, canvas and preparation: (paths, d)."""
+        known = self.seen.setdefault((turn["precision"], turn["preprocessing"], turn["wide"]), {})
+        new = [path for path in dict.fromkeys(paths) if path not in known]
+        if new:
+            encoder = copy.copy(self.load(turn["precision"]))
+            prepare = protocol.prepare(encoder.transform, turn["preprocessing"])
+            encoder.transform = (lambda picture: prepare(protocol.widen(picture, seed))) if turn["wide"] else prepare
+            known.update(zip(new, embedding.embed_images(encoder, new, cache), strict=True))
+        return np.stack([known[path] for path in paths])
 
 
 def turns(
@@ -108,6 +160,7 @@ def evaluate(
     cache: str = "",
     stand_in: str = "",
     seed: int = 0,
+    shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return what a model scores on a data set under each protocol, schema `protocols`, and what could not be computed.
 
@@ -116,24 +169,25 @@ def evaluate(
     Where all pictures are square, the rows of the switch "preprocessing" and of its base are of a data set of their
     own, whose name ends in `protocol.WIDE`; `seed` draws where a picture stands on its canvas. `attrs["cut"]` is as in
     `classify`.
+    `shared`: the embeddings of data sets before, which are not made again.
     For the other parameters see `turns` and `classify`. Raises what reading and embedding raise, and InputError where
     no language has the minimum.
     """
     task, precision = datasets.get_dataset(dataset).task, "auto" if entry.family == "own" else load("auto").precision
     given = {"precision": precision}
     if task == "zero-shot":
-        chosen = label_sets.check_label_set(tables.read(labels, "labels"))
+        chosen = label_sets.check_label_set(datasets.read_labels(labels))
         chosen = label_sets.select(chosen, list(languages), minimum)
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], list(languages), minimum)
         plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, square=_square(pictures["path"]))
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache, stand_in, seed)
+        table, left_out = classify(load, entry, plan, pictures, chosen, cache, stand_in, seed, shared)
         return _named(table, entry.name, dataset, Path(labels).stem), left_out
     gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
     texts = retrieval.select(texts, minimum)
     plan = turns(task, entry, given, sets=texts["captions"].unique(), square=_square(gallery["path"]))
     place = getattr(load("auto"), "device", "cpu")
-    table, left_out = retrieve(load, plan, gallery, texts, cache, place, stand_in, seed)
+    table, left_out = retrieve(load, plan, gallery, texts, cache, place, stand_in, seed, shared)
     return _named(table, entry.name, dataset, ""), left_out
 
 
@@ -167,6 +221,7 @@ def classify(
     cache: str = "",
     stand_in: str = "",
     seed: int = 0,
+    shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
 
@@ -177,26 +232,28 @@ def classify(
     protocols whose precision the model or the device does not bear, with the reason: their rows are lacking. Raises
     what embedding raises for the others.
     """
-    kept, cut, paths = {}, {}, images["path"].tolist()
-    labels = labels.reset_index(drop=True)
+    shared, paths = shared or Shared(load), images["path"].tolist()
+    labels, wnids, cut = labels.reset_index(drop=True), images["wnid"].tolist(), {}
+    groups = [(lang, part.index, part["wnid"].tolist()) for lang, part in labels.groupby("lang", sort=False)]
+    forms: dict[tuple, pd.DataFrame] = {}  # prompts and fallback -> templates
+    made: dict[tuple, np.ndarray] = {}  # precision, templates, rules -> class vectors
 
     def under(turn: dict) -> pd.DataFrame:
-        pictures = _pictures(load, turn, paths, cache, kept, seed)
-        texts = prompt_sets.for_languages(labels["lang"].unique(), [turn["prompts"], *turn["fallback"]])
-        used = texts.drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
+        pictures, sets = shared.pictures(turn, paths, cache, seed), (turn["prompts"], *turn["fallback"])
+        if sets not in forms:
+            forms[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
+        used = forms[sets].drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
         rules = protocol.rules(turn["preset"], entry, used, turn["rule"])
-        cosine = set(rules.values()) == {"cosine"}
-        name = ("classes", turn["precision"], turn["prompts"], turn["fallback"], cosine)
-        if name not in kept:
-            encoder = load(turn["precision"])
-            kept[name], counts = embedding.embed_classes(encoder, labels, texts, cache, cosine, stand_in, tell=False)
+        name = (turn["precision"], tuple(used.items()), tuple(rules.items()))
+        if name not in made:
+            encoder = shared.encoder(turn["precision"])
+            made[name], counts = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, stand_in, False)
             cut[turn["prompts"]] = counts["cut"], counts["unique"]
-        classes = zeroshot.by_rules(kept[name], labels["lang"].map(rules))
         rows = []
-        for lang, part in labels.groupby("lang", sort=False):
-            counts = zeroshot.evaluate(pictures, images["wnid"], classes[part.index], part["wnid"].tolist())
-            seen, how = counts["n_images"].sum(), {"prompts": used[lang], "similarity": rules[lang], "lang": lang}
-            rows += [how | {"metric": m, "value": counts[c].sum() / seen, "n": seen} for m, c in ACCURACIES.items()]
+        for lang, places, its in groups:
+            counts = zeroshot.evaluate(pictures, wnids, made[name][places], its)
+            n, how = counts["n_images"].sum(), {"prompts": used[lang], "similarity": rules[lang], "lang": lang}
+            rows += [how | {"metric": m, "value": counts[c].sum() / n, "n": n} for m, c in ACCURACIES.items()]
         return _rows(rows, turn, load(turn["precision"]), "zero-shot")
 
     return _each(under, plan, cut)
@@ -211,37 +268,45 @@ def retrieve(
     device: str = "cpu",
     stand_in: str = "",
     seed: int = 0,
+    shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
 
     `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets, whose names `attrs["cut"]`
     has.
     """
-    kept, cut, paths, names = {}, {}, gallery["path"].tolist(), gallery["image"].tolist()
+    shared, cut, paths, names = shared or Shared(load), {}, gallery["path"].tolist(), gallery["image"].tolist()
+    sets = {name: retrieval.parts(rows) for name, rows in captions.groupby("captions", sort=False)}
+    made: dict[tuple, list[np.ndarray]] = {}  # precision and set -> the vectors of each language's captions
+    chosen: dict[tuple, list] = {}  # set and choice -> of each language the captions to ask with and their rows
 
     def texts(turn: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
         """Give the captions of each language with their embeddings; all are embedded, also those not chosen."""
-        name = ("captions", turn["precision"], turn["captions"])
-        if name not in kept:
-            parts = retrieval.parts(captions[captions["captions"] == turn["captions"]])
-            counts = Counter()
-            kept[name] = list(embedding.embed_captions(load(turn["precision"]), parts, counts, cache, stand_in))
+        name, which = (turn["precision"], turn["captions"]), (turn["captions"], turn["choice"])
+        parts = sets[turn["captions"]]
+        if name not in made:
+            encoder, labels = shared.encoder(turn["precision"]), pd.concat(parts).rename(columns={"caption": "label"})
+            forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
+            vectors, counts = embedding.embed_classes(encoder, labels, forms, cache, False, stand_in, tell=False)
+            made[name] = np.split(vectors, np.cumsum([len(part) for part in parts])[:-1])
             cut[turn["captions"]] = counts["cut"], counts["unique"]
-        for part, vectors in kept[name]:
-            rows = part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy()
-            if rows.any():
-                yield part[rows].reset_index(drop=True), vectors[rows]
+        if which not in chosen:
+            rows = [
+                part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy() for part in parts
+            ]
+            chosen[which] = [(part[own].reset_index(drop=True), own) for part, own in zip(parts, rows, strict=True)]
+        for (part, rows), vectors in zip(chosen[which], made[name], strict=True):
+            if len(part):
+                yield part, vectors[rows]
 
     def under(turn: dict) -> pd.DataFrame:
-        pictures = _pictures(load, turn, paths, cache, kept, seed)
+        pictures = shared.pictures(turn, paths, cache, seed)
         found = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device)
+        found_by = {metric: retrieval.hits(found, int(metric.removeprefix("recall@"))) for metric in RECALLS}
         rows = []
-        for (lang, way), part in found.groupby(["lang", "direction"], sort=False):
-            rows += [
-                {"prompts": "", "similarity": turn["rule"], "lang": lang, "metric": f"{way} {metric}", "n": len(part)}
-                | {"value": retrieval.hits(part, int(metric.removeprefix("recall@"))).mean()}
-                for metric in RECALLS
-            ]
+        for (lang, way), places in found.groupby(["lang", "direction"], sort=False).indices.items():
+            how = {"prompts": "", "similarity": turn["rule"], "lang": lang, "n": len(places)}
+            rows += [how | {"metric": f"{way} {m}", "value": hits[places].mean()} for m, hits in found_by.items()]
         return _rows(rows, turn, load(turn["precision"]), "retrieval")
 
     return _each(under, plan, cut)
@@ -260,17 +325,6 @@ def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict], cut: dict) ->
     table = pd.concat(parts, ignore_index=True)
     table.attrs["cut"] = cut
     return table, left_out
-
-
-def _pictures(load, turn: dict, paths: list[str], cache: str, kept: dict, seed: int) -> np.ndarray:
-    """Return the embeddings of pictures in a protocol's precision, canvas and preparation, each made once."""
-    name = ("pictures", turn["precision"], turn["preprocessing"], turn["wide"])
-    if name not in kept:
-        encoder = copy.copy(load(turn["precision"]))
-        prepare = protocol.prepare(encoder.transform, turn["preprocessing"])
-        encoder.transform = (lambda picture: prepare(protocol.widen(picture, seed))) if turn["wide"] else prepare
-        kept[name] = embedding.embed_images(encoder, paths, cache)
-    return kept[name]
 
 
 def _rows(rows: list[dict], turn: dict, encoder: Encoder, task: str) -> pd.DataFrame:

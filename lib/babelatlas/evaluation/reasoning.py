@@ -76,9 +76,9 @@ def scores(
 
     `answers`: one row for each example, with the columns of `by`, whether it was answered rightly, and its sentence.
     The interval draws sentences; where all is right, or nothing, no resample differs, and it is the exact binomial one
-    with the sentences as its cases (`bootstrap.clopper_pearson`). One sentence has none (NaN). `chance` is what guessing scores
-    (`chance`). Raises InputError for columns that are missing, an empty table, rows without a value in `by`, and
-    answers that are neither right nor wrong.
+    with the sentences as its cases (`bootstrap.clopper_pearson`). One sentence has none (NaN). `chance` is what
+    guessing scores (`chance`). Raises InputError for columns that are missing, an empty table, rows without a value in
+    `by`, and answers that are neither right nor wrong.
 
     >>> table = pd.DataFrame({"model": "a", "lang": "id", "sentence": [1, 1, 2, 2], "correct": [1, 1, 1, 0]})
     >>> scores(table)[["metric", "value", "n", "chance"]].to_numpy().tolist()

@@ -130,25 +130,40 @@ def evaluate(
         there = english["rows"] if english and english["set"] == name else {}
         pairs = [(row, there[key]) for key, row in rows.items() if key in there]
         owner = np.array([place[image] for image in captions["image"].tolist()])
-        names = [f"{image}#{number}" for image, number in zip(captions["image"], captions["number"], strict=True)]
-        for_image = _images_of(pictures, texts, owner, pairs, english).assign(query=names, direction="t2i")
-        for_captions = _captions_of(pictures, texts, owner, pairs, english).assign(query=[*gallery], direction="i2t")
-        both = [for_image, for_captions.iloc[np.unique(owner)]]  # an image without a caption has nothing to look for
-        found += [table.assign(captions=name, lang=lang) for table in both]
+        keys = zip(captions["image"].tolist(), captions["number"].tolist(), strict=True)
+        names, asking = [f"{image}#{number}" for image, number in keys], np.unique(owner)
+        counts, ndcg = _images_of(pictures, texts, owner, pairs, english)
+        found.append((name, lang, "t2i", names, counts, len(pictures), ndcg))
+        # An image without a caption has nothing to look for.
+        counts, ndcg = _captions_of(pictures, texts, owner, pairs, english)
+        found.append((name, lang, "i2t", [gallery[row] for row in asking], counts[:, asking], len(texts), ndcg[asking]))
     if not found:
         raise InputError("There are no captions to evaluate: the table is empty.")
-    return pd.concat(found, ignore_index=True)[FOUND]
+    *same, names, counts, sizes, ndcg = zip(*found, strict=True)
+    lengths = [len(each) for each in names]
+    columns = [[value for value, n in zip(values, lengths, strict=True) for _ in range(n)] for values in same]
+    columns += [[name for each in names for name in each], *np.concatenate(counts, axis=1), np.repeat(sizes, lengths)]
+    return pd.DataFrame(dict(zip(FOUND, [*columns, np.concatenate(ndcg)], strict=True)))
 
 
 def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width: int) -> tuple[str, str]:
     """Return the set and the language of a part; raises what `evaluate` says of one."""
-    tables.check(captions, "captions")
-    names = captions[["captions", "lang"]].drop_duplicates()
+    columns = [
+        captions.get(column, pd.Series(dtype=str)).tolist() for column in ("captions", "lang", "image", "number")
+    ]
+    names = set(zip(*columns[:2], strict=True))
+    gaps = captions.isna().to_numpy().any()
+    if (
+        gaps
+        or list(captions) != [*tables.SCHEMAS["captions"][0]]
+        or len({*zip(*columns, strict=True)}) != len(captions)
+    ):
+        tables.check(captions, "captions")  # which says what is wrong
     if len(names) != 1:
         raise InputError(
             f"A part holds the captions of one set in one language, got {len(names)}: see retrieval.parts."
         )
-    name, lang = names.iloc[0]
+    ((name, lang),) = names
     if np.shape(vectors) != (len(captions), width):
         raise InputError(
             f"The captions {name!r} in {lang} need one embedding each, of {width} numbers as the images' are: got "
@@ -179,8 +194,11 @@ def _translated(captions: pd.DataFrame, parallel: str) -> dict[tuple[str, int], 
     return {pair: row for row, pair in enumerate(pairs) if pair[1] < last}
 
 
-def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> pd.DataFrame:
-    """Return how each text ranks its image: rank, tied, own, n_candidates, ndcg20; `pairs`: its row and English's."""
+def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return how each text ranks its image, rank, tied and own (3, texts), and its NDCG (texts,).
+
+    `pairs`: the row of a text and that of its English one.
+    """
     import torch
 
     ndcg, compare = np.full(len(texts), np.nan), None
@@ -197,10 +215,10 @@ def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | No
     counts, gained = _scan(texts, images, owner[:, None], np.ones((len(owner), 1), bool), compare)
     if pairs:
         ndcg[ours] = (gained / ideal[partner]).cpu().numpy()[ours]
-    return _table(counts, len(images), ndcg)
+    return counts, ndcg
 
 
-def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> pd.DataFrame:
+def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> tuple[np.ndarray, np.ndarray]:
     """Return how each image ranks its texts, as `_images_of`; the row of an image without texts means nothing."""
     import torch
 
@@ -224,7 +242,7 @@ def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | 
     counts, gained = _scan(images, texts, right, valid, compare)
     if pairs:
         ndcg = (gained / ideal).cpu().numpy().astype(float)
-    return _table(counts, len(texts), ndcg)
+    return counts, ndcg
 
 
 def _english_scores(english: dict, images, text_rows, text_columns) -> Callable:
@@ -250,11 +268,6 @@ def _english_scores(english: dict, images, text_rows, text_columns) -> Callable:
         return (candidates[index] @ queries[rows][:, :, None])[:, :, 0]
 
     return compute
-
-
-def _table(counts: np.ndarray, n_candidates: int, ndcg: np.ndarray) -> pd.DataFrame:
-    table = pd.DataFrame(counts.T, columns=["rank", "tied", "own"])
-    return table.assign(n_candidates=n_candidates, ndcg20=ndcg)
 
 
 def _rows(device) -> int:
@@ -461,8 +474,8 @@ def scores(
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of `places`. The interval is a
     bootstrap over images: the captions of an image are drawn together. The same images are drawn for all
     languages that have the same number of them. Where all queries succeed, or none, a recall has the exact binomial
-    interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are left out of its mean; where no
-    query has it, or there is only one image, there is no value or no interval (NaN).
+    interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are left out of its mean;
+    where no query has it, or there is only one image, there is no value or no interval (NaN).
     Raises InputError for a metric that is not one of `METRICS`, and for a table without rows.
     """
     unknown = [name for name in metrics if name not in METRICS]

@@ -12,10 +12,9 @@ import pandas as pd
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
+from babelatlas.evaluation.disambiguation import ORIGINALS
 from babelatlas.models.tokens import Tokenizer
 
-# The two images of an item that the measures compare.
-ORIGINALS = ("a0", "b0")
 # Blank, although Unicode counts them as letters (the fillers of Hangul) or as a symbol (the pattern without a dot of
 # Braille).
 BLANK = "\u115f\u1160\u3164\uffa0\u2800"

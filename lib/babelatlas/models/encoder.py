@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from babelatlas.base.errors import InputError
+from babelatlas.models import half_precision
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -112,7 +113,7 @@ class LoadedEncoder:
         """Return what a tower makes of tensors, moved to the device and, where `dtype` is given, cast to it there."""
         import torch
 
-        with short_of_memory(), torch.inference_mode():
+        with short_of_memory(), torch.inference_mode(), half_precision.products(self.device, self.precision):
             there = [tensor.to(self.device, dtype or tensor.dtype) for tensor in inputs]
             return tower(*there).float().cpu().numpy()
 
