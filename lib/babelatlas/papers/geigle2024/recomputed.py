@@ -122,6 +122,7 @@ def class_counts() -> pd.DataFrame:
 
 
 def labelled_languages() -> pd.DataFrame:
+    """Return the languages of Table 5 without English: lang, group, classes."""
     table = published.groups(PAPER)
     return table[table["lang"] != ENGLISH]
 
@@ -203,6 +204,7 @@ def rival(codes: Iterable[str]) -> pd.Series:
 
 
 def languages_of(*names: str) -> set[str]:
+    """Return the languages of some groups of Table 5."""
     table = published.groups(PAPER)
     return set(table.loc[table["group"].isin(names), "lang"])
 

@@ -22,7 +22,6 @@ ENGLISH = "en"
 # Images of each retrieval data set, which the released recalls of captions confirm (`image_counts`).
 IMAGES = {"xflickrco": 2000, "xm3600": 3600, "xtd": 1000}
 DATASETS = {"xflickrco": "xFlickrCo", "xm3600": "XM3600", "xtd": "XTD"}
-NUMBERS = {"xflickrco": "10", "xm3600": "11", "xtd": "12"}
 T2I, I2T = "recall@1 text-to-image", "recall@1 image-to-text"
 # Half a unit of the last printed digit of an accuracy or recall, in points.
 HALF = 0.005

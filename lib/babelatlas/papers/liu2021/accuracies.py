@@ -41,6 +41,7 @@ def scores() -> pd.DataFrame:
 
 
 def select_scores(table: str, variant: str, metric: str = "accuracy") -> pd.DataFrame:
+    """Return the rows of `scores` of one table, variant and metric."""
     rows = scores()
     return rows[(rows["table"] == table) & (rows["variant"] == variant) & (rows["metric"] == metric)]
 

@@ -27,6 +27,7 @@ DIFFERENCE = HALF["difference"]
 
 @cache
 def published_rows() -> pd.DataFrame:
+    """Return the published table with `printed`, the language as the paper writes it. Do not change it."""
     table = published.read(SOURCE)
     return table.assign(printed=table["lang"].replace(CODES))
 
