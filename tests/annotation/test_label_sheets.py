@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.lexicon import wordnets
 from babelatlas.workflow import command_line, sheets
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

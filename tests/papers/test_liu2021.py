@@ -13,8 +13,8 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from babelatlas.base import paths, published
 from babelatlas.base.errors import InputError
 from babelatlas.papers import claims, liu2021, scorecard
-from babelatlas.workflow import command_line
 from babelatlas.papers.liu2021 import dataset_tables, release
+from babelatlas.workflow import command_line
 
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 KNOWN = {(definition.paper, definition.name): definition for definition in liu2021.DEFINITIONS}

@@ -22,8 +22,8 @@ import nbformat
 
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import gpus
-from babelatlas.workflow.notebooks import check_parameters, declared
 from babelatlas.workflow.kernels import kernel_manager
+from babelatlas.workflow.notebooks import check_parameters, declared
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
