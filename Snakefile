@@ -21,7 +21,7 @@ try:
         configs.read(file)
     study = configs.check_config(config, HERE)
     validate(config, str(HERE / "config" / "schema.yaml"))
-    # book.check_contents(HERE / "_toc.yml", config["chapters"])
+    book.check_contents(HERE / "_toc.yml", [name for chapter in study.chapters for name in study.pages(chapter)])
 except InputError as error:
     sys.exit(str(error))
 try:

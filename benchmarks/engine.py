@@ -50,6 +50,7 @@ from babelatlas.base.paths import DATA
 from babelatlas.evaluation import embedding, retrieval, zeroshot
 from babelatlas.lexicon import labels, prompts
 from babelatlas.models import loading
+from babelatlas.models.encoder import find_device
 from babelatlas.models import registry as models
 from babelatlas.report import timings
 from babelatlas.report.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
@@ -1008,7 +1009,7 @@ def find_gpu(device: str) -> str:
 
         if not torch.cuda.is_available():
             raise InputError("There is no GPU here whose speed could be measured: call this on a machine that has one.")
-    device = encoder_room.find_device(device)
+    device = find_device(device)
     if not device.startswith("cuda"):
         raise InputError(f"The device {device!r} is no GPU that can be timed: give cuda or cuda:N.")
     return device

@@ -11,6 +11,7 @@ rule train:
     output:
         weights=study.table("models", "{model}/open_clip_model", ".safetensors"),
         texts=study.table("models", "{model}/training_texts"),
+        losses=study.table("models", "{model}_losses"),
         page=study.page("12_train_{model}"),
     log:
         study.log("12_train_{model}"),
@@ -36,6 +37,7 @@ rule gated:
         tower=study.table("models", "picto-en/open_clip_model", ".safetensors"),
     output:
         weights=study.table("models", "{translator}/gated", ".safetensors"),
+        losses=study.table("models", "{translator}_losses"),
         page=study.page("13_gated_{translator}"),
     log:
         study.log("13_gated_{translator}"),

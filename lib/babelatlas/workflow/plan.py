@@ -139,6 +139,8 @@ class Plan:
             "labels": [self.table("labels", name) for name in labels],
             "protocols": [self.table("protocols", model) for model in self.models if self.protocols],
             "models": [self.table("models", f"{model}/training_texts") for model in self.trained],
+            "losses": [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]],
+            "images": [self.table("images", name) for name in ("pictograms", "compositions") if self.drawn],
             "tuples": [self.table("tuples", dataset) for dataset in self.ambiguous],
             "contexts": [self.table("contexts", dataset) for dataset in self.ambiguous],
         }
