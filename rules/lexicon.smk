@@ -5,7 +5,7 @@ rule senses:
     "Collect the words of lexicons for the classes, as the lexicons give them."
     input:
         code=study.code("09_senses"),
-        own=[*study.config.get("words", []), *study.config.get("classes", {}).values()],
+        own=[*study.config.get("words", []), *study.own_classes.values()],
     output:
         output=study.table("senses", "senses"),
         page=study.page("09_senses"),

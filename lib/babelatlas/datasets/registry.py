@@ -1,4 +1,4 @@
-"""The data sets: one frozen entry each, read from data/datasets.toml, and reading images. `babelatlas datasets` lists them.
+"""The data sets: one frozen entry each, from data/datasets.toml, and reading images; `babelatlas datasets` lists them.
 
 An image set is an `images` table beside its files: `path` relative to the table's folder, `wnid` the class, `draw` the
 number of the image within its class. The images of ImageNet and its variants are given as the user has them, a folder
@@ -172,17 +172,13 @@ def custom(name: str, description: dict) -> Dataset:
 def known() -> list[Dataset]:
     """Return all entries: those of the study, and the custom ones of the run.
 
-    The environment variable BABELATLAS_DATASETS holds the path of a JSON file with these, name -> description.
+    The environment variable BABELATLAS_DATASETS holds these as JSON, name -> description; the workflow sets it.
     """
-    path = os.environ.get(CUSTOM, "")
-    if not path:
-        return list(DATASETS)
     try:
-        described = json.loads(tables.locate(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        described = json.loads(os.environ.get(CUSTOM) or "{}")
+    except ValueError as error:
         raise InputError(
-            f"The custom data sets {path}, named in {CUSTOM}, cannot be read ({error}): unset it, or run the workflow, "
-            "which writes that file from the config."
+            f"The custom data sets in {CUSTOM} are no JSON ({error}): unset it, or run the workflow, which sets it."
         ) from error
     return [*DATASETS, *(custom(name, description) for name, description in described.items())]
 

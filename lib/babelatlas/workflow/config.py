@@ -4,6 +4,7 @@
 in them: models, data sets, notebooks and their parameters, languages, prompts, files.
 """
 
+import json
 import os
 import re
 from functools import cache
@@ -15,8 +16,6 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import (
     EVALUATIONS,
-    MADE,
-    PAIRS,
     PROMPTS,
     Plan,
     scored,
@@ -81,6 +80,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     """
     project = Path(project)
     _check_schema(config, schema(project))
+    _announce(config.get("custom_datasets", {}))
     folder = project / "notebooks"
     for chapter in config["chapters"]:
         notebooks.sources(notebooks.find(folder, chapter))
@@ -135,6 +135,17 @@ def _check_schema(config: dict, schema: dict) -> None:
         raise InputError(
             f"The config's {key} of {where} should be a text, got {error.instance!r}: see config/full.yml."
         )
+
+
+def _announce(described: dict) -> None:
+    """Let the registry of data sets know those of the config, here and in all jobs; InputError for one that is wrong."""
+    from babelatlas.datasets import registry
+
+    for name, description in described.items():
+        registry.custom(name, description)
+    os.environ.pop(registry.CUSTOM, None)
+    if described:
+        os.environ[registry.CUSTOM] = json.dumps(described)
 
 
 def _check_own(config: dict) -> None:
@@ -278,10 +289,11 @@ def _check_datasets(config: dict) -> None:
     for key in ("images", "annotations"):
         for name, paths in config.get(key, {}).items():
             task = datasets.get_dataset(name).task
-            texts = task == "retrieval" or (task == "disambiguation" and name not in PAIRS)
-            if name in MADE or (key == "annotations" and not texts):
-                why = "the run makes them itself" if name in MADE else f"{task} has none"
-                why = "they are made from lexicons" if name in PAIRS and name not in MADE else why
+            entry = datasets.get_dataset(name)
+            texts = task == "retrieval" or entry.items_from == "files"
+            if entry.made_by or (key == "annotations" and not texts):
+                why = "the run makes them itself" if entry.made_by else f"{task} has none"
+                why = "they are made from lexicons" if entry.items_from == "lexicons" and not entry.made_by else why
                 raise InputError(f"The config gives {key} of {name!r}, but {why}: leave them out.")
             several = key == "images" and task == "retrieval"
             if isinstance(paths, list) and several and paths and all(isinstance(path, str) for path in paths):
@@ -290,33 +302,20 @@ def _check_datasets(config: dict) -> None:
                 expected = "a path or a list of paths" if several else "one path"
                 raise InputError(f"The config's {key} of {name!r} should be {expected}, got {paths!r}: give it so.")
     for name in config["datasets"]:
-        entry, given = datasets.get_dataset(name), config["parameters"].get(reader(name), {})
+        entry = datasets.get_dataset(name)
+        given = config["parameters"].get(entry.read_by, {})
         where = f" (get them from {entry.url})" if entry.url else ""
-        if name not in MADE and name not in config.get("images", {}) and "images" not in given:
+        if not (entry.made_by or entry.images or name in config.get("images", {}) or "images" in given):
             raise InputError(
                 f"The data set {name!r} needs images{where}: name their folder under 'images' in the config, as in "
                 f"images: {{{name}: /data/{name}}}."
             )
         listed = name in config.get("annotations", {}) or "annotations" in given
-        if entry.task == "disambiguation" and name not in PAIRS and not listed:
+        if entry.items_from == "files" and not listed:
             raise InputError(
                 f"The data set {name!r} needs its texts{where}: name their folder under 'annotations' in the config, "
                 f"as in annotations: {{{name}: /data/{name}}}."
             )
-
-
-def reader(dataset: str) -> str:
-    """Return the notebook that reads or makes a data set's images.
-
-    >>> reader("imagenet-1k-pairs")
-    '14_pairs'
-    """
-    from babelatlas.datasets import registry as datasets
-
-    if dataset in PAIRS:
-        return "14_pairs"
-    notebooks = {"zero-shot": "20_zeroshot", "retrieval": "21_retrieval", "disambiguation": "15_commute"}
-    return notebooks[datasets.get_dataset(dataset).task]
 
 
 def _check_chapters(plan: Plan) -> None:

@@ -6,7 +6,6 @@ notebooks' declarations and the registries.
 
 import json
 import os
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,21 +13,11 @@ from pathlib import Path
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import notebooks
 
-# Data sets that notebook 11 draws, and all that a run makes itself.
-DRAWN = ("pictograms", "compositions", "pictogram-captions")
-MADE = (*DRAWN, "pictogram-pairs")
-# Data sets of ambiguous words that notebook 14 finds in lexicons; those of notebook 15 are read from files.
-PAIRS = ("pictogram-pairs", "imagenet-1k-pairs", "imagenet-21k-pairs")
-# Data sets with a label set made from lexicons, for which notebook 24 makes others.
-SENSES = ("pictograms", "imagenet-1k")
 # Class lists with a label set each, in every run; and those whose words are collected.
 CLASSES = ("imagenet-1k", "pictograms")
 # Notebooks whose parameters name sets of prompts, or tables of them, and these parameters.
 EVALUATIONS = ("20_zeroshot", "28_protocols")
 PROMPTS = ("prompts", "fallback", "other_prompts")
-# Endings of files with captions, as their publishers have them; and the names of CoMMuTE's files.
-CAPTIONS = (".json", ".jsonl", ".txt", ".gz", ".zip")
-SENTENCES = re.compile(r"(src|correct|incorrect)\.[a-z-]+|img\.order")
 # Chapters with more pages than one; the first is a rule for each model.
 MODEL_PAGE, LANGUAGE_PAGES, STATUS = "70_model", "71_languages", "99_status"
 
@@ -57,16 +46,18 @@ class Plan:
         self.trained = [name for name, entry in self.entries.items() if entry.embedded]
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
         self.scored = config.get("scores", {})
-        self.classes = [*CLASSES, *config.get("classes", {})]
-        self.drawn = [name for name in self.datasets if name in DRAWN]
+        own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
+        self.own_classes = config.get("classes", {}) | own  # name -> file
+        self.classes = [*CLASSES, *self.own_classes]
+        self.drawn = [name for name, entry in self.sets.items() if entry.made_by == "11_pictograms"]
         self.ambiguous = self.of_task("disambiguation")
-        self.pairs = [name for name in self.ambiguous if name in PAIRS]
-        self.commute = [name for name in self.ambiguous if name not in PAIRS]
+        self.pairs = [name for name in self.ambiguous if self.sets[name].items_from == "lexicons"]
+        self.commute = [name for name in self.ambiguous if self.sets[name].items_from == "files"]
         pair = [(model, dataset) for model in self.models for dataset in self.datasets]
         self.zeroshot = [each for each in pair if each[1] in self.of_task("zero-shot")]
         self.retrieval = [each for each in pair if each[1] in self.of_task("retrieval")]
         self.disambiguation = [each for each in pair if each[1] in self.ambiguous]
-        self.label_sets = [each for each in pair if each[1] in SENSES]
+        self.label_sets = [each for each in pair if self.sets[each[1]].other_label_sets]
         # Translators that are trained here, or known by files of scores, know the words of some data sets only.
         known = {name: ["pictogram-pairs"] for name in self.gated} | self.scored
         self.translation = [
@@ -208,13 +199,17 @@ class Plan:
 
         They are made in this run, or where the config says; a parameter that only the notebook knows is left out.
         """
-        drawn = {"pictogram-captions": "pictograms"}.get(dataset, dataset)
-        images = {"images": self.table("images", drawn)} if dataset in DRAWN else self.stated("images", dataset)
-        if self.sets[dataset].task == "zero-shot":
-            return images | {"labels": self.table("labels", self.sets[dataset].labels)}
-        if dataset in DRAWN:
+        entry = self.sets[dataset]
+        if dataset in self.drawn:
+            drawn = {"pictogram-captions": "pictograms"}.get(dataset, dataset)
+            images = {"images": self.table("images", drawn)}
+        else:
+            images = {"images": entry.images} if entry.images else self.stated("images", dataset)
+        if entry.task == "zero-shot":
+            return images | {"labels": entry.label_table or self.table("labels", entry.labels)}
+        if dataset in self.drawn:
             return images | {"annotations": self.table("captions", dataset)}
-        return images | {"annotations": self.config.get("annotations", {}).get(dataset, "")}
+        return images | {"annotations": entry.annotations or self.config.get("annotations", {}).get(dataset, "")}
 
     def files(self, dataset: str) -> list[str]:
         """Return what an evaluation has to wait for, or that makes it run again: what this run makes, and captions."""
@@ -222,13 +217,14 @@ class Plan:
         return made + self.captions(dataset)
 
     def captions(self, dataset: str) -> list[str]:
-        """Return the user's files of captions or sentences of a data set, as the config names them."""
-        return annotations(self.config.get("annotations", {}).get(dataset, ""))
+        """Return the user's files of captions, sentences or labels of a data set, as the config names them."""
+        entry = self.sets[dataset]
+        own = [path for path in (entry.annotations, entry.label_table) if path]
+        return own + annotations(self.config.get("annotations", {}).get(dataset, ""), entry.annotation_files)
 
     def own_labels(self, classes: str) -> list[str]:
         """Return the files of the user's own that a label set is made from: its class list, its verified labels."""
-        config = self.config
-        found = [config.get("classes", {}).get(classes), config.get("verified_labels", {}).get(classes)]
+        found = [self.own_classes.get(classes), self.config.get("verified_labels", {}).get(classes)]
         return [path for path in found if path]
 
     def checkpoint(self, name: str) -> str:
@@ -299,12 +295,12 @@ class Plan:
             "cache": f"{self.folder}/cache/{one}/{job}",
         }
         if notebook == "09_senses":
-            return {"classes": [*CLASSES, "pictogram-senses", *config.get("classes", {}).values()]} | (
+            return {"classes": [*CLASSES, "pictogram-senses", *self.own_classes.values()]} | (
                 {"files": config["words"]} if config.get("words") else {}
             )
         if notebook == "10_labels":
             verified = {"verified": config["verified_labels"][one]} if one in config.get("verified_labels", {}) else {}
-            return {"classes": config.get("classes", {}).get(one, one)} | verified
+            return {"classes": self.own_classes.get(one, one)} | verified
         if notebook == "12_train":
             return model | {"senses": "".join(self.ambiguous_labels()), "output": f"{self.folder}/models"}
         if notebook == "13_gated":
@@ -426,17 +422,17 @@ def templates(notebook: str, parameters: dict) -> list[str]:
 
 
 @cache
-def annotations(path: str) -> list[str]:
+def annotations(path: str, patterns: tuple[str, ...]) -> list[str]:
     """Return the files of captions or sentences that a config's path stands for, none for a name.
 
-    A file is that file, a folder those below it. Of files below the folder of the study the paths are relative to it.
+    A file is that file, a folder those below it whose names fit one of `patterns` (as "*.json"), but hidden ones. Of
+    files below the folder of the study the paths are relative to it.
     """
     from babelatlas.base import tables
 
     place, root = tables.locate(path), tables.root()
     files = [place]
     if place.is_dir():
-        files = sorted(file for file in place.rglob("*") if file.suffix in CAPTIONS or SENTENCES.fullmatch(file.name))
-        files = [file for file in files if file.name[0] != "."]
+        files = sorted(file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
     files = [file for file in files if path and file.is_file()]
     return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]
