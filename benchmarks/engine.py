@@ -50,8 +50,8 @@ from babelatlas.base.paths import DATA
 from babelatlas.evaluation import embedding, retrieval, zeroshot
 from babelatlas.lexicon import labels, prompts
 from babelatlas.models import loading
-from babelatlas.models.encoder import find_device
 from babelatlas.models import registry as models
+from babelatlas.models.encoder import find_device
 from babelatlas.report import timings
 from babelatlas.report.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
 
@@ -843,7 +843,7 @@ def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int,
             share = queries / len(results) * (1 if lang == "en" else codes - 1)
             loop, bare, compared = loop + (spent + english) * share, bare + spent * share, compared + len(results)
             ours = found[(found["lang"] == lang) & (found["direction"] == direction)].head(len(results))
-            same = (ours[["rank", "tied", "own"]].to_numpy() == [row[:3] for row in results]).all()
+            same = (ours[["rank", "tied", "n_tied_correct"]].to_numpy() == [row[:3] for row in results]).all()
             if not same or not np.allclose(ours["ndcg20"], [row[3] for row in results], atol=1e-4):
                 raise RuntimeError(f"The ranks or NDCG of {direction} in {lang} are not those of a loop over queries.")
     note = f"{images} images x {len(owner)} captions; {threads} threads"

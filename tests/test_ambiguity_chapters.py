@@ -75,7 +75,7 @@ def test_the_chapter_on_disambiguation_writes_the_scores_of_every_language_and_t
     given = {
         "results": str(results),
         "output": str(path),
-        "resamples": 20,
+        "n_resamples": 20,
         "tiers": {"high": ["de", "fr"], "low": ["ja"]},
     }
     told, known = answer(
@@ -108,7 +108,7 @@ def test_the_chapter_on_disambiguation_writes_the_scores_of_every_language_and_t
 
 def test_the_chapter_on_errors_writes_the_overlap_of_every_pair_and_tries_ensembles(results):
     path = results / "overlap.csv"
-    given = {"results": str(results), "output": str(path), "resamples": 20, "permutations": 20}
+    given = {"results": str(results), "output": str(path), "n_resamples": 20, "permutations": 20}
     told, known = answer("39_errors", models=["one", "other"], translators=["picto-gated", "picto-text"], **given)
     found = pd.read_csv(path)
     same = found[found["lang"] == found["other_lang"]]
@@ -127,7 +127,7 @@ def test_the_chapter_on_errors_writes_the_overlap_of_every_pair_and_tries_ensemb
 @pytest.mark.parametrize(("models", "datasets"), [(["one"], ["pictogram-pairs"]), (["one", "other"], ["pictograms"])])
 def test_both_stand_with_one_model_without_translators_and_without_data(results, notebook, ending, models, datasets):
     path = results / f"table.{ending}"
-    given = {"results": str(results), "output": str(path), "resamples": 20, "translators": []}
+    given = {"results": str(results), "output": str(path), "n_resamples": 20, "translators": []}
     told, _ = answer(notebook, models=models, datasets=datasets, **given)
     assert path.is_file()
     assert ("so it cannot say" in told) == (datasets == ["pictograms"])
@@ -145,7 +145,7 @@ def apart(results):
 
 
 def test_chapter_38_tests_the_pairs_that_share_items_and_names_the_others(apart):
-    given = {"results": str(apart), "output": str(apart / "scores.parquet"), "resamples": 20, "translators": []}
+    given = {"results": str(apart), "output": str(apart / "scores.parquet"), "n_resamples": 20, "translators": []}
     told, known = answer("38_disambiguation", models=["one", "other", "lone", "strange"], **given)
     assert "in TC: 0 of 1 tested" in told or "in TC: 1 of 1 tested" in told
     assert "Pairs that share too little to be tested: 5." in told
@@ -164,14 +164,14 @@ def test_both_stand_with_translators_alone_and_caution_against_them(results, not
     monkeypatch.setattr(
         IPython.display, "display", lambda *things: shown.extend(getattr(one, "data", "") for one in things)
     )
-    given = {"results": str(results), "output": str(results / f"table.{ending}"), "resamples": 20, "models": []}
+    given = {"results": str(results), "output": str(results / f"table.{ending}"), "n_resamples": 20, "models": []}
     told, _ = answer(notebook, translators=["picto-gated", "picto-text"], **given)
     assert "On pictogram-pairs" in told
     assert any("What these translators are and are not" in str(text) for text in shown)
 
 
 def test_chapter_39_compares_the_pairs_that_share_items_and_names_the_others(apart):
-    given = {"results": str(apart), "output": str(apart / "overlap.csv"), "resamples": 20, "permutations": 20}
+    given = {"results": str(apart), "output": str(apart / "overlap.csv"), "n_resamples": 20, "permutations": 20}
     told, known = answer("39_errors", models=["one", "other", "lone", "strange"], translators=[], **given)
     assert set(known["pairs"]["kind"]) == {"one and other"}
     assert "lone and strange on pictogram-pairs" in known["lacking"]

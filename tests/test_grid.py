@@ -180,7 +180,7 @@ FEW = {
     "datasets": ["xm3600"],
     "protocols": [],
     "chapters": ["00_summary", "40_published_groups", "41_published_languages", "42_published_retrieval"],
-    "parameters": {"40_published_groups": {"resamples": 20}, "41_published_languages": {"source": "nobody2030"}},
+    "parameters": {"40_published_groups": {"n_resamples": 20}, "41_published_languages": {"source": "nobody2030"}},
 }
 FEW_TARGETS = [
     f"{RUN}/retrieval/msiglip-b16_xm3600.parquet",

@@ -81,9 +81,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_a_csv_keeps_codes_that_look_like_missing_values(tmp_path):
-    (tmp_path / "a.csv").write_text("path,wnid,draw\nNA,null,1\n")
+    (tmp_path / "a.csv").write_text("path,wnid,number\nNA,null,1\n")
     table = tables.read(tmp_path / "a.csv", "images")
-    assert table.to_dict("list") == {"path": ["NA"], "wnid": ["null"], "draw": [1]}
+    assert table.to_dict("list") == {"path": ["NA"], "wnid": ["null"], "number": [1]}
 
 
 def test_an_empty_number_of_a_csv_is_nan_and_an_empty_text_is_empty(tmp_path):

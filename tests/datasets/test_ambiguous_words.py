@@ -297,7 +297,7 @@ def test_images_may_be_given_as_a_table_and_those_of_other_classes_are_passed_ov
     table = pd.DataFrame(
         {"path": [f"own/{wnid}/0.png" for wnid in (BIRD, MACHINE, COAT)], "wnid": [BIRD, MACHINE, COAT]}
     )
-    table.assign(draw=0).to_csv(tmp_path / "images.csv", index=False)
+    table.assign(number=0).to_csv(tmp_path / "images.csv", index=False)
     made = ambiguous_words.photographs("imagenet-1k-pairs", tmp_path / "images.csv", [BIRD, MACHINE])
     assert made["path"].tolist() == [str(tmp_path / "own" / wnid / "0.png") for wnid in (BIRD, MACHINE)]
 

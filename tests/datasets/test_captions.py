@@ -515,7 +515,7 @@ def own(tmp_path):
     paths = ["pictograms/n01/000.png", "pictograms/n01/001.png", "pictograms/n02/000.png"]
     photographs(tmp_path / "images" / "pictograms" / "n01", ["000.png", "001.png"])
     photographs(tmp_path / "images" / "pictograms" / "n02", ["000.png"])
-    images = pd.DataFrame({"path": paths, "wnid": ["n01", "n01", "n02"], "draw": [0, 1, 0]})
+    images = pd.DataFrame({"path": paths, "wnid": ["n01", "n01", "n02"], "number": [0, 1, 0]})
     tables.write(images, tmp_path / "images" / "pictograms.parquet", "images")
 
     def write(rows):

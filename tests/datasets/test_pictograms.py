@@ -212,7 +212,7 @@ def test_a_composition_is_labelled_with_colour_and_noun():
 
 
 def test_the_images_on_disk_are_those_of_the_table(tmp_path):
-    table = pictograms.write_images(tmp_path / "images" / "pictograms.parquet", per_class=1, size=16)
+    table = pictograms.write_images(tmp_path / "images" / "pictograms.parquet", images_per_class=1, size=16)
     read = tables.read(tmp_path / "images" / "pictograms.parquet", "images")
 
     assert read.equals(table)
@@ -229,13 +229,13 @@ def test_what_cannot_be_drawn_is_named():
     with pytest.raises(InputError, match="did you mean purple"):
         pictograms.draw(CAT, colour="purpel")
     with pytest.raises(InputError, match="at least 1"):
-        pictograms.write_images("x.parquet", per_class=0)
+        pictograms.write_images("x.parquet", images_per_class=0)
 
 
 def own_words():
     """Return images, labels and words of two concepts, in English, German and a language without labels."""
     images = pd.DataFrame(
-        {"path": ["a/1.png", "a/0.png", "b/0.png"], "wnid": [UMBRELLA, UMBRELLA, CAT], "draw": [1, 0, 0]}
+        {"path": ["a/1.png", "a/0.png", "b/0.png"], "wnid": [UMBRELLA, UMBRELLA, CAT], "number": [1, 0, 0]}
     )
     labels = [
         ("en", UMBRELLA, "umbrella", []),

@@ -33,7 +33,7 @@ def run(tmp_path):
         (tmp_path / "pictograms" / wnid).mkdir(parents=True)
         Image.new("RGB", (4, 4), "red").save(tmp_path / "pictograms" / wnid / "000.png")
     table = pd.DataFrame(
-        {"path": ["pictograms/n01/000.png", "pictograms/n02/000.png"], "wnid": ["n01", "n02"], "draw": [0, 0]}
+        {"path": ["pictograms/n01/000.png", "pictograms/n02/000.png"], "wnid": ["n01", "n02"], "number": [0, 0]}
     )
     tables.write(table, tmp_path / "pictograms.parquet", "images")
     return tmp_path
@@ -308,7 +308,7 @@ def test_a_folder_for_each_class_is_read_in_order_and_other_files_are_left(small
     images = datasets.load("imagenet-1k", tmp_path)
 
     assert images["wnid"].tolist() == [TENCH] * 2 + [GOLDFISH] * 2 + [SHARK] * 2
-    assert images["draw"].tolist() == [0, 1] * 3
+    assert images["number"].tolist() == [0, 1] * 3
     assert images["path"][0] == str(tmp_path / TENCH / "0.JPEG")
     assert images.attrs["missing"] == 0
     tables.check(images, "images")

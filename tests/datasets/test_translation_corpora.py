@@ -117,7 +117,7 @@ def test_shares_and_languages_that_cannot_be_are_told(labels):
 
 def test_development_drawings_are_those_of_no_other_split(tmp_path):
     tuples = tuples_of(("king", KING, CARD), ("arrow", ARROW, MARK))
-    contexts = translation_corpora.development(tuples, tmp_path, per_sense=2)
+    contexts = translation_corpora.development(tuples, tmp_path, images_per_sense=2)
 
     assert contexts.groupby("item")["image"].agg(list).tolist() == [["a0", "a1", "b0", "b1"]] * 2
     shown = contexts.set_index(["item", "image"])["path"]

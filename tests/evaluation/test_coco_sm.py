@@ -34,8 +34,14 @@ def queries(**changes):
                 rows.append([captions, lang, direction, query, rank, 1.0 if lang == "en" else ndcg])
     columns = ["captions", "lang", "direction", "query", "rank", "ndcg20"]
     table = pd.DataFrame(rows, columns=columns)
-    setting = {"model": "mine", "dataset": "coco-sm", "choice": "all", "similarity": "cosine", "precision": "own"}
-    setting |= {"preprocessing": "model", "tied": 0, "own": 1, "n_candidates": 20} | changes
+    setting = {
+        "model": "mine",
+        "dataset": "coco-sm",
+        "choice": "all",
+        "similarity": "cosine",
+        "precision": "n_tied_correct",
+    }
+    setting |= {"preprocessing": "model", "tied": 0, "n_tied_correct": 1, "n_candidates": 20} | changes
     return tables.check(table.assign(**setting), "retrieval")
 
 
@@ -57,7 +63,7 @@ def test_a_report_has_a_row_for_each_language_and_translator_in_the_layout_of_th
 
 
 def test_a_tie_counts_as_its_expected_value():
-    table = queries(tied=1, own=1)
+    table = queries(tied=1, n_tied_correct=1)
     assert coco_sm.report(table).iloc[0, 1:4].tolist() == [0.25, 0.5, 1]
 
 
@@ -120,7 +126,7 @@ def test_languages_that_lack_a_metric_or_a_translator_are_in_no_reduced_report(t
 
 
 def test_a_report_that_is_written_is_read_again_with_three_decimals(tmp_path):
-    report = coco_sm.report(queries(tied=2, own=1))
+    report = coco_sm.report(queries(tied=2, n_tied_correct=1))
     whole, reduced = coco_sm.write_report(report, tmp_path / "new" / "mine.csv")
     assert (whole.name, reduced.name) == ("mine.csv", "mine_reduced.csv")
     pd.testing.assert_frame_equal(coco_sm.read_report(whole), report.round(3))

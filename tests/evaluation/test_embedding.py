@@ -461,7 +461,7 @@ def test_another_language_stands_in_for_one_that_the_model_cannot_be_told(capsys
     kinds = templates(["sw", "br"], ["{}"])
 
     alone, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False)
-    instead, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False, stand_in="yue")
+    instead, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False, nllb_fallback_language="yue")
 
     assert capsys.readouterr().out == "toy is told yue for br: NLLB-200 has no code for these.\n"
     np.testing.assert_allclose(alone[0], instead[0])

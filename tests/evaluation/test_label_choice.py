@@ -227,7 +227,7 @@ def test_what_cannot_be_compared_is_said():
 def test_templates_are_found_by_the_name_that_the_vectors_give(tmp_path):
     path = tmp_path / "own.parquet"
     tables.write(plain("fr", " une photo de {} .", name="mine"), path, "templates")
-    found = label_choice.templates({"de": "label", "fr": "mine", "en": "pictograms"}, [path], tidy=True)
+    found = label_choice.templates({"de": "label", "fr": "mine", "en": "pictograms"}, [path], fix_spaces=True)
     assert found.groupby("lang").size().to_dict() == {"de": 1, "en": len(prompts.PICTOGRAM_TEMPLATES), "fr": 1}
     assert found[found["lang"] == "fr"]["template"].tolist() == ["une photo de {}."]
     assert label_choice.templates({"fr": "mine"}, [path])["template"].tolist() == [" une photo de {} ."]

@@ -52,17 +52,17 @@ def test_each_preset_compares_by_the_rule_of_the_code_it_is_named_after(preset, 
 @pytest.mark.parametrize(
     ("preset", "task", "entry", "given", "found"),
     [
-        ("paper", "zero-shot", CLIP, {"prompts": "", "fallback": "", "similarity": "", "precision": ""}, []),
-        ("paper", "zero-shot", CLIP, {"prompts": "nllb-80", "fallback": ["label"], "precision": "float16"}, []),
-        ("paper", "zero-shot", CLIP, {"prompts": "pictograms", "fallback": ""}, ["prompts"]),
-        ("paper", "zero-shot", CLIP, {"fallback": ["openai-80", "label"]}, ["fallback"]),
-        ("paper", "zero-shot", CLIP, {"fallback": []}, ["fallback"]),
-        ("clip_benchmark", "zero-shot", CLIP, {"fallback": []}, []),
+        ("paper", "zero-shot", CLIP, {"prompts": "", "fallback_prompts": "", "similarity": "", "precision": ""}, []),
+        ("paper", "zero-shot", CLIP, {"prompts": "nllb-80", "fallback_prompts": ["label"], "precision": "float16"}, []),
+        ("paper", "zero-shot", CLIP, {"prompts": "pictograms", "fallback_prompts": ""}, ["prompts"]),
+        ("paper", "zero-shot", CLIP, {"fallback_prompts": ["openai-80", "label"]}, ["fallback_prompts"]),
+        ("paper", "zero-shot", CLIP, {"fallback_prompts": []}, ["fallback_prompts"]),
+        ("clip_benchmark", "zero-shot", CLIP, {"fallback_prompts": []}, []),
         ("paper", "zero-shot", CLIP, {"similarity": "cosine"}, []),
         ("paper", "zero-shot", M_CLIP, {"similarity": "cosine"}, ["similarity"]),
         # With the bare label for some languages the paper's code does not compare all of them by one rule.
         ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean"}, ["similarity"]),
-        ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean", "fallback": []}, ["fallback"]),
+        ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean", "fallback_prompts": []}, ["fallback_prompts"]),
         ("paper", "retrieval", M_CLIP, {"similarity": "dot product", "choice": "all"}, []),
         ("paper", "retrieval", CLIP, {"choice": "first", "preprocessing": "pad"}, ["preprocessing", "choice"]),
     ],
@@ -72,22 +72,30 @@ def test_what_is_given_otherwise_than_a_preset_sets_it_is_named(preset, task, en
 
 
 def test_an_empty_setting_is_the_presets_and_a_given_one_wins():
-    chosen = protocol.settings("paper", "zero-shot", CLIP, prompts="", fallback=["openai-80"], precision="float32")
-    assert (chosen["prompts"], chosen["fallback"], chosen["precision"]) == ("nllb-80", ("openai-80",), "float32")
-    assert protocol.settings("paper", "zero-shot", CLIP, fallback="")["fallback"] == ("label",)
-    assert protocol.settings("cosine", "zero-shot", CLIP, fallback=[])["fallback"] == ()
+    chosen = protocol.settings(
+        "paper", "zero-shot", CLIP, prompts="", fallback_prompts=["openai-80"], precision="float32"
+    )
+    assert (chosen["prompts"], chosen["fallback_prompts"], chosen["precision"]) == (
+        "nllb-80",
+        ("openai-80",),
+        "float32",
+    )
+    assert protocol.settings("paper", "zero-shot", CLIP, fallback_prompts="")["fallback_prompts"] == ("label",)
+    assert protocol.settings("cosine", "zero-shot", CLIP, fallback_prompts=[])["fallback_prompts"] == ()
 
 
 def test_a_task_leaves_the_switches_it_does_not_have_empty():
     retrieval, classes = (protocol.settings("paper", task, CLIP) for task in ("retrieval", "zero-shot"))
-    assert (retrieval["prompts"], retrieval["fallback"], retrieval["choice"]) == ("", (), "all")
+    assert (retrieval["prompts"], retrieval["fallback_prompts"], retrieval["choice"]) == ("", (), "all")
     assert (classes["prompts"], classes["choice"]) == ("nllb-80", "")
     assert protocol.settings("clip_benchmark", "retrieval", CLIP)["choice"] == "first"
 
 
 def test_templates_may_be_a_table():
-    chosen = protocol.settings("cosine", "zero-shot", CLIP, prompts="own/templates.parquet", fallback=["more.csv"])
-    assert (chosen["prompts"], chosen["fallback"]) == ("own/templates.parquet", ("more.csv",))
+    chosen = protocol.settings(
+        "cosine", "zero-shot", CLIP, prompts="own/templates.parquet", fallback_prompts=["more.csv"]
+    )
+    assert (chosen["prompts"], chosen["fallback_prompts"]) == ("own/templates.parquet", ("more.csv",))
 
 
 @pytest.mark.parametrize(
@@ -99,8 +107,8 @@ def test_templates_may_be_a_table():
         ("paper", "retrieval", {"precision": "float23"}, "did you mean float32"),
         ("paper", "zero-shot", {"preprocessing": "squish"}, "did you mean squash"),
         ("paper", "zero-shot", {"prompts": "openai-8"}, "did you mean openai-80"),
-        ("paper", "zero-shot", {"fallback": ["lable"]}, "did you mean label"),
-        ("paper", "zero-shot", {"fallback": "label"}, "put it between brackets"),
+        ("paper", "zero-shot", {"fallback_prompts": ["lable"]}, "did you mean label"),
+        ("paper", "zero-shot", {"fallback_prompts": "label"}, "put it between brackets"),
         ("paper", "zero-shot", {"choice": "first"}, "has no meaning for zero-shot"),
         ("paper", "retrieval", {"prompts": "label"}, "has no meaning for retrieval"),
         ("paper", "retrieval", {"similarity": "plain mean"}, "have no mean"),

@@ -75,7 +75,7 @@ def pictures(tmp_path):
     for number in range(12):
         Image.fromarray(rng.integers(0, 256, (5, 9, 3), dtype=np.uint8)).save(tmp_path / f"{number}.png")
     paths = [str(tmp_path / f"{number}.png") for number in range(12)]
-    return pd.DataFrame({"path": paths, "wnid": [WNIDS[number % 3] for number in range(12)], "draw": 0})
+    return pd.DataFrame({"path": paths, "wnid": [WNIDS[number % 3] for number in range(12)], "number": 0})
 
 
 LABELS = pd.DataFrame(
@@ -133,7 +133,7 @@ def test_a_preset_keeps_the_prompts_of_the_base_and_has_a_fallback():
     presets = {turn["setting"]: turn for turn in plan_of(M_CLIP) if turn["switch"] == "preset"}
     assert set(presets) == {"paper", "clip_benchmark"}
     assert {turn["prompts"] for turn in presets.values()} == {"pictograms"}
-    assert presets["clip_benchmark"]["fallback"] == ("openai-80", "label")
+    assert presets["clip_benchmark"]["fallback_prompts"] == ("openai-80", "label")
     assert presets["paper"]["precision"] == "float16"
 
 

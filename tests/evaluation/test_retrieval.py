@@ -33,7 +33,7 @@ def captions(rows, lang="en", name="human"):
 
 def table(rows, **columns):
     """Return a retrieval table from tuples (direction, query, rank, tied, own)."""
-    made = pd.DataFrame(rows, columns=["direction", "query", "rank", "tied", "own"])
+    made = pd.DataFrame(rows, columns=["direction", "query", "rank", "tied", "n_tied_correct"])
     more = {"n_candidates": 100, "ndcg20": np.nan, "captions": "human", "lang": "en"} | columns
     return tables.check(made.assign(**PROTOCOL, **more), "retrieval")
 
@@ -113,7 +113,7 @@ def test_the_best_of_an_images_captions_counts_and_equal_ones_are_counted():
     found = retrieval.evaluate(images, ["a"], [(rows, np.float32([[1, 0], [0, 1], [1, 0]]))])
 
     assert by_query(found, "i2t") == {"a": 1}
-    assert by_query(found, "i2t", column="own") == {"a": 2}
+    assert by_query(found, "i2t", column="n_tied_correct") == {"a": 2}
 
 
 def test_an_image_without_a_caption_is_a_candidate_and_no_query():
@@ -150,14 +150,14 @@ def test_ranks_and_ndcg_equal_a_plain_loop_over_queries(seed):
         right = [{gallery.index(image)} for image, _ in pairs]
         expected = {f"{i}#{n}": loop_ranks(scores[row], right[row]) for row, (i, n) in enumerate(pairs)}
         rows = found[(found["lang"] == lang) & (found["direction"] == "t2i")].set_index("query")
-        assert {query: tuple(rows.loc[query, ["rank", "tied", "own"]]) for query in expected} == expected
+        assert {query: tuple(rows.loc[query, ["rank", "tied", "n_tied_correct"]]) for query in expected} == expected
         expected = {f"{i}#{n}": loop_ndcg(scores[row], own[row]) for row, (i, n) in enumerate(pairs)}
         np.testing.assert_allclose(rows["ndcg20"][list(expected)], list(expected.values()), rtol=1e-4)
         scores, own = scores.T, own.T
         right = {image: {row for row, pair in enumerate(pairs) if pair[0] == image} for image in gallery}
         rows = found[(found["lang"] == lang) & (found["direction"] == "i2t")].set_index("query")
         expected = {image: loop_ranks(scores[row], right[image]) for row, image in enumerate(gallery)}
-        assert {query: tuple(rows.loc[query, ["rank", "tied", "own"]]) for query in expected} == expected
+        assert {query: tuple(rows.loc[query, ["rank", "tied", "n_tied_correct"]]) for query in expected} == expected
         expected = {image: loop_ndcg(scores[row], own[row]) for row, image in enumerate(gallery)}
         np.testing.assert_allclose(rows["ndcg20"][list(expected)], list(expected.values()), rtol=1e-4)
         ndcg.append(found.loc[found["lang"] == lang, "ndcg20"])
@@ -368,7 +368,7 @@ def test_the_order_of_images_and_captions_does_not_matter(data, vectors):
     )
     assert (first.loc[first["lang"] == "en", "ndcg20"] == 1).all()
     assert first["ndcg20"].between(0, 1 + 1e-5).all()
-    assert (first["rank"] + first["tied"] + first["own"] <= first["n_candidates"] + 1).all()
+    assert (first["rank"] + first["tied"] + first["n_tied_correct"] <= first["n_candidates"] + 1).all()
 
 
 @given(st.integers(1, 30), st.integers(0, 30), st.integers(1, 6))
@@ -413,14 +413,14 @@ def test_scores_by_hand():
 
 def test_where_all_or_no_query_succeeds_the_interval_is_exact_over_images():
     rows = [("t2i", f"i{image}#{n}", 7, 0, 1) for image in range(10) for n in range(2)]
-    found = retrieval.scores(table(rows), resamples=20).set_index("metric")[["value", "ci_low", "ci_high"]]
+    found = retrieval.scores(table(rows), n_resamples=20).set_index("metric")[["value", "ci_low", "ci_high"]]
 
     # Ten images, whatever the number of their captions.
     end = 1 - 0.025 ** (1 / 10)
     assert found.loc["recall@1"].tolist() == pytest.approx([0, 0, end])
     assert found.loc["recall@10"].tolist() == pytest.approx([1, 1 - end, 1])
     assert found.loc["median rank"].tolist() == [7, 7, 7]
-    alone = retrieval.scores(table(rows[:2]), ["recall@1"], resamples=20)
+    alone = retrieval.scores(table(rows[:2]), ["recall@1"], n_resamples=20)
     assert alone[["ci_low", "ci_high"]].isna().all(axis=None), "one image has no interval"
 
 
@@ -446,7 +446,7 @@ def test_an_image_is_all_before_the_last_number_sign():
 def test_the_interval_of_scores_is_that_of_a_bootstrap_over_images():
     random = np.random.default_rng(0)
     rows = [("t2i", f"i{image}#{n}", int(random.integers(1, 9)), 0, 1) for image in range(20) for n in range(3)]
-    ours = retrieval.scores(table(rows), ["recall@5", "median rank"], resamples=300, seed=3).set_index("metric")
+    ours = retrieval.scores(table(rows), ["recall@5", "median rank"], n_resamples=300, seed=3).set_index("metric")
 
     values = np.array([row[2] for row in rows]).reshape(20, 3)
     images = sorted({f"i{image}" for image in range(20)})
@@ -518,7 +518,7 @@ def test_notebook_21_takes_a_list_of_images_and_reports_where_a_language_has_no_
         Image.new("RGB", (4, 4), (30 * number, 90, 200 - 20 * number)).save(tmp_path / f"{number}.png")
     names = [f"{number}.png" for number in range(8)]
     images = tables.write(
-        pd.DataFrame({"path": names, "wnid": names, "draw": 0}), tmp_path / "images.parquet", "images"
+        pd.DataFrame({"path": names, "wnid": names, "number": 0}), tmp_path / "images.parquet", "images"
     )
     # Two sets, neither of them the main one. Swahili has second captions only, which are no translations.
     rows = itertools.product(["first set", "second set"], [("en", 0), ("de", 0), ("sw", 1)], enumerate(names))
@@ -533,7 +533,7 @@ def test_notebook_21_takes_a_list_of_images_and_reports_where_a_language_has_no_
         "dataset": "pictogram-captions",
         "images": [images],
     }
-    parameters |= {"annotations": texts, "minimum_images": 2, "resamples": 20, "cache": "", "device": "cpu"}
+    parameters |= {"annotations": texts, "minimum_images": 2, "n_resamples": 20, "cache": "", "device": "cpu"}
     parameters |= {"output": tmp_path / "ranks.parquet", "report": tmp_path / "own.csv"}
     plain = json.loads(json.dumps(parameters, default=str))
     notebook = Path(__file__).parents[2] / "notebooks/stages/21_retrieval.ipynb"

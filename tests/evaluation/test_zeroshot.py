@@ -185,7 +185,7 @@ def test_no_class_and_vectors_that_do_not_fit_are_one_sentence_each():
 
 def test_a_subset_of_all_classes_is_the_whole_evaluation():
     images, image_wnids, classes, wnids = world(1)
-    table = zeroshot.subset_counts(images, image_wnids, classes, wnids, [6, 60], draws=5, seed=0)
+    table = zeroshot.subset_counts(images, image_wnids, classes, wnids, [6, 60], n_subsets=5, seed=0)
     whole = zeroshot.evaluate(images, image_wnids, classes, wnids)
     assert table["n_classes"].tolist() == [6]
     assert table["n_correct"].iloc[0] == whole["n_correct"].sum()
@@ -193,7 +193,7 @@ def test_a_subset_of_all_classes_is_the_whole_evaluation():
 
 def test_fewer_classes_never_make_an_image_harder():
     images, image_wnids, classes, wnids = world(2)
-    table = zeroshot.subset_counts(images, image_wnids, classes, wnids, [1, 2, 6], draws=50, seed=0)
+    table = zeroshot.subset_counts(images, image_wnids, classes, wnids, [1, 2, 6], n_subsets=50, seed=0)
     accuracy = table.groupby("n_classes")[["n_correct", "n_images"]].sum().eval("n_correct / n_images")
     assert accuracy[1] == 1
     assert accuracy[1] > accuracy[2] > accuracy[6]
@@ -242,14 +242,14 @@ def test_a_truncated_vector_file_is_one_sentence(tmp_path):
 
 def test_at_a_fixed_size_a_language_with_fewer_classes_keeps_all():
     rows = [("de", 2, 0), ("de", 2, 1), ("de", 5, 0), ("sw", 2, 0), ("sw", 3, 0)]
-    table = pd.DataFrame(rows, columns=["lang", "n_classes", "draw"])
+    table = pd.DataFrame(rows, columns=["lang", "n_classes", "number"])
     assert zeroshot.at_size(table, 5).to_numpy().tolist() == [["de", 5, 0], ["sw", 3, 0]]
     assert zeroshot.at_size(table, 2)["n_classes"].tolist() == [2, 2, 2]
     assert zeroshot.at_size(table).equals(zeroshot.at_size(table, 5))
 
 
 def test_a_size_that_was_not_drawn_is_refused_with_those_that_were():
-    table = pd.DataFrame([("de", 2, 0), ("de", 5, 0)], columns=["lang", "n_classes", "draw"])
+    table = pd.DataFrame([("de", 2, 0), ("de", 5, 0)], columns=["lang", "n_classes", "number"])
     with pytest.raises(InputError, match=r"No subsets of 4 classes .* de among them: take one of 2, or add 4"):
         zeroshot.at_size(table, 4)
 

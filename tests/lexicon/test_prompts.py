@@ -225,7 +225,7 @@ def test_a_damaged_file_of_released_prompts_is_one_sentence(content, tmp_path):
 
 def test_spaces_are_mended_on_request_only(released):
     as_they_are = prompts.for_languages(["de"], ["nllb-80"])["template"].tolist()
-    mended = prompts.for_languages(["de"], ["nllb-80"], tidy=True)["template"].tolist()
+    mended = prompts.for_languages(["de"], ["nllb-80"], fix_spaces=True)["template"].tolist()
     assert as_they_are == GERMAN
     assert mended == ["ein {}.", "das {}", "Origami. {}"]
 

@@ -360,7 +360,7 @@ def test_code_of_a_repository_is_not_loaded_before_it_is_allowed(tmp_path):
 
 def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
     def run(name, seed):
-        training.train(TEXTS, tmp_path / name, steps=3, batch_size=8, per_class=6, seed=seed)
+        training.train(TEXTS, tmp_path / name, steps=3, batch_size=8, images_per_class=6, seed=seed)
         return (tmp_path / name / "open_clip_model.safetensors").read_bytes()
 
     first = run("a", 0)
@@ -373,7 +373,9 @@ def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
     both = pd.concat([TEXTS, pd.DataFrame([("picto-en", "en", "n04379243", "table", 1.0)], columns=TEXTS.columns)])
 
     def shown(steps):
-        *_, counted = training.train(both, tmp_path / str(steps), steps, batch_size=8, per_class=6, per_sense=6)
+        *_, counted = training.train(
+            both, tmp_path / str(steps), steps, batch_size=8, images_per_class=6, images_per_sense=6
+        )
         return counted.set_index("label")["weight"].to_dict()
 
     assert shown(1) == {"umbrella": pytest.approx(4, abs=4), "cat": pytest.approx(4, abs=4), "table": 0}

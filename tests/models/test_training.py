@@ -108,10 +108,10 @@ def test_labels_of_other_classes_and_impossible_sizes_are_told(labels, senses, t
     with pytest.raises(InputError, match="steps is 0"):
         training.train(texts, tmp_path, steps=0)
     with pytest.raises(InputError, match="more than the 20 that there are"):
-        training.train(texts, tmp_path, batch_size=21, per_class=2)
+        training.train(texts, tmp_path, batch_size=21, images_per_class=2)
     both = training.training_texts(labels, {"en": ["en"]}, {}, {}, senses=senses)
     with pytest.raises(InputError, match="more than the 26 that there are"):
-        training.train(both, tmp_path, batch_size=27, per_class=2, per_sense=3)
+        training.train(both, tmp_path, batch_size=27, images_per_class=2, images_per_sense=3)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,5 +181,5 @@ def test_drawings_of_senses_are_numbered_as_asked_and_in_every_colour():
     assert classes.tolist() == [0] * colours + [1] * colours
     assert len(set(hues[classes == 0])) == colours  # of a sense no colour is held out
     assert len(set(hues[classes == 1])) == colours - 2
-    few = training.drawings("train", 5, size=16, wnids=[FURNITURE, WNIDS[0]], per_sense=2)[1]
+    few = training.drawings("train", 5, size=16, wnids=[FURNITURE, WNIDS[0]], images_per_sense=2)[1]
     assert few.tolist() == [0] * 2 + [1] * 5

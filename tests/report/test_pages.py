@@ -161,7 +161,7 @@ def test_chance_from_image_to_text_is_that_of_guessing_however_the_captions_are_
 def test_a_gallery_is_the_images_that_captions_choose_from(tmp_path):
     keys = dict.fromkeys(["model", "captions", "choice", *tables.PROTOCOL, "lang"], "")
     table = pd.DataFrame({"direction": ["t2i", "t2i", "i2t"], "query": ["x#0", "x#1", "x"], "n_candidates": [7, 7, 9]})
-    table = table.assign(**keys, dataset="people", rank=1, tied=0, own=1, ndcg20=np.nan)
+    table = table.assign(**keys, dataset="people", rank=1, tied=0, n_tied_correct=1, ndcg20=np.nan)
     path = tables.write(table, tmp_path / "r.parquet", "retrieval")
     assert pages.galleries([path]) == {"people": 7}
     assert pages.galleries([]) == {}

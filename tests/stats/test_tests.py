@@ -133,9 +133,9 @@ def test_ranks_need_a_number_for_each_name(values):
 
 @given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None)
-def test_ranks_are_the_same_for_any_order_of_the_names(n, resamples, seed):
+def test_ranks_are_the_same_for_any_order_of_the_names(n, n_resamples, seed):
     rng = np.random.default_rng(seed)
-    values, drawn = rng.integers(5, size=n) / 5, rng.integers(5, size=(resamples, n)) / 5
+    values, drawn = rng.integers(5, size=n) / 5, rng.integers(5, size=(n_resamples, n)) / 5
     names, order = [f"m{i}" for i in range(n)], rng.permutation(n)
     one = tests.rank_intervals(names, values, drawn)
     other = tests.rank_intervals([names[i] for i in order], values[order], drawn[:, order])

@@ -51,7 +51,7 @@ def test_a_table_of_a_run_is_all_its_files(tmp_path, monkeypatch):
         tables.write(one, tmp_path / "results" / "mine" / "images" / f"{file}.parquet", "images")
     found = babelatlas.load("images", run="mine")
     assert found["file"].tolist() == ["first", "second"]
-    assert list(found) == ["path", "wnid", "draw", "file"]
+    assert list(found) == ["path", "wnid", "number", "file"]
     assert "images" in catalogue.overview("mine")
     for name, run, said in (
         ("imagse", "mine", "did you mean images?"),

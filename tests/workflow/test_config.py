@@ -106,15 +106,15 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"annotations": {"imagenet-1k": "/data"}}, "annotations of 'imagenet-1k', but zero-shot has none"),
         ({"protocols": ["pictogram"]}, r"'protocols' names 'pictogram', which is not among.*did you mean pictograms\?"),
         ({"protocols": []}, "chapter 33_protocol reads protocols, which this run does not make"),
-        ({"modules": {"mine": "mine.py"}}, "'modules' names 'mine', which is not among its models"),
-        ({"modules": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
-        ({"modules": {"picto-en": "mine.py"}}, "'picto-en' is that of a known model"),
+        ({"custom_models": {"mine": "mine.py"}}, "'custom_models' names 'mine', which is not among its models"),
+        ({"custom_models": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
+        ({"custom_models": {"picto-en": "mine.py"}}, "'picto-en' is that of a known model"),
         ({"images": {"imagenet-1k": ["/data"]}}, r"images of 'imagenet-1k' should be one path, got \['/data'\]"),
         ({"annotations": {"xm3600": ["/data"]}}, r"annotations of 'xm3600' should be one path, got \['/data'\]"),
         ({"models": ["picto-en", "picto-en"]}, "'models' names 'picto-en' twice"),
         ({"datasets": ["pictograms", "pictograms"]}, "'datasets' names 'pictograms' twice"),
         ({"seed": True}, "needs 'seed' as int, got True"),
-        ({"models": [], "modules": {"mine": "mine.py"}}, r"not among its models: add it there\."),
+        ({"models": [], "custom_models": {"mine": "mine.py"}}, r"not among its models: add it there\."),
         ({"gpus": 0}, "'gpus' is how many to use at once, got 0"),
         ({"translators": ["picto-gate"]}, r"no translator 'picto-gate': did you mean picto-gated"),
         ({"translators": ["picto-text", "picto-text"]}, "'translators' names 'picto-text' twice"),
@@ -184,11 +184,11 @@ def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp
 
 
 def test_a_model_of_ones_own_is_accepted_with_its_file(config):
-    changes = {"models": [*config["models"], "mine"], "modules": {"mine": "modules/mine.py"}}
+    changes = {"models": [*config["models"], "mine"], "custom_models": {"mine": "modules/mine.py"}}
     assert workflow.check_config(config | changes, ROOT)
 
 
-@pytest.mark.parametrize("key", ["images", "annotations", "checkpoints", "modules"])
+@pytest.mark.parametrize("key", ["images", "annotations", "checkpoints", "custom_models"])
 def test_a_path_of_the_config_that_is_not_there_is_named_before_any_job(key, tmp_path):
     with pytest.raises(
         InputError, match=rf"The config's {key} of 'x' should be at {tmp_path}/absent, where nothing is"
@@ -306,15 +306,15 @@ def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
     [
         ("20_zeroshot", {"missing": "many"}, "'missing' of the notebook 20_zeroshot should be a whole number.*'many'"),
         ("20_zeroshot", {"missing": 1.5}, "a whole number"),
-        ("20_zeroshot", {"tidy": 1}, "'tidy' of .* should be true or false, such as False, got 1"),
-        ("20_zeroshot", {"resamples": True}, "a whole number"),
+        ("20_zeroshot", {"fix_spaces": 1}, "'fix_spaces' of .* should be true or false, such as False, got 1"),
+        ("20_zeroshot", {"n_resamples": True}, "a whole number"),
         ("20_zeroshot", {"languages": "de"}, r"a list, such as \[\], got 'de'"),
         ("20_zeroshot", {"images": [1]}, r"a text"),
         ("29_subsets", {"sizes": [2, "five"]}, "a whole number in its list, such as 2, got 'five'"),
         ("30_accuracy", {"tiers": ["en"]}, "'name: value' lines"),
         ("28_protocols", {"prompts": "nlb-80"}, r"'prompts' names the prompts 'nlb-80'.*did you mean nllb-80\?"),
         ("28_protocols", {"other_prompts": ["lable"]}, r"did you mean label\?"),
-        ("20_zeroshot", {"fallback": ["openai-81"]}, r"did you mean openai-80\?"),
+        ("20_zeroshot", {"fallback_prompts": ["openai-81"]}, r"did you mean openai-80\?"),
     ],
 )
 def test_a_parameter_of_another_kind_is_named(config, notebook, given, sentence):
@@ -323,7 +323,7 @@ def test_a_parameter_of_another_kind_is_named(config, notebook, given, sentence)
 
 
 def test_parameters_that_may_be_lists_and_numbers_that_may_be_whole_are_accepted(config):
-    given = {"20_zeroshot": {"fallback": ["label"], "prompts": "own.parquet"}, "00_summary": {"threshold": 1}}
+    given = {"20_zeroshot": {"fallback_prompts": ["label"], "prompts": "own.parquet"}, "00_summary": {"threshold": 1}}
     assert workflow.check_config(config | {"parameters": given}, ROOT)
     notebooks.check_parameters(found("21_retrieval"), {"images": ["a", "b"]})
 
@@ -495,7 +495,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
     again = snakemake(small_run, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     config = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
-    config["parameters"]["31_class_count"]["resamples"] = 21
+    config["parameters"]["31_class_count"]["n_resamples"] = 21
     changed = tmp_path / "changed.yml"
     changed.write_text(yaml.safe_dump(config), encoding="utf-8")
     done = snakemake(small_run, "--dry-run", "--quiet", "rules", "host", "reason", config=changed)
@@ -513,18 +513,18 @@ def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
     ("notebook", "parameter", "rule"),
     [
         ("10_labels", {"languages": ["de", "hi"]}, "labels"),
-        ("11_pictograms", {"per_class": 3}, "pictograms"),
+        ("11_pictograms", {"images_per_class": 3}, "pictograms"),
         ("12_train", {"steps": 5}, "train"),
-        ("20_zeroshot", {"resamples": 21}, "zeroshot"),
+        ("20_zeroshot", {"n_resamples": 21}, "zeroshot"),
         ("13_gated", {"steps": 5}, "gated"),
-        ("14_pairs", {"per_sense": 4}, "pairs"),
-        ("21_retrieval", {"resamples": 21}, "retrieval"),
-        ("22_disambiguation", {"resamples": 21}, "disambiguation"),
-        ("23_translators", {"resamples": 21}, "translation"),
+        ("14_pairs", {"images_per_sense": 4}, "pairs"),
+        ("21_retrieval", {"n_resamples": 21}, "retrieval"),
+        ("22_disambiguation", {"n_resamples": 21}, "disambiguation"),
+        ("23_translators", {"n_resamples": 21}, "translation"),
         ("28_protocols", {"minimum_classes": 41}, "protocols"),
-        ("70_model", {"resamples": 21}, "model_page"),
+        ("70_model", {"n_resamples": 21}, "model_page"),
         ("71_languages", {"languages": ["de"]}, "language_pages"),
-        ("29_subsets", {"draws": 3}, "subsets"),
+        ("29_subsets", {"n_subsets": 3}, "subsets"),
     ],
 )
 def test_a_changed_parameter_of_a_stage_reruns_the_stage(small_run, tmp_path, notebook, parameter, rule):
@@ -543,7 +543,10 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
     names = ["xm3600", "imagenet-1k"]
     changes = {"datasets": names, "images": dict.fromkeys(names, "meta"), "annotations": {"xm3600": "meta"}}
     changes |= {"models": ["msiglip-b16"], "translators": [], "protocols": names, "chapters": ["00_summary"]}
-    changes["parameters"] = {"20_zeroshot": {"fallback": ["own.csv", "label"]}, "28_protocols": {"prompts": "own.csv"}}
+    changes["parameters"] = {
+        "20_zeroshot": {"fallback_prompts": ["own.csv", "label"]},
+        "28_protocols": {"prompts": "own.csv"},
+    }
     changes["parameters"]["28_protocols"]["other_prompts"] = ["more.parquet"]
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")

@@ -126,7 +126,7 @@ def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
     from babelatlas.evaluation import retrieval
 
     key = list(tables.QUERY)
-    scores = retrieval.scores(table, resamples=n_resamples, seed=seed).dropna(subset="value")
+    scores = retrieval.scores(table, n_resamples=n_resamples, seed=seed).dropna(subset="value")
     image, known = pd.Series(retrieval.images(table), index=table.index), table["ndcg20"].notna()
     sizes = [
         image[rows].groupby([table.loc[rows, name] for name in key]).nunique().rename("items").reset_index()

@@ -64,7 +64,7 @@ SCHEMAS = {
         {"prompts": TEXT, "lang": TEXT, "number": WHOLE, "template": TEXT, "strategy": TEXT, "source": TEXT},
         ["prompts", "lang", "number"],
     ),
-    "images": ({"path": TEXT, "wnid": TEXT, "draw": WHOLE}, ["path"]),
+    "images": ({"path": TEXT, "wnid": TEXT, "number": WHOLE}, ["path"]),
     "training_texts": (
         {"model": TEXT, "lang": TEXT, "wnid": TEXT, "label": TEXT, "weight": REAL},
         ["model", "lang", "wnid", "label"],
@@ -79,15 +79,16 @@ SCHEMAS = {
         [*EVALUATION, "wnid"],
     ),
     "subsets": (
-        EVALUATION | {"n_classes": WHOLE, "draw": WHOLE, "n_correct": REAL, "n_images": WHOLE},
-        [*EVALUATION, "n_classes", "draw"],
+        EVALUATION | {"n_classes": WHOLE, "number": WHOLE, "n_correct": REAL, "n_images": WHOLE},
+        [*EVALUATION, "n_classes", "number"],
     ),
     "captions": (
         {"captions": TEXT, "lang": TEXT, "image": TEXT, "number": WHOLE, "caption": TEXT},
         ["captions", "lang", "image", "number"],
     ),
     "retrieval": (
-        QUERY | {"query": TEXT, "rank": WHOLE, "tied": WHOLE, "own": WHOLE, "n_candidates": WHOLE, "ndcg20": REAL},
+        QUERY
+        | {"query": TEXT, "rank": WHOLE, "tied": WHOLE, "n_tied_correct": WHOLE, "n_candidates": WHOLE, "ndcg20": REAL},
         [*QUERY, "query"],
     ),
     "tuples": (
@@ -124,7 +125,7 @@ SCHEMAS = {
 def check(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return `table` with the columns of schema `name`, in their order; raise InputError where it does not fit.
 
-    >>> check(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "draw": [0]}), "images").shape
+    >>> check(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0]}), "images").shape
     (1, 3)
     """
     if name not in SCHEMAS:
@@ -224,7 +225,7 @@ def write(
 def empty(name: str) -> pd.DataFrame:
     """Return table `name` without rows, with its columns and types: a start for adding up none or several tables.
 
-    >>> empty("images").dtypes["draw"]
+    >>> empty("images").dtypes["number"]
     dtype('int64')
     """
     return pa.schema(list(SCHEMAS[name][0].items())).empty_table().to_pandas()

@@ -255,22 +255,22 @@ def counts(found: pd.DataFrame) -> pd.DataFrame:
     return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
 
 
-def draw(folder: str | os.PathLike, wnids: Iterable[str], per_sense: int, seed: int, size: int) -> pd.DataFrame:
-    """Draw `per_sense` test drawings of each sense into `folder`; return their `images` table, with absolute paths.
+def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int) -> pd.DataFrame:
+    """Draw `images_per_sense` test drawings of each sense into `folder`; return their `images` table, with absolute paths.
 
     Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
-    Raises InputError for `per_sense` below 1 and a class that is no pictogram.
+    Raises InputError for `images_per_sense` below 1 and a class that is no pictogram.
     """
-    if per_sense < 1:
-        raise InputError(f"The number of images of a sense is {per_sense}: expected at least 1.")
+    if images_per_sense < 1:
+        raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
     folder, rows = tables.locate(folder), []
     for wnid in sorted(set(wnids)):
-        for number in range(per_sense):
+        for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
             with tables.beside(path) as part:
                 pictograms.draw(wnid, "test", number, seed, size).save(part, format="png")
             rows.append((str(path), wnid, number))
-    return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "draw"]), "images")
+    return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
 
 
 def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], missing: int = 0) -> pd.DataFrame:
@@ -301,7 +301,7 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
             inside = (path / wnid).iterdir() if (path / wnid).is_dir() else ()
             files = sorted(file for file in inside if file.suffix.lower() in datasets.SUFFIXES)
             rows += [(str(file), wnid, number) for number, file in enumerate(files)]
-        table = pd.DataFrame(rows, columns=["path", "wnid", "draw"])
+        table = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     if table.empty:
         raise InputError(
             f"What is given as the images of the data set {dataset!r}, {path}, has no image of its {len(wnids)} "
@@ -311,29 +311,29 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
 
 
 def contexts_of(
-    pairs: pd.DataFrame, images: pd.DataFrame, per_sense: int, missing: int = 0, dataset: str = ""
+    pairs: pd.DataFrame, images: pd.DataFrame, images_per_sense: int, missing: int = 0, dataset: str = ""
 ) -> pd.DataFrame:
     """Return a table `contexts` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
 
     `pairs`: item, wnid_a, wnid_b; `images` as the schema says, with paths as `contexts` wants them. An item of which a
-    sense has fewer than `per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is the
+    sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is the
     number of images that their classes lack, each counted once. Raises InputError where it is more than `missing`, for
-    `per_sense` below 1, and where no item is left.
+    `images_per_sense` below 1, and where no item is left.
     """
-    if per_sense < 1:
-        raise InputError(f"The number of images of a sense is {per_sense}: expected at least 1.")
+    if images_per_sense < 1:
+        raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
-    ordered = images[images["wnid"].isin(wnids)].sort_values(["wnid", "draw", "path"], kind="stable")
-    paths = {wnid: part["path"].tolist()[:per_sense] for wnid, part in ordered.groupby("wnid")}
-    short = {wnid: per_sense - len(paths.get(wnid, [])) for wnid in wnids}
+    ordered = images[images["wnid"].isin(wnids)].sort_values(["wnid", "number", "path"], kind="stable")
+    paths = {wnid: part["path"].tolist()[:images_per_sense] for wnid, part in ordered.groupby("wnid")}
+    short = {wnid: images_per_sense - len(paths.get(wnid, [])) for wnid in wnids}
     short = {wnid: n for wnid, n in short.items() if n}
     whole = ~(pairs["wnid_a"].isin(list(short)) | pairs["wnid_b"].isin(list(short)))
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
         some = ", ".join(f"{wnid} ({n})" for wnid, n in list(short.items())[:10]) + (" …" if len(short) > 10 else "")
         raise InputError(
-            f"The data set {dataset!r} lacks {lacking} images of {len(short)} classes, of which it wants {per_sense} "
-            f"each: {some}; lower per_sense, or say with `missing` how many may be, and the items without are left out."
+            f"The data set {dataset!r} lacks {lacking} images of {len(short)} classes, of which it wants {images_per_sense} "
+            f"each: {some}; lower images_per_sense, or say with `missing` how many may be, and the items without are left out."
         )
     rows = [
         (pair.item, f"{sense}{number}", path)

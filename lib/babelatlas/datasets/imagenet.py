@@ -139,7 +139,7 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
             f"folders hold none{_instead([part for part in parts if classes[part]])}: move or convert them, or fetch "
             "the data set again."
         )
-    return pd.DataFrame(rows, columns=["path", "wnid", "draw"])
+    return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
 def _instead(parts: list[Path]) -> str:

@@ -295,7 +295,7 @@ def composition_labels(seed: int = 0) -> pd.DataFrame:
 def write_images(
     output: str | os.PathLike,
     split: str = "test",
-    per_class: int = 10,
+    images_per_class: int = 10,
     seed: int = 0,
     size: int = SIZE,
     composed: bool = False,
@@ -307,8 +307,8 @@ def write_images(
     it, `images/pictograms/<class id>/NNN.png`. Classes are the concepts, or with `composed` the compositions.
     """
     output = tables.locate(output)
-    if per_class < 1:
-        raise InputError(f"The number of drawings of a class is {per_class}: expected at least 1.")
+    if images_per_class < 1:
+        raise InputError(f"The number of drawings of a class is {images_per_class}: expected at least 1.")
     if composed:
         classes = compositions(seed)[["class_id", "wnid", "colour"]]
     else:
@@ -316,11 +316,11 @@ def write_images(
     rows = []
     for class_id, wnid, colour in classes.itertuples(index=False):
         (output.parent / output.stem / class_id).mkdir(parents=True, exist_ok=True)
-        for number in range(per_class):
+        for number in range(images_per_class):
             path = f"{output.stem}/{class_id}/{number:03d}.png"
             draw(wnid, split, number, seed, size, colour).save(output.parent / path)
             rows.append((path, class_id, number))
-    images = pd.DataFrame(rows, columns=["path", "wnid", "draw"])
+    images = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     tables.write(images, output, "images", parameters=parameters)
     return images
 
@@ -338,7 +338,7 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
     """
     if most < 1:
         raise InputError(f"The number of captions of a drawing is {most}: expected at least 1.")
-    first = images.sort_values("draw", kind="stable").drop_duplicates("wnid").set_index("wnid")["path"]
+    first = images.sort_values("number", kind="stable").drop_duplicates("wnid").set_index("wnid")["path"]
     labels = labels[labels["wnid"].isin(first.index)]
     if labels.empty:
         raise InputError("No class of the label set has a drawing: give the labels and the images of the pictograms.")

@@ -304,7 +304,7 @@ def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
             f"The folder {home} of the data set {dataset.name!r} holds no image: expected one folder for each class, "
             f"with files that end in {', '.join(sorted(SUFFIXES))}."
         )
-    return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "draw"]), "images")
+    return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
 
 
 def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFrame:

@@ -86,21 +86,25 @@ def words(
 
 
 def development(
-    tuples: pd.DataFrame, folder: str | os.PathLike, per_sense: int = 1, seed: int = 0, size: int = pictograms.SIZE
+    tuples: pd.DataFrame,
+    folder: str | os.PathLike,
+    images_per_sense: int = 1,
+    seed: int = 0,
+    size: int = pictograms.SIZE,
 ) -> pd.DataFrame:
     """Draw the senses of a set of pairs as the development split does, and return the table `contexts` of the items.
 
-    `per_sense` PNG files for each sense go to `folder`; paths are absolute. Settings are chosen on these drawings,
+    `images_per_sense` PNG files for each sense go to `folder`; paths are absolute. Settings are chosen on these drawings,
     which neither training nor test has. Raises InputError for items that name no synsets, or none with a pictogram.
     """
     items, home, rows = item_senses(tuples), tables.locate(folder), []
     for wnid in sorted({*items["wnid_a"], *items["wnid_b"]}):
-        for number in range(per_sense):
+        for number in range(images_per_sense):
             with tables.beside(home / f"{wnid}_{number:03d}.png") as part:
                 pictograms.draw(wnid, "development", number, seed, size).save(part, format="png")
     for row in items.itertuples():
         for sense, wnid in (("a", row.wnid_a), ("b", row.wnid_b)):
-            rows += [(row.item, f"{sense}{k}", str(home / f"{wnid}_{k:03d}.png")) for k in range(per_sense)]
+            rows += [(row.item, f"{sense}{k}", str(home / f"{wnid}_{k:03d}.png")) for k in range(images_per_sense)]
     return tables.check(pd.DataFrame(rows, columns=["item", "image", "path"]), "contexts")
 
 

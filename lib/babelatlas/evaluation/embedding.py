@@ -153,7 +153,7 @@ def embed_classes(
     templates: pd.DataFrame,
     cache: str | os.PathLike = "",
     cosine: bool = True,
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
     batch_tokens: int = 0,
     progress: bool = True,
     tell: bool = True,
@@ -166,7 +166,7 @@ def embed_classes(
     whether each prompt's embedding and the mean are brought to length 1 or left as they are, as in
     `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
     ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
-    unless the model is told the language. `stand_in`: what such a model is told for languages that NLLB-200 has no code
+    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200 has no code
     for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts say too. The other
     parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
@@ -180,7 +180,9 @@ def embed_classes(
     without = sorted(set(labels["lang"]) - set(own))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, batch_tokens, progress, stand_in, tell)
+    vectors, counts = _embed_texts(
+        encoder, "label", labels, own, cosine, cache, batch_tokens, progress, nllb_fallback_language, tell
+    )
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
@@ -191,7 +193,7 @@ def embed_by_rules(
     templates: pd.DataFrame,
     rules: dict[str, str],
     cache: str | os.PathLike = "",
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
     tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
@@ -201,7 +203,7 @@ def embed_by_rules(
     """
     own = labels["lang"].map(rules)
     cosine = set(own) == {"cosine"}
-    vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, stand_in, tell=tell)
+    vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, nllb_fallback_language, tell=tell)
     return zeroshot.by_rules(vectors, own), counts
 
 
@@ -210,7 +212,7 @@ def embed_captions(
     parts: Iterable[pd.DataFrame],
     counts: Counter,
     cache: str | os.PathLike = "",
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
     batch_tokens: int = 0,
     progress: bool = True,
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
@@ -218,13 +220,15 @@ def embed_captions(
 
     One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
     with the names of the counts of `embed_classes`, and only there it is told which captions lost their end: a line for
-    each language would be hundreds. `stand_in` is as in `embed_classes`; the other parameters and what is raised are
+    each language would be hundreds. `nllb_fallback_language` is as in `embed_classes`; the other parameters and what is raised are
     as for `embed_texts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
         forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(encoder, labels, forms, cache, False, stand_in, batch_tokens, progress, False)
+        vectors, new = embed_classes(
+            encoder, labels, forms, cache, False, nllb_fallback_language, batch_tokens, progress, False
+        )
         counts.update(new)
         yield part, vectors
 
@@ -241,7 +245,7 @@ def _check_columns(table: pd.DataFrame, noun: str) -> None:
 
 
 def _embed_texts(
-    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, stand_in="", tell=True
+    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, nllb_fallback_language="", tell=True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
@@ -250,10 +254,12 @@ def _embed_texts(
     told = dict.fromkeys(langs, "")
     if tokenizer.needs_language:
         codes = languages.table().set_index("code")["nllb"]
-        without = [lang for lang in told if stand_in and not codes[languages.canonical(lang)]]
-        told = {lang: stand_in if lang in without else lang for lang in told}
+        without = [lang for lang in told if nllb_fallback_language and not codes[languages.canonical(lang)]]
+        told = {lang: nllb_fallback_language if lang in without else lang for lang in told}
         if without:
-            print(f"{encoder.name} is told {stand_in} for {', '.join(without)}: NLLB-200 has no code for these.")
+            print(
+                f"{encoder.name} is told {nllb_fallback_language} for {', '.join(without)}: NLLB-200 has no code for these."
+            )
     protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
     # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
     forms = {

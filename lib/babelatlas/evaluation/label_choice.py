@@ -174,11 +174,11 @@ def pairs(
     return found[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
 
 
-def templates(used: dict[str, str], paths: Sequence[str] = (), tidy: bool = False) -> pd.DataFrame:
+def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool = False) -> pd.DataFrame:
     """Return the templates that class vectors were made with, schema `templates`.
 
     `used`: language -> name of its set, as `zeroshot.read_prompts` gives it; `paths`: tables of templates, for sets
-    that have no name of their own in this study. `tidy` as in `prompts.for_languages`. Raises InputError for a set
+    that have no name of their own in this study. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a set
     that is neither known nor in a table.
     """
     own = [tables.read(path, "templates") for path in paths]
@@ -186,7 +186,7 @@ def templates(used: dict[str, str], paths: Sequence[str] = (), tidy: bool = Fals
     for name in dict.fromkeys(used.values()):
         codes = [lang for lang, its in used.items() if its == name]
         if name in prompt_sets.NAMES:
-            parts.append(prompt_sets.for_languages(codes, [name], tidy=tidy))
+            parts.append(prompt_sets.for_languages(codes, [name], fix_spaces=fix_spaces))
             continue
         held = [table[(table["prompts"] == name) & table["lang"].isin(codes)] for table in own]
         found = pd.concat(held, ignore_index=True) if held else tables.empty("templates")
@@ -196,7 +196,7 @@ def templates(used: dict[str, str], paths: Sequence[str] = (), tidy: bool = Fals
                 f"The vectors were made with the prompts {name!r} in {languages.name(lacking[0])} ({lacking[0]}), "
                 "which are in none of the tables given: give the table that notebook 20 had."
             )
-        parts.append(prompt_sets.tidy_templates(found) if tidy else found)
+        parts.append(prompt_sets.tidy_templates(found) if fix_spaces else found)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -216,13 +216,13 @@ def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
 
 
 def check_stored(
-    encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, stand_in=""
+    encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, nllb_fallback_language=""
 ) -> None:
     """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the same words (lang, label).
 
     Vectors of another checkpoint, label set or list of templates would be compared with new ones as if they were not.
     """
-    again, _ = embedding.embed_by_rules(encoder, table, texts, rules, stand_in=stand_in)
+    again, _ = embedding.embed_by_rules(encoder, table, texts, rules, nllb_fallback_language=nllb_fallback_language)
     fit = stored.shape == again.shape
     cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)
     if cosines.min() < SAME_VECTOR:
@@ -241,25 +241,25 @@ def vectors(
     instead: tuple[pd.DataFrame | None, pd.DataFrame | None],
     rules: dict[str, str],
     cache: str = "",
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the class vectors of the words in use and of another set's, each (rows of `table`, d).
 
     `table`: rows of one set of `pairs`; `classes`: the stored vectors (`zeroshot.read_vectors`), made in the templates
     `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
-    stored is not embedded again. `rules`, `cache` and `stand_in` as in `embedding.embed_by_rules`.
+    stored is not embedded again. `rules`, `cache` and `nllb_fallback_language` as in `embedding.embed_by_rules`.
     """
     new = [table, table.assign(label=table["other"])]
     found = []
     for words, forms in zip(new, instead, strict=True):
         if forms is not None:
-            found.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, stand_in)[0])
+            found.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
             continue
         own = chosen_vectors(classes, table)
         # Letter by letter: a model may tell a capital from a small letter.
         other = (words["label"] != table["label"]).to_numpy()
         if other.any():
-            own[other], _ = embedding.embed_by_rules(encoder, words[other], texts, rules, cache, stand_in)
+            own[other], _ = embedding.embed_by_rules(encoder, words[other], texts, rules, cache, nllb_fallback_language)
         found.append(own)
     return found[0], found[1]
 

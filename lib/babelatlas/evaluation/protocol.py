@@ -28,7 +28,7 @@ float16 here means that weights too have 16 bits; bfloat16 on a CPU, where autoc
 of the paper's code, which tie far more often than these. English in clip_benchmark's `babel_imagenet`, whose templates
 are English machine-translated from itself, and its hand-written templates in four languages for `imagenet1k`. Data sets
 with several captions per image of which clip_benchmark takes all (Flickr30k). NLLB models, to which the paper's code
-says "English" for languages without an NLLB code; here that is the parameter `stand_in`.
+says "English" for languages without an NLLB code; here that is the parameter `nllb_fallback_language`.
 """
 
 import zlib
@@ -45,30 +45,30 @@ from babelatlas.evaluation import zeroshot
 from babelatlas.stats import bootstrap, tests
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
-# Switch -> its settings. `prompts` and `fallback` (sets for languages that the first lacks, in order) may also be paths
+# Switch -> its settings. `prompts` and `fallback_prompts` (sets for languages that the first lacks, in order) may also be paths
 # of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
 SWITCHES = {
     "prompts": ("label", "pictograms", "openai-80", "nllb-80"),
-    "fallback": ("label", "pictograms", "openai-80", "nllb-80"),
+    "fallback_prompts": ("label", "pictograms", "openai-80", "nllb-80"),
     "similarity": zeroshot.RULES,
     "precision": ("float32", "bfloat16", "float16", "auto"),
     "preprocessing": ("model", "crop", "squash", "pad"),
     "choice": ("first", "all"),
 }
 # Switches that one of the tasks does not have.
-ONLY = {"prompts": "zero-shot", "fallback": "zero-shot", "choice": "retrieval"}
+ONLY = {"prompts": "zero-shot", "fallback_prompts": "zero-shot", "choice": "retrieval"}
 # Preset -> its settings. "" of `similarity`: it depends on model and prompts, see `settings`.
 PRESETS = {
     "cosine": {
-        "prompts": "nllb-80", "fallback": ("openai-80", "label"), "similarity": "",
+        "prompts": "nllb-80", "fallback_prompts": ("openai-80", "label"), "similarity": "",
         "precision": "auto", "preprocessing": "model", "choice": "all",
     },
     "paper": {
-        "prompts": "nllb-80", "fallback": ("label",), "similarity": "",
+        "prompts": "nllb-80", "fallback_prompts": ("label",), "similarity": "",
         "precision": "float16", "preprocessing": "model", "choice": "all",
     },
     "clip_benchmark": {
-        "prompts": "nllb-80", "fallback": (), "similarity": "cosine",
+        "prompts": "nllb-80", "fallback_prompts": (), "similarity": "cosine",
         "precision": "float16", "preprocessing": "model", "choice": "first",
     },
 }  # fmt: skip
@@ -106,12 +106,12 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     for switch, setting in given.items():
         _check(switch, setting, task)
         if setting != "":
-            chosen[switch] = tuple(setting) if switch == "fallback" else setting
+            chosen[switch] = tuple(setting) if switch == "fallback_prompts" else setting
     if entry.family == "own" and not given.get("precision"):  # a user's file computes as it likes
         chosen["precision"] = "auto"
     for switch, only in ONLY.items():
         if only != task:
-            chosen[switch] = () if switch == "fallback" else ""
+            chosen[switch] = () if switch == "fallback_prompts" else ""
     if not chosen["similarity"]:
         chosen["similarity"] = _similarity(preset, task, entry, chosen["prompts"])
     return chosen
@@ -121,12 +121,12 @@ def _check(switch: str, setting, task: str) -> None:
     """Raise InputError where a switch or its setting is unknown, or where the task does not have it."""
     if switch not in SWITCHES:
         raise InputError(f"There is no switch {switch!r}: {near(switch, SWITCHES)}")
-    several = switch == "fallback" and not isinstance(setting, str)
+    several = switch == "fallback_prompts" and not isinstance(setting, str)
     for value in setting if several else [setting]:
-        file = switch in ("prompts", "fallback") and str(value).endswith((".parquet", ".csv"))
+        file = switch in ("prompts", "fallback_prompts") and str(value).endswith((".parquet", ".csv"))
         if value and value not in SWITCHES[switch] and not file:
             raise InputError(f"There is no {switch} {value!r}: {near(str(value), SWITCHES[switch])}")
-    if switch == "fallback" and setting and not several:
+    if switch == "fallback_prompts" and setting and not several:
         raise InputError(f"The fallback {setting!r} should be a list of sets of prompts: put it between brackets.")
     if setting and ONLY.get(switch, task) != task:
         raise InputError(f"The switch {switch!r} has no meaning for {task}, got {setting!r}: leave it empty.")
@@ -164,7 +164,7 @@ def departures(preset: str, task: str, entry, **given) -> list[str]:
     chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
     found = [name for name in SWITCHES if name != "similarity" and chosen[name] != plain[name]]
     if asked := given.get("similarity"):
-        sets = [chosen["prompts"], *chosen["fallback"]]
+        sets = [chosen["prompts"], *chosen["fallback_prompts"]]
         rules = {PRESETS[preset]["similarity"] or _similarity(preset, task, entry, name) for name in sets}
         found += ["similarity"] * (rules != {asked})
     return found

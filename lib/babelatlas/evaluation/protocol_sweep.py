@@ -135,11 +135,11 @@ def turns(
             if setting != first[switch]:
                 turned = first | wide | {switch: setting, "switch": switch, "setting": setting}
                 result.append(turned | {"rule": turned["similarity"]})
-    kept = {switch: given[switch] for switch in ("prompts", "fallback") if given.get(switch)}
+    kept = {switch: given[switch] for switch in ("prompts", "fallback_prompts") if given.get(switch)}
     kept |= {"precision": base["precision"]} if own else {}
     for preset in [name for name in protocol.PRESETS if name != first["preset"]]:
         chosen = protocol.settings(preset, task, entry, **kept)
-        chosen["fallback"] = chosen["fallback"] or base["fallback"]
+        chosen["fallback_prompts"] = chosen["fallback_prompts"] or base["fallback_prompts"]
         rule = chosen["similarity"] if task == "retrieval" else ""
         result.append(first | chosen | {"preset": preset, "rule": rule, "switch": "preset", "setting": preset})
     return result
@@ -158,7 +158,7 @@ def evaluate(
     prompts: str = "",
     other_prompts: Sequence[str] = (),
     cache: str = "",
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
     seed: int = 0,
     shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -181,13 +181,13 @@ def evaluate(
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], list(languages), minimum)
         plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, square=_square(pictures["path"]))
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache, stand_in, seed, shared)
+        table, left_out = classify(load, entry, plan, pictures, chosen, cache, nllb_fallback_language, seed, shared)
         return _named(table, entry.name, dataset, Path(labels).stem), left_out
     gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
     texts = retrieval.select(texts, minimum)
     plan = turns(task, entry, given, sets=texts["captions"].unique(), square=_square(gallery["path"]))
     place = getattr(load("auto"), "device", "cpu")
-    table, left_out = retrieve(load, plan, gallery, texts, cache, place, stand_in, seed, shared)
+    table, left_out = retrieve(load, plan, gallery, texts, cache, place, nllb_fallback_language, seed, shared)
     return _named(table, entry.name, dataset, ""), left_out
 
 
@@ -219,7 +219,7 @@ def classify(
     images: pd.DataFrame,
     labels: pd.DataFrame,
     cache: str = "",
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
     seed: int = 0,
     shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -239,7 +239,7 @@ def classify(
     made: dict[tuple, np.ndarray] = {}  # precision, templates, rules -> class vectors
 
     def under(turn: dict) -> pd.DataFrame:
-        pictures, sets = shared.pictures(turn, paths, cache, seed), (turn["prompts"], *turn["fallback"])
+        pictures, sets = shared.pictures(turn, paths, cache, seed), (turn["prompts"], *turn["fallback_prompts"])
         if sets not in forms:
             forms[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
         used = forms[sets].drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
@@ -247,7 +247,9 @@ def classify(
         name = (turn["precision"], tuple(used.items()), tuple(rules.items()))
         if name not in made:
             encoder = shared.encoder(turn["precision"])
-            made[name], counts = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, stand_in, False)
+            made[name], counts = embedding.embed_by_rules(
+                encoder, labels, forms[sets], rules, cache, nllb_fallback_language, False
+            )
             cut[turn["prompts"]] = counts["cut"], counts["unique"]
         rows = []
         for lang, places, its in groups:
@@ -266,7 +268,7 @@ def retrieve(
     captions: pd.DataFrame,
     cache: str = "",
     device: str = "cpu",
-    stand_in: str = "",
+    nllb_fallback_language: str = "",
     seed: int = 0,
     shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -287,7 +289,9 @@ def retrieve(
         if name not in made:
             encoder, labels = shared.encoder(turn["precision"]), pd.concat(parts).rename(columns={"caption": "label"})
             forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-            vectors, counts = embedding.embed_classes(encoder, labels, forms, cache, False, stand_in, tell=False)
+            vectors, counts = embedding.embed_classes(
+                encoder, labels, forms, cache, False, nllb_fallback_language, tell=False
+            )
             made[name] = np.split(vectors, np.cumsum([len(part) for part in parts])[:-1])
             cut[turn["captions"]] = counts["cut"], counts["unique"]
         if which not in chosen:

@@ -42,7 +42,7 @@ GROUPS = 512
 # English scores that are kept for the other languages, half a gigabyte. Where there are more, those that are asked for
 # are computed again for every language.
 KEPT = 2**27
-FOUND = ["captions", "lang", "direction", "query", "rank", "tied", "own", "n_candidates", "ndcg20"]
+FOUND = ["captions", "lang", "direction", "query", "rank", "tied", "n_tied_correct", "n_candidates", "ndcg20"]
 
 
 def parts(captions: pd.DataFrame) -> list[pd.DataFrame]:
@@ -409,16 +409,16 @@ def _discounted(scores, gains):
 def hits(table: pd.DataFrame, k: int) -> np.ndarray:
     """Return for each query the probability that a right candidate is among the first k, ties in random order.
 
-    `table` has the columns rank, tied and own: `rank` - 1 wrong candidates come before, then `tied` wrong and `own`
+    `table` has the columns rank, tied and own: `rank` - 1 wrong candidates come before, then `tied` wrong and `n_tied_correct`
     right ones in any order, so that the number of right ones among the places left is hypergeometric.
 
-    >>> hits(pd.DataFrame({"rank": [1, 2, 1], "tied": [1, 0, 2], "own": [1, 1, 2]}), 1).tolist()
+    >>> hits(pd.DataFrame({"rank": [1, 2, 1], "tied": [1, 0, 2], "n_tied_correct": [1, 1, 2]}), 1).tolist()
     [0.5, 0.0, 0.5]
     """
     if k < 1:
         raise InputError(f"Recall looks at the first k candidates: k is {k}, expected at least 1.")
     left = k - (table["rank"].to_numpy() - 1)
-    tied, own = table["tied"].to_numpy(float), table["own"].to_numpy(float)
+    tied, own = table["tied"].to_numpy(float), table["n_tied_correct"].to_numpy(float)
     none = np.ones(len(table))
     for place in range(k):
         # The chance that this place too has a wrong one, given that those before it have.
@@ -430,10 +430,10 @@ def hits(table: pd.DataFrame, k: int) -> np.ndarray:
 def places(table: pd.DataFrame) -> np.ndarray:
     """Return the expected place, from 1, of each query's best right candidate if ties are in random order.
 
-    >>> places(pd.DataFrame({"rank": [1, 3], "tied": [2, 0], "own": [1, 1]})).tolist()
+    >>> places(pd.DataFrame({"rank": [1, 3], "tied": [2, 0], "n_tied_correct": [1, 1]})).tolist()
     [2.0, 3.0]
     """
-    return (table["rank"] + table["tied"] / (table["own"] + 1)).to_numpy(float)
+    return (table["rank"] + table["tied"] / (table["n_tied_correct"] + 1)).to_numpy(float)
 
 
 def images(table: pd.DataFrame) -> np.ndarray:
@@ -453,7 +453,7 @@ def chance(table: pd.DataFrame, k: int = 1) -> np.ndarray:
     own = asked.groupby([*key, "image"], sort=False)["caption"].transform("sum")
     own = np.where(asked["caption"], 1, own)
     wrong = table["n_candidates"] - own
-    return hits(pd.DataFrame({"rank": 1, "tied": wrong, "own": own}), k)
+    return hits(pd.DataFrame({"rank": 1, "tied": wrong, "n_tied_correct": own}), k)
 
 
 def ties(table: pd.DataFrame) -> np.ndarray:
@@ -464,7 +464,7 @@ def ties(table: pd.DataFrame) -> np.ndarray:
 def scores(
     table: pd.DataFrame,
     metrics: Sequence[str] = METRICS,
-    resamples: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
 ) -> pd.DataFrame:
@@ -491,7 +491,7 @@ def scores(
             known = np.isfinite(each)
             names, index = np.unique(owners[part.index][known], return_inverse=True)
             if len(names) > 1 and len(names) not in drawn:
-                drawn[len(names)] = bootstrap.resample_weights(len(names), resamples, seed)
+                drawn[len(names)] = bootstrap.resample_weights(len(names), n_resamples, seed)
             found = _value(each[known], index, drawn.get(len(names)), metric == "median rank", level)
             if metric.startswith("recall@") and len(names) > 1 and found[0] in (0, 1):
                 found = (found[0], *bootstrap.clopper_pearson(found[0], len(names), level))

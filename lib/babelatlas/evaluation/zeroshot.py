@@ -198,12 +198,12 @@ def subset_counts(
     classes: np.ndarray,
     class_wnids: list[str],
     sizes: list[int],
-    draws: int,
+    n_subsets: int,
     seed: int,
 ) -> pd.DataFrame:
     """Return the right predictions when only a random subset of the classes is on offer.
 
-    For each size, `draws` subsets of that many classes are drawn without replacement; the images of the subset are
+    For each size, `n_subsets` subsets of that many classes are drawn without replacement; the images of the subset are
     classified among its classes alone. A size that the language does not reach is left out, and a size equal to its
     number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
     are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
@@ -214,14 +214,14 @@ def subset_counts(
     scores, target = similarity(images[rows], classes), target[rows]
     found = []
     for size in sorted({size for size in sizes if size <= len(class_wnids)}):
-        for draw in range(draws if size < len(class_wnids) else 1):
+        for draw in range(n_subsets if size < len(class_wnids) else 1):
             chosen = np.random.default_rng([seed, size, draw]).permutation(len(class_wnids))[:size]
             column = np.full(len(class_wnids), -1)
             column[chosen] = np.arange(size)
             here = column[target] >= 0
             right = hits(scores[here][:, chosen], column[target[here]])
             found.append((size, draw, right.sum(), len(right)))
-    return pd.DataFrame(found, columns=["n_classes", "draw", "n_correct", "n_images"])
+    return pd.DataFrame(found, columns=["n_classes", "number", "n_correct", "n_images"])
 
 
 def write_vectors(

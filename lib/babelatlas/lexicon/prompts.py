@@ -190,13 +190,13 @@ def for_languages(
     codes: Iterable[str],
     order: Iterable[str] = (RELEASED, "openai-80", "label"),
     english: str = "openai-80",
-    tidy: bool = False,
+    fix_spaces: bool = False,
 ) -> pd.DataFrame:
     """Return the templates that each language uses, schema `templates`; `prompts` says from which set they are.
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, the set `english`: a translation and
-    its original are compared. `tidy` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`. Raises
+    its original are compared. `fix_spaces` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`. Raises
     InputError for an unknown language or set, and for a language that no set of the order has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
@@ -222,7 +222,7 @@ def for_languages(
             f"({left[0]}): put 'label' or 'openai-80' at its end."
         )
     table = pd.concat([found[code] for code in codes] or [tables.empty("templates")], ignore_index=True)
-    return tables.check(tidy_templates(table) if tidy else table, "templates")
+    return tables.check(tidy_templates(table) if fix_spaces else table, "templates")
 
 
 def _english(name: str, lang: str) -> pd.DataFrame:
@@ -319,11 +319,11 @@ def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataF
         columns=MARKS,
     )
     counted = marks.groupby(table["lang"]).sum().astype(int)
-    different = table.assign(tidy=tidy_templates(table)["template"]).groupby("lang")
+    different = table.assign(fix_spaces=tidy_templates(table)["template"]).groupby("lang")
     sizes = {
         "n_templates": different.size(),
         "n_unique": different["template"].nunique(),
-        "n_unique_tidy": different["tidy"].nunique(),
+        "n_unique_tidy": different["fix_spaces"].nunique(),
     }
     return pd.DataFrame(sizes).join(counted).rename_axis("lang").reset_index()
 

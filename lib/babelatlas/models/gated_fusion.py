@@ -307,20 +307,20 @@ def features_of(
 
 
 def drawn(
-    wnids: Sequence[str], tower: str | os.PathLike, per_sense: int, seed: int = 0, size: int = pictograms.SIZE
+    wnids: Sequence[str], tower: str | os.PathLike, images_per_sense: int, seed: int = 0, size: int = pictograms.SIZE
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return features of training drawings (drawings, f), and for each entry of `wnids` the rows of its drawings.
 
-    `per_sense` drawings of each synset, which are others than the image tower was trained on. Raises InputError for a
+    `images_per_sense` drawings of each synset, which are others than the image tower was trained on. Raises InputError for a
     synset that is no pictogram.
     """
-    if per_sense < 1:
-        raise InputError(f"The number of drawings of a sense is {per_sense}: expected at least 1.")
+    if images_per_sense < 1:
+        raise InputError(f"The number of drawings of a sense is {images_per_sense}: expected at least 1.")
     features, different, parts = image_tower(tower), sorted(set(wnids)), []
     for wnid in different:
-        numbers = range(FIRST, FIRST + per_sense)
+        numbers = range(FIRST, FIRST + images_per_sense)
         parts.append(features([pictograms.draw(wnid, "train", number, seed, size) for number in numbers]))
-    rows = {wnid: np.arange(per_sense) + place * per_sense for place, wnid in enumerate(different)}
+    rows = {wnid: np.arange(images_per_sense) + place * images_per_sense for place, wnid in enumerate(different)}
     return np.concatenate(parts), [rows[wnid] for wnid in wnids]
 
 

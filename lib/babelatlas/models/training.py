@@ -263,16 +263,16 @@ def save(model, folder: str | os.PathLike) -> Path:
 
 def drawings(
     split: str,
-    per_class: int,
+    images_per_class: int,
     seed: int = 0,
     size: int = pictograms.SIZE,
     wnids: list[str] | None = None,
-    per_sense: int | None = None,
+    images_per_sense: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return drawings of every class: pixels (images, size, size, 3) uint8, class and colour numbers (images,).
 
     Class numbers follow `wnids`, the concepts where it is None; colour numbers `pictograms.COLOURS`. Each class has
-    `per_class` drawings; a sense that is no concept has `per_sense` where that is given. The training split leaves out
+    `images_per_class` drawings; a sense that is no concept has `images_per_sense` where that is given. The training split leaves out
     the pairs of `pictograms.held_out_compositions(seed)`.
     """
     wnids = list(pictograms.concepts()["wnid"]) if wnids is None else wnids
@@ -280,7 +280,7 @@ def drawings(
     pixels, classes, hues = [], [], []
     for row, wnid in enumerate(wnids):
         allowed = pictograms.training_colours(wnid, seed) if split == "train" else colours
-        for number in range(per_class if wnid in concepts or per_sense is None else per_sense):
+        for number in range(images_per_class if wnid in concepts or images_per_sense is None else images_per_sense):
             colour = allowed[(number + row) % len(allowed)]
             pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, size, colour)))
             classes.append(row)
@@ -395,16 +395,16 @@ def descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, 
 
 
 def _check_sizes(texts: pd.DataFrame, steps: int, batch_size: int, **drawn: int) -> None:
-    """Raise InputError for a size below 1, and where the drawings, `per_class` and `per_sense`, make no whole step."""
+    """Raise InputError for a size below 1, and where the drawings, `images_per_class` and `images_per_sense`, make no whole step."""
     for name, value in {"steps": steps, "batch_size": batch_size, **drawn}.items():
         if value < 1:
             raise InputError(f"The training's {name} is {value}: expected 1 or more.")
     concepts = texts["wnid"].drop_duplicates().isin(pictograms.concepts()["wnid"]) if drawn else []
-    most = sum(drawn["per_class" if concept else "per_sense"] for concept in concepts)
+    most = sum(drawn["images_per_class" if concept else "images_per_sense"] for concept in concepts)
     if drawn and batch_size > most:
         raise InputError(
             f"A step of {batch_size} drawings (batch_size) is more than the {most} that there are: draw more of each "
-            "concept (per_class), or make batch_size smaller."
+            "concept (images_per_class), or make batch_size smaller."
         )
 
 
@@ -415,21 +415,21 @@ def train(
     batch_size: int = 192,
     rate: float = 3e-3,
     coloured: float = 0.35,
-    per_class: int = 72,
+    images_per_class: int = 72,
     seed: int = 0,
     name: str = "",
-    per_sense: int = 24,
+    images_per_sense: int = 24,
 ):
     """Train a dual encoder, save it in `folder`, and return model, tokenizer, log and what was shown.
 
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
     of its concept or of one that is drawn alike, and of its colour where it names one. `coloured`: the share of English
-    captions with a colour; `rate`: the highest learning rate; `per_class`, `per_sense`: drawings of a concept and of a
+    captions with a colour; `rate`: the highest learning rate; `images_per_class`, `images_per_sense`: drawings of a concept and of a
     sense that is none, which are met as often as there are drawings of them, the latter after the share `ALONE` of the
     steps. The log has the columns `step` and `loss`;
     what was shown is `texts` with the number of times as `weight`.
     """
-    _check_sizes(texts, steps, batch_size, per_class=per_class, per_sense=per_sense)
+    _check_sizes(texts, steps, batch_size, images_per_class=images_per_class, images_per_sense=images_per_sense)
     import torch
     from torch.nn import functional as F
 
@@ -438,7 +438,9 @@ def train(
     write_configuration(folder)
     model, tokenizer = new_model(folder, seed)
     deck = Captions(texts, tokenizer)
-    pixels, classes, hues = drawings("train", per_class, seed, wnids=deck.wnids, per_sense=per_sense)
+    pixels, classes, hues = drawings(
+        "train", images_per_class, seed, wnids=deck.wnids, images_per_sense=images_per_sense
+    )
     alike = pictograms.drawn_alike(deck.wnids)[classes]
     is_concept = np.isin(deck.wnids, list(pictograms.concepts()["wnid"]))[classes]
     first = np.flatnonzero(is_concept) if is_concept.sum() >= batch_size else np.arange(len(pixels))
@@ -538,7 +540,7 @@ def distil(
 
 
 def accuracy(
-    model, tokenizer, labels: pd.DataFrame, split: str = "development", per_class: int = 4, seed: int = 0
+    model, tokenizer, labels: pd.DataFrame, split: str = "development", images_per_class: int = 4, seed: int = 0
 ) -> pd.DataFrame:
     """Return zero-shot top-1 accuracy by language on drawings of a split, each label alone as its prompt.
 
@@ -549,7 +551,7 @@ def accuracy(
     import torch
 
     wnids = [wnid for wnid in pictograms.drawn() if wnid in set(labels["wnid"])]
-    pixels, classes, _ = drawings(split, per_class, seed, wnids=wnids)
+    pixels, classes, _ = drawings(split, images_per_class, seed, wnids=wnids)
     with torch.no_grad():
         images = torch.cat(
             [model.encode_image(_tensor(pixels[row : row + 256]), normalize=True) for row in range(0, len(pixels), 256)]

@@ -129,7 +129,7 @@ def _check_schema(config: dict, schema: dict) -> None:
             raise InputError(
                 f"The config's parameters of {name} should be 'name: value' lines, got {config[key][name]!r}."
             )
-        if key in ("images", "annotations", "scores") and len(error.path) > 1:
+        if key in ("images", "annotations", "external_scores") and len(error.path) > 1:
             continue  # said in terms of the data set below
         where = " of ".join(repr(one) for one in reversed(list(error.path)[1:]))
         raise InputError(
@@ -172,14 +172,14 @@ def check_paths(config: dict) -> None:
     from babelatlas.base import tables
 
     files = {}
-    for name, sets in config.get("scores", {}).items():
+    for name, sets in config.get("external_scores", {}).items():
         files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
-    found = config | {"scores": files}
+    found = config | {"external_scores": files}
     own = {name: given.get("images", "") for name, given in config.get("custom_datasets", {}).items()}
     found |= {"custom_datasets": own, "words": {path: path for path in config.get("words", [])}}
     given = config.get("parameters", {})
     found["templates"] = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
-    for key in ("images", "annotations", "checkpoints", "modules", "scores", "words", "classes", "verified_labels",
+    for key in ("images", "annotations", "checkpoints", "custom_models", "external_scores", "words", "classes", "verified_labels",
                 "custom_datasets", "templates"):  # fmt: skip
         for name, paths in found.get(key, {}).items():
             for path in [paths] if isinstance(paths, str) else paths:
@@ -194,11 +194,11 @@ def _check_models(config: dict) -> None:
     from babelatlas.models import registry as models
     from babelatlas.models import translators
 
-    modules = config.get("modules", {})
+    modules = config.get("custom_models", {})
     for name, file in modules.items():
         if name not in config["models"]:
             raise InputError(
-                f"The config's 'modules' names {name!r}, which is not among its models: "
+                f"The config's 'custom_models' names {name!r}, which is not among its models: "
                 + (near(name, config["models"]) if config["models"] else "add it there.")
             )
         if not str(file).endswith(".py"):
@@ -222,7 +222,7 @@ def _check_translators(config: dict) -> None:
     from babelatlas.datasets import registry as datasets
     from babelatlas.models import translators
 
-    names, folders = config.get("translators", []), config.get("checkpoints", {}) | config.get("scores", {})
+    names, folders = config.get("translators", []), config.get("checkpoints", {}) | config.get("external_scores", {})
     # Of a user's own, whose folder may be on the machine that is to run it only, there is nothing to look up.
     entries = [translators.get_translator(name) for name in names if name in translators.names() or name not in folders]
     twice = next((name for name in names if name in config["models"]), None)
@@ -248,7 +248,7 @@ def _check_scores(config: dict) -> None:
     from babelatlas.datasets import registry as datasets
     from babelatlas.models import translators
 
-    for name, sets in config.get("scores", {}).items():
+    for name, sets in config.get("external_scores", {}).items():
         if name not in config.get("translators", []) or name in translators.names():
             why = "is that of a known one" if name in translators.names() else "is not among its translators"
             raise InputError(f"The config gives scores of the translator {name!r}, which {why}: name your own there.")
@@ -275,15 +275,15 @@ def _check_datasets(config: dict) -> None:
 
     for name in config["datasets"]:
         datasets.get_dataset(name)
-    for name in config.get("protocols", []):
+    for name in config.get("protocol_datasets", []):
         if name not in config["datasets"]:
             raise InputError(
-                f"The config's 'protocols' names {name!r}, which is not among its datasets: "
+                f"The config's 'protocol_datasets' names {name!r}, which is not among its datasets: "
                 f"{near(name, config['datasets'])}"
             )
         if datasets.get_dataset(name).task == "disambiguation":
             raise InputError(
-                f"The config's 'protocols' names {name!r}, which is for disambiguation: protocols are compared on data "
+                f"The config's 'protocol_datasets' names {name!r}, which is for disambiguation: protocols are compared on data "
                 "sets to classify and to retrieve; leave it out there."
             )
     for key in ("images", "annotations"):
@@ -334,7 +334,7 @@ def _check_chapters(plan: Plan) -> None:
         if kinds and not set(kinds) & made:
             raise InputError(
                 f"The chapter {chapter} reads {' and '.join(kinds)}, which this run does not make: add a data set or "
-                "'protocols' that do to the config, or leave the chapter out."
+                "'protocol_datasets' that do to the config, or leave the chapter out."
             )
         for name in listed:
             if Path(name).suffix and f"{plan.folder}/{name}" not in written:

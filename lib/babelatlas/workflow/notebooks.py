@@ -29,7 +29,7 @@ WORDS = {
     list: "a list",
     dict: "'name: value' lines",
 }
-LISTS = ("images", "fallback", "fallback_prompts")
+LISTS = ("images", "fallback_prompts")
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:

@@ -17,7 +17,7 @@ from babelatlas.workflow import notebooks
 CLASSES = ("imagenet-1k", "pictograms")
 # Notebooks whose parameters name sets of prompts, or tables of them, and these parameters.
 EVALUATIONS = ("20_zeroshot", "28_protocols")
-PROMPTS = ("prompts", "fallback", "other_prompts")
+PROMPTS = ("prompts", "fallback_prompts", "other_prompts")
 # Chapters with more pages than one; the first is a rule for each model.
 MODEL_PAGE, LANGUAGE_PAGES, STATUS = "70_model", "71_languages", "99_status"
 
@@ -37,15 +37,17 @@ class Plan:
         self.config, self.project = config, Path(project)
         self.run, self.folder = config["run"], f"results/{config['run']}"
         self.models, self.datasets, self.chapters = config["models"], config["datasets"], config["chapters"]
-        self.protocols, self.translators = config.get("protocols", []), config.get("translators", [])
-        self.entries = {name: registry.find(name, config.get("modules", {}).get(name, "")) for name in self.models}
+        self.protocols, self.translators = config.get("protocol_datasets", []), config.get("translators", [])
+        self.entries = {
+            name: registry.find(name, config.get("custom_models", {}).get(name, "")) for name in self.models
+        }
         self.sets = {name: datasets.get_dataset(name) for name in self.datasets}
         self.translator_entries = {
             name: translators.get_translator(name) for name in self.translators if name in translators.names()
         }
         self.trained = [name for name, entry in self.entries.items() if entry.embedded]
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
-        self.scored = config.get("scores", {})
+        self.scored = config.get("external_scores", {})
         own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
         self.classes = [*CLASSES, *self.own_classes]
@@ -231,7 +233,7 @@ class Plan:
         """Return where a model or translator is: trained here, a user's file or folder; "" takes the published one."""
         if name in self.trained or name in self.gated:
             return f"{self.folder}/models/{name}"
-        return self.config.get("modules", {}).get(name) or self.config.get("checkpoints", {}).get(name, "")
+        return self.config.get("custom_models", {}).get(name) or self.config.get("checkpoints", {}).get(name, "")
 
     def weights(self, name: str) -> list[str]:
         """Return the file of a model or translator that an evaluation waits for, or that makes it run again."""
@@ -239,7 +241,7 @@ class Plan:
             return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
         if name in self.gated:
             return [f"{self.folder}/models/{name}/gated.safetensors"]
-        return [self.config["modules"][name]] if name in self.config.get("modules", {}) else []
+        return [self.config["custom_models"][name]] if name in self.config.get("custom_models", {}) else []
 
     def consent(self, name: str) -> str:
         """Return the repository of a model's code, if the config lets it run here; a user's own has none."""
@@ -319,7 +321,7 @@ class Plan:
             return model | {"dataset": dataset} | self.scores_of(one, dataset)
         if notebook == "24_label_sets":
             told = self.valued("20_zeroshot")
-            same = {name: told[name] for name in ("tidy", "stand_in")}
+            same = {name: told[name] for name in ("fix_spaces", "nllb_fallback_language")}
             others = self.valued("24_label_sets")["translations"] if dataset == "imagenet-1k" else ""
             labels = {"labels": at("labels", self.sets[dataset].labels)}
             prompts = {"prompts": self.templates("20_zeroshot"), "translations": others}
@@ -413,7 +415,7 @@ def scored(files: str | dict[str, list[str]]) -> dict:
 def templates(notebook: str, parameters: dict) -> list[str]:
     """Return the files of prompt templates among the parameters of an evaluation: all that may be read.
 
-    >>> templates("20_zeroshot", {"prompts": "label", "fallback": ["own/de.parquet", "label"]})
+    >>> templates("20_zeroshot", {"prompts": "label", "fallback_prompts": ["own/de.parquet", "label"]})
     ['own/de.parquet']
     """
     values = [parameters.get(key) or [] for key in PROMPTS if notebook in EVALUATIONS]
