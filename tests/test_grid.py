@@ -163,7 +163,7 @@ def test_a_data_set_more_is_one_job_for_each_model_and_what_reads_them(small_run
 def test_every_variant_of_imagenet_is_compared_with_the_labels_of_imagenet(tmp_path):
     names = ["imagenet-1k", "imagenet-a", "imagenet-r"]
     changes = {"models": ["msiglip-b16"], "datasets": names, "chapters": ["00_summary", "30_accuracy"]}
-    changes |= {"translators": [], "protocols": []}
+    changes |= {"translators": [], "protocol_datasets": []}
     images = {name: str(tmp_path) for name in names}
     done = snakemake(
         tmp_path, "--dry-run", "--printshellcmds", "--", f"{RUN}/zeroshot/msiglip-b16_imagenet-r.parquet",
@@ -178,7 +178,7 @@ FEW = {
     "models": ["msiglip-b16"],
     "translators": [],
     "datasets": ["xm3600"],
-    "protocols": [],
+    "protocol_datasets": [],
     "chapters": ["00_summary", "40_published_groups", "41_published_languages", "42_published_retrieval"],
     "parameters": {"40_published_groups": {"n_resamples": 20}, "41_published_languages": {"source": "nobody2030"}},
 }

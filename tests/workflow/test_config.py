@@ -99,13 +99,13 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"datasets": ["imagenet-1k"], "protocols": []}, "'imagenet-1k' needs images.*under 'images'"),
+        ({"datasets": ["imagenet-1k"], "protocol_datasets": []}, "'imagenet-1k' needs images.*under 'images'"),
         ({"images": {"xm360": "/data"}}, r"no data set 'xm360': did you mean xm3600\?"),
         ({"images": {"pictograms": "/data"}}, "images of 'pictograms', but the run makes them itself"),
         ({"images": {"xm3600": 7}}, "images of 'xm3600' should be a path or a list of paths, got 7"),
         ({"annotations": {"imagenet-1k": "/data"}}, "annotations of 'imagenet-1k', but zero-shot has none"),
-        ({"protocols": ["pictogram"]}, r"'protocols' names 'pictogram', which is not among.*did you mean pictograms\?"),
-        ({"protocols": []}, "chapter 33_protocol reads protocols, which this run does not make"),
+        ({"protocol_datasets": ["pictogram"]}, r"'protocol_datasets' names 'pictogram', which is not among.*did you mean pictograms\?"),
+        ({"protocol_datasets": []}, "chapter 33_protocol reads protocols, which this run does not make"),
         ({"custom_models": {"mine": "mine.py"}}, "'custom_models' names 'mine', which is not among its models"),
         ({"custom_models": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
         ({"custom_models": {"picto-en": "mine.py"}}, "'picto-en' is that of a known model"),
@@ -120,28 +120,28 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"translators": ["picto-text", "picto-text"]}, "'translators' names 'picto-text' twice"),
         ({"models": ["picto-text"], "checkpoints": {"picto-text": "/data"}}, "no model 'picto-text'"),
         ({"translators": ["picto-en"], "checkpoints": {"picto-en": "/data"}}, "'picto-en' under 'models' and under"),
-        ({"datasets": ["pictograms"], "protocols": []}, "has 'translators', but no data set for disambiguation"),
+        ({"datasets": ["pictograms"], "protocol_datasets": []}, "has 'translators', but no data set for disambiguation"),
         (
-            {"datasets": ["imagenet-1k-pairs"], "protocols": [], "images": {"imagenet-1k-pairs": "/data"}},
+            {"datasets": ["imagenet-1k-pairs"], "protocol_datasets": [], "images": {"imagenet-1k-pairs": "/data"}},
             "'picto-gated' is trained on the data set pictogram-pairs, which is not among",
         ),
-        ({"datasets": ["imagenet-21k-pairs"], "protocols": []}, "'imagenet-21k-pairs' needs images.*under 'images'"),
+        ({"datasets": ["imagenet-21k-pairs"], "protocol_datasets": []}, "'imagenet-21k-pairs' needs images.*under 'images'"),
         (
-            {"datasets": ["commute"], "protocols": [], "images": {"commute": "/data"}},
+            {"datasets": ["commute"], "protocol_datasets": [], "images": {"commute": "/data"}},
             "'commute' needs its texts.*under 'annotations'",
         ),
         ({"images": {"pictogram-pairs": "/data"}}, "images of 'pictogram-pairs', but the run makes them itself"),
         ({"annotations": {"imagenet-1k-pairs": "/data"}}, "'imagenet-1k-pairs', but they are made from lexicons"),
         ({"images": {"commute": ["/data"]}}, r"images of 'commute' should be one path, got \['/data'\]"),
-        ({"scores": {"mine": {"commute": "a.csv"}}}, "scores of the translator 'mine', which is not among"),
-        ({"scores": {"picto-text": {"pictogram-pairs": "a.csv"}}}, "'picto-text', which is that of a known one"),
-        ({"translators": ["mine"], "scores": {"mine": "a.csv"}}, "lines 'data set: file'.*got 'a.csv'"),
-        ({"translators": ["mine"], "scores": {"mine": {"pictograms": "a.csv"}}}, "data set: file'.*'pictograms'"),
+        ({"external_scores": {"mine": {"commute": "a.csv"}}}, "scores of the translator 'mine', which is not among"),
+        ({"external_scores": {"picto-text": {"pictogram-pairs": "a.csv"}}}, "'picto-text', which is that of a known one"),
+        ({"translators": ["mine"], "external_scores": {"mine": "a.csv"}}, "lines 'data set: file'.*got 'a.csv'"),
+        ({"translators": ["mine"], "external_scores": {"mine": {"pictograms": "a.csv"}}}, "data set: file'.*'pictograms'"),
         (
-            {"translators": ["mine"], "scores": {"mine": {"pictogram-pairs": {"fr": ["a.txt"]}}}},
+            {"translators": ["mine"], "external_scores": {"mine": {"pictogram-pairs": {"fr": ["a.txt"]}}}},
             "'mine' on 'pictogram-pairs' should be a table, or languages, each with the files",
         ),
-        ({"protocols": ["pictogram-pairs"]}, "'protocols' names 'pictogram-pairs', which is for disambiguation"),
+        ({"protocol_datasets": ["pictogram-pairs"]}, "'protocol_datasets' names 'pictogram-pairs', which is for disambiguation"),
     ],
 )
 def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
@@ -157,7 +157,7 @@ def test_a_translator_of_ones_own_is_accepted_with_its_folder(config):
 
 
 def test_a_chapter_on_disambiguation_needs_a_data_set_for_it(config):
-    changes = {"datasets": ["pictograms"], "protocols": ["pictograms"], "translators": []}
+    changes = {"datasets": ["pictograms"], "protocol_datasets": ["pictograms"], "translators": []}
     with pytest.raises(InputError, match=r"chapter 38_disambiguation reads .*disambiguation.*does not make"):
         workflow.check_config(config | changes | {"chapters": ["00_summary", "38_disambiguation"]}, ROOT)
 
@@ -165,10 +165,10 @@ def test_a_chapter_on_disambiguation_needs_a_data_set_for_it(config):
 def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp_path, config):
     for name in ("right.txt", "wrong.txt", "own.csv"):
         (tmp_path / name).write_text("", encoding="utf-8")
-    changes = {"models": ["msiglip-b16"], "translators": ["theirs", "other"], "protocols": [], "parameters": {}}
+    changes = {"models": ["msiglip-b16"], "translators": ["theirs", "other"], "protocol_datasets": [], "parameters": {}}
     changes |= {"datasets": ["commute", "commute-dev"], "chapters": ["00_summary", "38_disambiguation"]}
     changes |= {key: dict.fromkeys(changes["datasets"], str(tmp_path)) for key in ("images", "annotations")}
-    changes["scores"] = {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}, "other": {"commute": "own.csv"}}
+    changes["external_scores"] = {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}, "other": {"commute": "own.csv"}}
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
@@ -180,7 +180,7 @@ def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp
     assert '"scores": ["own.csv"]' in table
     assert all("--gpu 0" in line and '"dataset": "commute"' in line for line in lines)
     with pytest.raises(InputError, match=r"scores of 'other on commute' should be at absent/own\.csv"):
-        workflow.check_paths({"scores": {"other": {"commute": "absent/own.csv"}}})
+        workflow.check_paths({"external_scores": {"other": {"commute": "absent/own.csv"}}})
 
 
 def test_a_model_of_ones_own_is_accepted_with_its_file(config):
@@ -203,7 +203,7 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
         "models": ["msiglip-b16"],
         "datasets": ["imagenet-1k"],
         "translators": [],
-        "protocols": [],
+        "protocol_datasets": [],
         "chapters": ["00_summary", "30_accuracy"],
     }
     changes |= {"images": {"imagenet-1k": str(tmp_path / "absent")}, "parameters": {}}
@@ -291,7 +291,7 @@ def test_a_book_without_a_title_page_is_refused_before_anything_runs(config):
 def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
     chapters = ["00_summary", "34_retrieval", "35_leaderboard", "36_world", "70_model", "99_status"]
     changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(tmp_path)}}
-    changes |= {"translators": [], "protocols": []}
+    changes |= {"translators": [], "protocol_datasets": []}
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes | {"chapters": chapters, "parameters": {}}), encoding="utf-8")
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
@@ -542,7 +542,7 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
         (tmp_path / name).write_text("", encoding="utf-8")
     names = ["xm3600", "imagenet-1k"]
     changes = {"datasets": names, "images": dict.fromkeys(names, "meta"), "annotations": {"xm3600": "meta"}}
-    changes |= {"models": ["msiglip-b16"], "translators": [], "protocols": names, "chapters": ["00_summary"]}
+    changes |= {"models": ["msiglip-b16"], "translators": [], "protocol_datasets": names, "chapters": ["00_summary"]}
     changes["parameters"] = {
         "20_zeroshot": {"fallback_prompts": ["own.csv", "label"]},
         "28_protocols": {"prompts": "own.csv"},
@@ -569,7 +569,7 @@ def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_s
         (tmp_path / name).write_text("", encoding="utf-8")
     names = ["commute", "imagenet-1k-pairs"]
     changes = {"datasets": names, "images": dict.fromkeys(names, "texts/images"), "annotations": {"commute": "texts"}}
-    changes |= {"models": ["msiglip-b16"], "translators": ["mine"], "checkpoints": {"mine": "texts"}, "protocols": []}
+    changes |= {"models": ["msiglip-b16"], "translators": ["mine"], "checkpoints": {"mine": "texts"}, "protocol_datasets": []}
     changes |= {"chapters": ["00_summary", "38_disambiguation"], "parameters": {}}
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
@@ -595,7 +595,7 @@ def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_s
 def test_the_tiny_translators_are_asked_for_the_words_they_know_only(tmp_path, config):
     changes = {
         "datasets": ["pictogram-pairs", "commute"],
-        "protocols": [],
+        "protocol_datasets": [],
         "parameters": {},
         "translators": ["picto-text"],
     }
