@@ -128,9 +128,7 @@ def wilson(count: pd.Series, n: pd.Series, level: float = 0.95) -> pd.DataFrame:
     >>> wilson(pd.Series([0]), pd.Series([10])).round(4).values.tolist()
     [[0.0, 0.0, 0.2775, 10.0]]
     """
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(count, n, alpha=1 - level, method="wilson")
+    low, high = bootstrap.wilson(count / n, n, level)
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 
