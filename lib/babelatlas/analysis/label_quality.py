@@ -128,7 +128,9 @@ def wilson(count: pd.Series, n: pd.Series, level: float = 0.95) -> pd.DataFrame:
     >>> wilson(pd.Series([0]), pd.Series([10])).round(4).values.tolist()
     [[0.0, 0.0, 0.2775, 10.0]]
     """
-    low, high = bootstrap.wilson(count / n, n, level)
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, n, alpha=1 - level, method="wilson")
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 
