@@ -196,8 +196,8 @@ def for_languages(
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, the set `english`: a translation and
-    its original are compared. `fix_spaces` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`. Raises
-    InputError for an unknown language or set, and for a language that no set of the order has.
+    its original are compared. `fix_spaces` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`.
+    Raises InputError for an unknown language or set, and for a language that no set of the order has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
     for name in order:
