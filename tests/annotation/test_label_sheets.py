@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.lexicon import wordnets
 from babelatlas.workflow import command_line, sheets
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -354,7 +355,7 @@ def test_two_sheets_of_different_language_or_sample_are_refused(other, sentence)
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """The path of a label set, with the definitions that WordNet would give."""
-    monkeypatch.setattr(label_sheets.wordnets, "glosses", glosses)
+    monkeypatch.setattr(wordnets, "glosses", glosses)
     return str(tables.write(label_set([f"wort {place}" for place in range(20)]), tmp_path / "labels.parquet", "labels"))
 
 

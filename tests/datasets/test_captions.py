@@ -564,8 +564,7 @@ def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(tmp_pa
     rows = "lang,image,caption\nen,b.png,a cat\nen,b.png,a tom\nen,old/a.png,an old cat\nde,b.png,eine Katze\n"
     (tmp_path / "cats.csv").write_text(rows, encoding="utf-8")
     description = {"task": "retrieval", "images": "cats", "annotations": "cats.csv"}
-    (tmp_path / "custom.json").write_text(json.dumps({"cats": description}), encoding="utf-8")
-    monkeypatch.setenv(datasets.CUSTOM, str(tmp_path / "custom.json"))
+    monkeypatch.setenv(datasets.CUSTOM, json.dumps({"cats": description}))
 
     gallery, table = captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")
 

@@ -287,7 +287,7 @@ def test_the_facts_of_a_model_are_those_of_its_entry():
 
 
 def test_the_record_of_a_run_shows_commit_weights_versions_and_hashes(tmp_path):
-    table = pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "draw": [0]})
+    table = pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0]})
     (tmp_path / "input.csv").write_text("x")
     given = {"weights": "ab" * 32 + " cpu float32", "precision": "auto", "missing": 0, "checkpoint": "/srv/me/secret"}
     paths = [

@@ -98,7 +98,7 @@ def sheet(
 ) -> pd.DataFrame:
     """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
 
-    `table`: schema `labels`; `known`: what `senses.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
+    `table`: schema `labels`; `known`: what `wordnets.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
     text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
     language, number, seed and a sum over the labels), check (a sum over number, class and label).
     Raises what `draw` raises, and InputError for a class that is not in `known`.

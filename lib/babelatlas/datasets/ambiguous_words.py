@@ -256,7 +256,7 @@ def counts(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int) -> pd.DataFrame:
-    """Draw `images_per_sense` test drawings of each sense into `folder`; return their `images` table, with absolute paths.
+    """Draw `images_per_sense` test drawings of each sense into `folder`; return their table `images`, paths absolute.
 
     Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
     Raises InputError for `images_per_sense` below 1 and a class that is no pictogram.
@@ -316,9 +316,9 @@ def contexts_of(
     """Return a table `contexts` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
 
     `pairs`: item, wnid_a, wnid_b; `images` as the schema says, with paths as `contexts` wants them. An item of which a
-    sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is the
-    number of images that their classes lack, each counted once. Raises InputError where it is more than `missing`, for
-    `images_per_sense` below 1, and where no item is left.
+    sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is
+    the number of images that their classes lack, each counted once. Raises InputError where it is more than `missing`,
+    for `images_per_sense` below 1, and where no item is left.
     """
     if images_per_sense < 1:
         raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
@@ -332,8 +332,9 @@ def contexts_of(
     if lacking > missing or not whole.any():
         some = ", ".join(f"{wnid} ({n})" for wnid, n in list(short.items())[:10]) + (" …" if len(short) > 10 else "")
         raise InputError(
-            f"The data set {dataset!r} lacks {lacking} images of {len(short)} classes, of which it wants {images_per_sense} "
-            f"each: {some}; lower images_per_sense, or say with `missing` how many may be, and the items without are left out."
+            f"The data set {dataset!r} lacks {lacking} images of {len(short)} classes, of which it wants "
+            f"{images_per_sense} each: {some}; lower images_per_sense, or say with `missing` how many may be, and the "
+            "items without are left out."
         )
     rows = [
         (pair.item, f"{sense}{number}", path)

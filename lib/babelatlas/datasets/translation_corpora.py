@@ -94,8 +94,9 @@ def development(
 ) -> pd.DataFrame:
     """Draw the senses of a set of pairs as the development split does, and return the table `contexts` of the items.
 
-    `images_per_sense` PNG files for each sense go to `folder`; paths are absolute. Settings are chosen on these drawings,
-    which neither training nor test has. Raises InputError for items that name no synsets, or none with a pictogram.
+    `images_per_sense` PNG files for each sense go to `folder`; paths are absolute. Settings are chosen on these
+    drawings, which neither training nor test has. Raises InputError for items that name no synsets, or none with a
+    pictogram.
     """
     items, home, rows = item_senses(tuples), tables.locate(folder), []
     for wnid in sorted({*items["wnid_a"], *items["wnid_b"]}):

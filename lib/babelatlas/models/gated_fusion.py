@@ -311,8 +311,8 @@ def drawn(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return features of training drawings (drawings, f), and for each entry of `wnids` the rows of its drawings.
 
-    `images_per_sense` drawings of each synset, which are others than the image tower was trained on. Raises InputError for a
-    synset that is no pictogram.
+    `images_per_sense` drawings of each synset, which are others than the image tower was trained on. Raises InputError
+    for a synset that is no pictogram.
     """
     if images_per_sense < 1:
         raise InputError(f"The number of drawings of a sense is {images_per_sense}: expected at least 1.")

@@ -272,8 +272,8 @@ def drawings(
     """Return drawings of every class: pixels (images, size, size, 3) uint8, class and colour numbers (images,).
 
     Class numbers follow `wnids`, the concepts where it is None; colour numbers `pictograms.COLOURS`. Each class has
-    `images_per_class` drawings; a sense that is no concept has `images_per_sense` where that is given. The training split leaves out
-    the pairs of `pictograms.held_out_compositions(seed)`.
+    `images_per_class` drawings; a sense that is no concept has `images_per_sense` where that is given.
+    The training split leaves out the pairs of `pictograms.held_out_compositions(seed)`.
     """
     wnids = list(pictograms.concepts()["wnid"]) if wnids is None else wnids
     colours, concepts = list(pictograms.COLOURS), set(pictograms.concepts()["wnid"])
@@ -395,7 +395,7 @@ def descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, 
 
 
 def _check_sizes(texts: pd.DataFrame, steps: int, batch_size: int, **drawn: int) -> None:
-    """Raise InputError for a size below 1, and where the drawings, `images_per_class` and `images_per_sense`, make no whole step."""
+    """Raise InputError for a size below 1, and where the drawings of classes and senses make no whole step."""
     for name, value in {"steps": steps, "batch_size": batch_size, **drawn}.items():
         if value < 1:
             raise InputError(f"The training's {name} is {value}: expected 1 or more.")
@@ -424,9 +424,9 @@ def train(
 
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
     of its concept or of one that is drawn alike, and of its colour where it names one. `coloured`: the share of English
-    captions with a colour; `rate`: the highest learning rate; `images_per_class`, `images_per_sense`: drawings of a concept and of a
-    sense that is none, which are met as often as there are drawings of them, the latter after the share `ALONE` of the
-    steps. The log has the columns `step` and `loss`;
+    captions with a colour; `rate`: the highest learning rate; `images_per_class`, `images_per_sense`: drawings of a
+    concept and of a sense that is none, which are met as often as there are drawings of them, the latter after the
+    share `ALONE` of the steps. The log has the columns `step` and `loss`;
     what was shown is `texts` with the number of times as `weight`.
     """
     _check_sizes(texts, steps, batch_size, images_per_class=images_per_class, images_per_sense=images_per_sense)

@@ -480,7 +480,7 @@ def _prompt_facts() -> dict[str, dict]:
     }
     low = [(text, n) for text, both_ in found.items() for n in (3, 4) if both_[n]["low"] <= 2]
     return {
-        "fallback_prompts": {
+        "fallback": {
             "n_same": (100 * (both["value"] - both["value_alone"]).abs() <= 0.006).sum(),
             "n": len(both),
             "n_languages": both["lang"].nunique(),

@@ -30,8 +30,8 @@ METRICS = ("accuracy@1", "t2i recall@1", "i2t recall@1")
 COCO_SM = {"recall@1 text-to-image": "COCO-SM, t2i", "recall@1 image-to-text": "COCO-SM, i2t"}
 # What of a table's provenance a page shows, in this order, by the names of the notebooks' parameters.
 RECORDED = (
-    "weights", "device", "preset", "prompts", "nllb_fallback_language", "choice", "similarity", "precision", "preprocessing",
-    "canonicalise", "context", "cut", "missing", "left out",
+    "weights", "device", "preset", "prompts", "nllb_fallback_language", "choice", "similarity", "precision",
+    "preprocessing", "canonicalise", "context", "cut", "missing", "left out",
 )  # fmt: skip
 
 

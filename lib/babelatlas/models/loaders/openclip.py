@@ -331,8 +331,8 @@ def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], 
         if mark is None or mark == inner.unk_token_id:
             raise InputError(
                 f"The model {checkpoint.name!r} is told the language of each text, and {lang!r} has no code of NLLB-200"
-                ": leave this language out for it, or name another in its place (`nllb_fallback_language` of notebook 20 and "
-                "embed_classes)."
+                ": leave this language out for it, or name another in its place (`nllb_fallback_language` of notebook "
+                "20 and embed_classes)."
             )
         if getattr(inner, "legacy_behaviour", False):  # a setting of the tokenizer's files: the language last
             return [[*ids, end, mark] for ids in encode(texts)]
