@@ -104,7 +104,10 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"images": {"pictograms": "/data"}}, "images of 'pictograms', but the run makes them itself"),
         ({"images": {"xm3600": 7}}, "images of 'xm3600' should be a path or a list of paths, got 7"),
         ({"annotations": {"imagenet-1k": "/data"}}, "annotations of 'imagenet-1k', but zero-shot has none"),
-        ({"protocol_datasets": ["pictogram"]}, r"'protocol_datasets' names 'pictogram', which is not among.*did you mean pictograms\?"),
+        (
+            {"protocol_datasets": ["pictogram"]},
+            r"'protocol_datasets' names 'pictogram', which is not among.*did you mean pictograms\?",
+        ),
         ({"protocol_datasets": []}, "chapter 33_protocol reads protocols, which this run does not make"),
         ({"custom_models": {"mine": "mine.py"}}, "'custom_models' names 'mine', which is not among its models"),
         ({"custom_models": {"picto-en": "mine.txt"}}, r"module of 'picto-en' should be a Python file.*'mine\.txt'"),
@@ -120,12 +123,18 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"translators": ["picto-text", "picto-text"]}, "'translators' names 'picto-text' twice"),
         ({"models": ["picto-text"], "checkpoints": {"picto-text": "/data"}}, "no model 'picto-text'"),
         ({"translators": ["picto-en"], "checkpoints": {"picto-en": "/data"}}, "'picto-en' under 'models' and under"),
-        ({"datasets": ["pictograms"], "protocol_datasets": []}, "has 'translators', but no data set for disambiguation"),
+        (
+            {"datasets": ["pictograms"], "protocol_datasets": []},
+            "has 'translators', but no data set for disambiguation",
+        ),
         (
             {"datasets": ["imagenet-1k-pairs"], "protocol_datasets": [], "images": {"imagenet-1k-pairs": "/data"}},
             "'picto-gated' is trained on the data set pictogram-pairs, which is not among",
         ),
-        ({"datasets": ["imagenet-21k-pairs"], "protocol_datasets": []}, "'imagenet-21k-pairs' needs images.*under 'images'"),
+        (
+            {"datasets": ["imagenet-21k-pairs"], "protocol_datasets": []},
+            "'imagenet-21k-pairs' needs images.*under 'images'",
+        ),
         (
             {"datasets": ["commute"], "protocol_datasets": [], "images": {"commute": "/data"}},
             "'commute' needs its texts.*under 'annotations'",
@@ -134,14 +143,23 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
         ({"annotations": {"imagenet-1k-pairs": "/data"}}, "'imagenet-1k-pairs', but they are made from lexicons"),
         ({"images": {"commute": ["/data"]}}, r"images of 'commute' should be one path, got \['/data'\]"),
         ({"external_scores": {"mine": {"commute": "a.csv"}}}, "scores of the translator 'mine', which is not among"),
-        ({"external_scores": {"picto-text": {"pictogram-pairs": "a.csv"}}}, "'picto-text', which is that of a known one"),
+        (
+            {"external_scores": {"picto-text": {"pictogram-pairs": "a.csv"}}},
+            "'picto-text', which is that of a known one",
+        ),
         ({"translators": ["mine"], "external_scores": {"mine": "a.csv"}}, "lines 'data set: file'.*got 'a.csv'"),
-        ({"translators": ["mine"], "external_scores": {"mine": {"pictograms": "a.csv"}}}, "data set: file'.*'pictograms'"),
+        (
+            {"translators": ["mine"], "external_scores": {"mine": {"pictograms": "a.csv"}}},
+            "data set: file'.*'pictograms'",
+        ),
         (
             {"translators": ["mine"], "external_scores": {"mine": {"pictogram-pairs": {"fr": ["a.txt"]}}}},
             "'mine' on 'pictogram-pairs' should be a table, or languages, each with the files",
         ),
-        ({"protocol_datasets": ["pictogram-pairs"]}, "'protocol_datasets' names 'pictogram-pairs', which is for disambiguation"),
+        (
+            {"protocol_datasets": ["pictogram-pairs"]},
+            "'protocol_datasets' names 'pictogram-pairs', which is for disambiguation",
+        ),
     ],
 )
 def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
@@ -168,7 +186,10 @@ def test_files_of_scores_stand_for_a_translator_on_the_data_sets_they_are_of(tmp
     changes = {"models": ["msiglip-b16"], "translators": ["theirs", "other"], "protocol_datasets": [], "parameters": {}}
     changes |= {"datasets": ["commute", "commute-dev"], "chapters": ["00_summary", "38_disambiguation"]}
     changes |= {key: dict.fromkeys(changes["datasets"], str(tmp_path)) for key in ("images", "annotations")}
-    changes["external_scores"] = {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}, "other": {"commute": "own.csv"}}
+    changes["external_scores"] = {
+        "theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}},
+        "other": {"commute": "own.csv"},
+    }
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
@@ -569,7 +590,12 @@ def test_released_texts_are_inputs_too_and_ambiguous_words_of_photographs_have_s
         (tmp_path / name).write_text("", encoding="utf-8")
     names = ["commute", "imagenet-1k-pairs"]
     changes = {"datasets": names, "images": dict.fromkeys(names, "texts/images"), "annotations": {"commute": "texts"}}
-    changes |= {"models": ["msiglip-b16"], "translators": ["mine"], "checkpoints": {"mine": "texts"}, "protocol_datasets": []}
+    changes |= {
+        "models": ["msiglip-b16"],
+        "translators": ["mine"],
+        "checkpoints": {"mine": "texts"},
+        "protocol_datasets": [],
+    }
     changes |= {"chapters": ["00_summary", "38_disambiguation"], "parameters": {}}
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
