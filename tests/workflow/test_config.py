@@ -70,7 +70,7 @@ def test_a_chapter_that_does_not_exist_is_named_with_the_nearest(config):
 
 
 def test_a_parameter_that_the_notebook_does_not_declare_is_named_with_the_nearest(config):
-    with pytest.raises(InputError, match=r"30_accuracy has no parameter 'resample': did you mean resamples\?"):
+    with pytest.raises(InputError, match=r"30_accuracy has no parameter 'resample': did you mean n_resamples\?"):
         workflow.check_config(config | {"parameters": {"30_accuracy": {"resample": 3}}}, ROOT)
 
 
