@@ -27,9 +27,10 @@ ifeq ($(notdir $(CONFIG)),demo.yml)
 RUN_ENV += XDG_CACHE_HOME=$(CURDIR)/_build/cache HF_HUB_OFFLINE=1
 endif
 
-# Without a lock a killed run can simply be called again: what it had not finished was never renamed into place.
+# The folder's lock is one that ends with its process, unlike Snakemake's: a killed run can simply be called again, and what
+# it had not finished was never renamed into place.
 # A job that fails stops only those that need it.
-SNAKEMAKE := $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
+SNAKEMAKE := $(BIN)/babelatlas locked $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
 	--quiet rules host reason
 # Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
 ifeq ($(PROFILE),)

@@ -261,7 +261,66 @@ def ship(name: str, folder: str) -> None:
     print(shipped.rebuild(name, folder) if name else shipped.overview())
 
 
-# Commands and groups that have a file of their own are added here, as `run` will be.
+@app.command()
+@click.argument("notebook", type=click.Path())
+@click.option("--parameter", "given", multiple=True, metavar="NAME=VALUE", help='As YAML: "languages=[de, sw]".')
+@click.option("--output", default="", help="The executed copy; left out, one in results/scratch/notebooks.")
+def run(notebook: str, given: tuple[str, ...], output: str) -> None:
+    """Run one notebook by itself, with other parameters.
+
+    It reads the tables of the demonstration run and writes to results/scratch, unless its parameters say otherwise.
+
+    Example: babelatlas run notebooks/chapters/31_class_count.ipynb --parameter fixed=40
+    """
+    from pathlib import Path
+
+    import yaml
+
+    from babelatlas.workflow import run_notebook
+
+    wrong = next((one for one in given if "=" not in one), None)
+    if wrong is not None:
+        raise InputError(f"A parameter is given as NAME=VALUE, got {wrong!r}: write --parameter {wrong}=VALUE.")
+    try:
+        parameters = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in given)}
+    except yaml.YAMLError as error:
+        raise InputError(f"A value of --parameter cannot be read as YAML ({' '.join(str(error).split())}).") from error
+    parameters = {name: "" if value is None else value for name, value in parameters.items()}
+    output = output or f"results/scratch/notebooks/{Path(notebook).stem}.ipynb"
+    try:
+        seconds = run_notebook.execute(notebook, output, parameters)
+    except RuntimeError as error:
+        raise InputError(str(error)) from error
+    print(f"{output} ({seconds:.0f} s)")
+
+
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def locked(words: tuple[str, ...]) -> None:
+    """Run a command for as long as no other has this folder; what `make book` does for the study.
+
+    Example: babelatlas locked snakemake --configfile config/demo.yml --cores 2
+    """
+    import subprocess
+    from pathlib import Path
+
+    from filelock import FileLock, Timeout
+
+    place = Path("_build") / "run.lock"
+    place.parent.mkdir(exist_ok=True)
+    try:
+        with FileLock(place, timeout=0):
+            status = subprocess.run(words, check=False).returncode
+    except Timeout as error:
+        raise InputError(
+            "Another run works in this folder: wait until it has ended, or run this one in a clone of its own."
+        ) from error
+    except KeyboardInterrupt:
+        status = 130
+    raise click.exceptions.Exit(status)
+
+
+# Commands and groups that have a file of their own are added here.
 from babelatlas.workflow import sheets  # noqa: E402
 
 app.add_command(sheets.sheet)
