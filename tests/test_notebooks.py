@@ -53,7 +53,9 @@ def test_one_cell_declares_parameters_and_comments_each(path):
 
 def test_code_is_folded_away_and_holds_calls_only(path):
     for cell in code(path):
-        assert {*notebooks.TAGS, "hide-input", "remove-input"} & set(tags(cell)), f"a cell is not folded:\n{cell.source}"
+        assert {*notebooks.TAGS, "hide-input", "remove-input"} & set(tags(cell)), (
+            f"a cell is not folded:\n{cell.source}"
+        )
         assert len(cell.source.splitlines()) <= 30, f"a cell has more than 30 lines:\n{cell.source}"
         kinds = (
             ast.FunctionDef,
