@@ -336,7 +336,7 @@ def _check_chapters(plan: Plan) -> None:
     And where the title page is missing, without which the book cannot be rendered when all else is done.
     """
     made = {kind for kind, paths in plan.tables().items() if paths}
-    written = plan.written() | {path for paths in plan.tables().values() for path in paths}
+    written = plan.written | {path for paths in plan.tables().values() for path in paths}
     for chapter in plan.chapters:
         listed = notebooks.declared(plan.notebook(chapter))["inputs"].get("reads", [])
         kinds = [name for name in listed if not Path(name).suffix]

@@ -67,7 +67,11 @@ def declared(path: str | os.PathLike) -> dict[str, dict]:
     Raises InputError where such a cell is not plain Python, a default is no literal (a number, a text, a list of such),
     or a name is declared twice.
     """
-    return _declared(str(path), Path(path).stat().st_mtime_ns if Path(path).is_file() else 0)
+    try:
+        changed = os.stat(path).st_mtime_ns
+    except OSError:
+        changed = 0
+    return _declared(str(path), changed)
 
 
 @cache

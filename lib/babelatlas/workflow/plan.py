@@ -7,7 +7,7 @@ notebooks' declarations and the registries.
 import json
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from babelatlas.base.errors import InputError
@@ -35,6 +35,7 @@ class Plan:
         from babelatlas.models import registry, translators
 
         self.config, self.project = config, Path(project)
+        self._notebooks: dict[str, str] = {}
         self.run, self.folder = config["run"], f"results/{config['run']}"
         self.models, self.datasets, self.chapters = config["models"], config["datasets"], config["chapters"]
         self.protocols, self.translators = config.get("protocol_datasets", []), config.get("translators", [])
@@ -75,7 +76,9 @@ class Plan:
 
     def notebook(self, name: str) -> str:
         """Return the path of a notebook as seen from where the run is made."""
-        return os.path.relpath(notebooks.find(self.project / "notebooks", name))
+        if name not in self._notebooks:
+            self._notebooks[name] = os.path.relpath(notebooks.find(self.project / "notebooks", name))
+        return self._notebooks[name]
 
     def code(self, name: str) -> list[str]:
         """Return the files that decide what a notebook does, but for the values it is given."""
@@ -153,6 +156,7 @@ class Plan:
         declared = notebooks.declared(self.notebook(chapter))["outputs"]
         return {name: notebooks.placed(value, self.run) for name, value in declared.items()}
 
+    @cached_property
     def written(self) -> set[str]:
         """Return all tables that the chapters of the run write."""
         single = [chapter for chapter in self.chapters if chapter not in (MODEL_PAGE, LANGUAGE_PAGES)]
@@ -161,7 +165,7 @@ class Plan:
     def inputs(self, chapter: str) -> dict[str, str]:
         """Return the single tables that a chapter reads: name -> path; "" for one that nothing of this run makes."""
         given = self.config["parameters"].get(chapter, {})
-        made = self.written() | {path for paths in self.tables().values() for path in paths}
+        made = self.written | {path for paths in self.tables().values() for path in paths}
         declared = notebooks.declared(self.notebook(chapter))["inputs"]
         found = {}
         for name, value in declared.items():
@@ -182,7 +186,7 @@ class Plan:
     def all_files(self) -> list[str]:
         """Return every table and page of the run: what is deleted of them is made again."""
         tables = [path for paths in self.tables().values() for path in paths]
-        return [*tables, *sorted(self.written()), *self.all_pages()]
+        return [*tables, *sorted(self.written), *self.all_pages()]
 
     def needs(self, chapter: str) -> list[str]:
         """Return what a chapter waits for; the last, which lists what was run, waits for the pages of all others."""
