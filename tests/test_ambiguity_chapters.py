@@ -5,13 +5,13 @@ from contextlib import redirect_stdout
 
 import IPython.display
 import matplotlib
+import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 
 from babelatlas.base import tables
-from babelatlas.report import figures
 from conftest import ROOT
 
 matplotlib.use("Agg")
@@ -66,7 +66,7 @@ def answer(notebook, **parameters):
             exec(cell.source if not before[1] else f"{before[0]}\nresult = {before[1].strip()}{last}", known)
             if "parameters" in cell.metadata.tags:
                 known.update(parameters)
-    figures.plt.close("all")
+    plt.close("all")
     return known["result"].data, known
 
 

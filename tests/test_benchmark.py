@@ -244,7 +244,7 @@ def test_a_table_that_is_none_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="other columns"):
         timings.read(tmp_path / "other.csv")
     with pytest.raises(InputError, match="cannot be written"):
-        timings.write(RUNS, tmp_path / "absent" / "benchmark.csv")
+        timings.write(RUNS, tmp_path / "other.csv" / "benchmark.csv")
 
 
 def test_the_shipped_measurements_are_whole():

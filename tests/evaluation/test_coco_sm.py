@@ -1,4 +1,4 @@
-"""COCO-SM's report: its layout, its means and deviations, and the published numbers made again from themselves."""
+"""COCO-SM's report: its layout, its means and deviations."""
 
 import doctest
 import statistics
@@ -7,11 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.base import published, tables
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
-
-MODELS = {"OpenCLIP XLMR-B B-32": "open_clip", "UForm multilingual v2": "uform-multilingual-v2"}
 
 
 def small():
@@ -172,78 +170,6 @@ def test_a_report_that_is_absent_or_is_to_have_another_ending_is_told(tmp_path):
         coco_sm.read_report(tmp_path / "none.csv")
     with pytest.raises(InputError, match=r"end in \.csv"):
         coco_sm.write_report(small(), tmp_path / "report.txt")
-    with pytest.raises(InputError, match=r"no published report of 'CLIP'.*OpenCLIP XLMR-B B-32 or UForm"):
-        coco_sm.published_report("CLIP")
-
-
-def test_the_published_numbers_have_every_cell_and_fit_their_schema():
-    table = tables.check(published.read(coco_sm.SOURCE), "published")
-    cells = {f"reports/{name}.csv": 21 * 3 * 8 for name in MODELS.values()}
-    cells |= {f"reports/{name}_reduced.csv": 21 * 8 + 4 * 8 * 2 for name in MODELS.values()}
-    cells |= {"README, recall": 2 * 3 * (21 + 4 * 2), "README, NDCG": 2 * (20 + 4 * 2)}
-    assert table.groupby("table").size().to_dict() == cells
-    assert table["value"].between(0, 1).all()
-    english = table[(table["lang"] == "en") & table["metric"].str.startswith("NDCG")]
-    assert set(english["value"]) == {1.0}
-    assert len(english) == 2 * 2 * 4
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_numbers_that_ship_are_those_of_the_published_files(model, mirror):
-    file = mirror / "coco-sm" / "reports" / f"{MODELS[model]}.csv"
-    pd.testing.assert_frame_equal(coco_sm.published_report(model), coco_sm.read_report(file))
-    printed = pd.read_csv(file.with_name(f"{file.stem}_reduced.csv"), dtype=str).melt("language", var_name="metric")
-    ours = published.read(coco_sm.SOURCE).query(
-        "table == @name", local_dict={"name": f"reports/{MODELS[model]}_reduced.csv"}
-    )
-    names = ours["lang"].where(ours["lang"] != "", ours["variant"].replace(coco_sm.MEAN, "all"))
-    cells = {(name, row.metric): row.value for name, row in zip(names, ours.itertuples(), strict=True)}
-    read = {}
-    for row in printed.itertuples():
-        value, _, deviation = row.value.partition(" ± ")
-        read[row.language, coco_sm.METRICS[row.metric]] = float(value)
-        if deviation:
-            read[row.language, f"{coco_sm.METRICS[row.metric]}, sd"] = float(deviation)
-    assert read == cells
-
-
-def test_every_printed_mean_and_deviation_follows_from_the_reports_within_rounding():
-    """Half a thousandth of the input and half a thousandth of the print; a deviation errs by sqrt(n / (n - 1)) more."""
-    table = coco_sm.reproduced()
-    assert table.groupby("table").size().to_dict() == {
-        "README, NDCG": 56, "README, recall": 174,
-        "reports/open_clip_reduced.csv": 232, "reports/uform-multilingual-v2_reduced.csv": 232,
-    }  # fmt: skip
-    deviations = table["metric"].str.endswith(", sd")
-    assert table.loc[~deviations, "difference"].abs().max() <= 100 * coco_sm.ROUNDING + 1e-9
-    assert table.loc[deviations, "difference"].abs().max() <= 100 * (0.0005 + 0.0005 * (21 / 20) ** 0.5)
-
-
-def test_no_other_deviation_and_no_other_set_of_languages_gives_the_printed_numbers():
-    printed = published.read(coco_sm.SOURCE).query("lang == '' and table.str.startswith('reports/')")
-    printed = printed.set_index(["model", "variant", "metric"])["value"]
-    for model in MODELS:
-        report = coco_sm.published_report(model)
-        for english, ddof in ((True, 0), (False, 1), (False, 0)):
-            total = coco_sm.spread(report, english, ddof)
-            off = max(
-                abs(
-                    row.sd
-                    - printed[
-                        model, coco_sm.MEAN if row.name == "all" else row.name, f"{coco_sm.METRICS[row.metric]}, sd"
-                    ]
-                )
-                for row in total.itertuples(index=False)
-            )
-            assert off > 0.002
-
-
-def test_the_readme_prints_the_reduced_reports():
-    table = published.read(coco_sm.SOURCE).set_index(["model", "lang", "variant", "metric"])
-    readme = table[table["table"].str.startswith("README")]["value"]
-    reduced = table[table["table"].str.endswith("_reduced.csv")]["value"]
-    assert len(readme) == 230
-    assert (readme - reduced.loc[readme.index]).abs().max() < 1e-9
 
 
 def test_a_report_of_embeddings_has_what_coco_sms_own_evaluation_would_say():

@@ -343,12 +343,13 @@ def test_texts_that_lose_their_end_are_counted_for_each_set_and_not_printed(pict
 @pytest.mark.parametrize("given", ["", "test_2017_flickr", "absent.parquet"])
 def test_notebook_28_checks_its_inputs_before_any_work(given, tmp_path, monkeypatch):
     notebook = json.loads((Path(__file__).parents[2] / "notebooks/stages/28_protocols.ipynb").read_text("utf-8"))
-    parameters, work = ("".join(notebook["cells"][number]["source"]) for number in (1, 4))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    *parameters, _, work = cells[:5]  # inputs, outputs, parameters; imports; the work
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
     names = {"captions": caption_sets, "models": models, "tables": tables, "protocol_sweep": protocol_sweep}
-    exec(parameters, names)
+    exec("\n".join(parameters), names)
     names |= {"datasets": ["multi30k"], "images": {"multi30k": [str(folder) for folder in folders]}}
     names |= {"labels": {}, "annotations": {"multi30k": given}}
     monkeypatch.setattr(protocol_sweep, "loader", lambda *rest: pytest.fail("the model is loaded first"))

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from babelatlas.base import languages, published, tables
+from babelatlas.analysis import prompt_gains
+from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
 from babelatlas.lexicon import prompts
@@ -304,9 +305,9 @@ def test_what_ships_of_the_release_is_numbers_and_codes_only():
 
 
 def test_the_command_makes_the_shipped_files_again_from_a_copy_of_the_release(mirror, tmp_path, monkeypatch, capsys):
-    shipped = prompts.STATISTICS, prompts.RESULTS
+    shipped = prompts.STATISTICS, prompt_gains.RESULTS
     monkeypatch.setattr(prompts, "STATISTICS", tmp_path / "statistics.csv")
-    monkeypatch.setattr(prompts, "RESULTS", tmp_path / "results.csv")
+    monkeypatch.setattr(prompt_gains, "RESULTS", tmp_path / "results.csv")
     assert command_line.main(["ship", "prompts", "--folder", str(mirror / "babel-imagenet")]) == 0
     assert "7,200 templates in 90 languages, on average 65.1 different ones" in capsys.readouterr().out
     assert filecmp.cmp(tmp_path / "statistics.csv", shipped[0], shallow=False)
@@ -325,41 +326,3 @@ def test_the_command_without_the_release_writes_nothing_and_says_so(mirror, tmp_
     assert "results/babel-imagenet of a copy" in told[1]
     assert len(told) == 2
     assert not (tmp_path / "statistics.csv").exists()
-
-
-# Released results.
-
-
-def test_released_results_with_translated_prompts_are_the_papers_numbers():
-    release = published.read("babel-imagenet-results")
-    both = release.merge(published.by_language(), on=["model", "lang", "variant"], suffixes=("", "_paper"))
-    assert both["model"].nunique() == 10
-    assert (both["n"] == both["n_paper"]).all()
-    assert (both["value"] - both["value_paper"]).abs().max() <= 0.0001 / 2 + 1e-6  # printed to 0.01 points
-    # The paper gives "the better" of label only and English prompts in 11 languages (B.2): it is label only every time.
-    assert both.groupby("variant").size().to_dict() == {
-        "English prompts": 10,
-        "label only": 110,
-        "translated prompts": 890,
-    }
-
-
-def test_released_results_are_whole_numbers_of_images():
-    release = published.read("babel-imagenet-results")
-    right = release["value"] * release["n"]
-    assert (right - right.round()).abs().max() < 0.05
-    assert release.groupby("variant")["lang"].nunique().to_dict() == {
-        "English prompts": 1,
-        "label only": 101,
-        "translated prompts": 89,
-    }
-
-
-def test_the_gain_is_the_accuracy_with_prompts_minus_that_of_the_label():
-    rows = [("m", "de", "label only", 0.5), ("m", "de", "translated prompts", 0.75), ("m", "br", "label only", 0.1)]
-    table = pd.DataFrame(rows, columns=["model", "lang", "variant", "value"]).assign(n=100)
-    assert prompts.gains(table).to_numpy().tolist() == [["m", "de", 0.5, 0.25, 100]]
-    with pytest.raises(InputError, match="lack the variant"):
-        prompts.gains(table, first="English prompts")
-    with pytest.raises(InputError, match="label only of m in de twice"):
-        prompts.gains(pd.concat([table, table[table["variant"] == "label only"]]))

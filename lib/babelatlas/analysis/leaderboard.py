@@ -159,7 +159,8 @@ def over_sets(items: pd.DataFrame) -> pd.DataFrame:
     `captions` names them all, "bing + google". Data sets with a main set (`Dataset.default_captions`) have no rows.
 
     >>> items = outcomes(pd.DataFrame({"captions": ["b", "a"], "direction": "i2t", "query": "x", "rank": [1, 2],
-    ...     "tied": 0, "own": 1, **dict.fromkeys(["model", "dataset", "choice", "lang", *tables.PROTOCOL], "")}))
+    ...     "tied": 0, "n_tied_correct": 1,
+    ...     **dict.fromkeys(["model", "dataset", "choice", "lang", *tables.PROTOCOL], "")}))
     >>> over_sets(items)[["captions", "right", "total"]].to_numpy().tolist()
     [['a + b', 1.0, 2.0]]
     """

@@ -5,11 +5,8 @@ evaluation writes two files. The report has a row for each language and translat
 language the mean over the translators; then `all`, the mean of these means over the languages, ± their standard
 deviation; then each translator alone, mean ± standard deviation over the languages. The README does not say which
 deviation: it is that of a sample (n - 1), and English is one of the languages, also for NDCG, where it has 1 by
-definition. Both follow from `eval.py` of https://github.com/unum-cloud/coco-sm, and from the published numbers
-(`published.read("cocosm2023")`), which `reproduced` makes again.
-
-Numbers in the files have 3 decimals. So what is computed from a published report may differ from what its authors
-printed by `ROUNDING`: half a thousandth of the input, whose mean errs by no more, and half a thousandth of the print.
+definition. Both follow from `eval.py` of https://github.com/unum-cloud/coco-sm, and from the published numbers, which
+`cocosm2023.reproduced` makes again. Numbers in the files have 3 decimals.
 """
 
 import os
@@ -18,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import published, tables
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 
 # Columns of a report between `language` and `meta`, in the order of the original, with our names of the metrics.
@@ -33,12 +30,8 @@ METRICS = {
     "i2t.ndcg@20": "NDCG@20 image-to-text",
 }
 COLUMNS = ["language", *METRICS, "meta"]
-SOURCE = "cocosm2023"
 # The translators as the README of COCO-SM calls them.
 TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator", "nllb": "NLLB"}
-# The names of what is taken over all translators, and over all languages, in the published numbers.
-MEAN, LANGUAGES = "mean of translators", "all 21 languages"
-ROUNDING = 0.001
 
 
 def report(retrieval: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +59,7 @@ def report(retrieval: pd.DataFrame) -> pd.DataFrame:
         lang, captions = sizes[sizes < 2].index[0]
         raise InputError(f"The captions {captions!r} in {lang} have queries in one direction only: evaluate both.")
     table = means.reset_index().rename(columns={"lang": "language", "captions": "meta"})
-    return _sorted(table)
+    return in_order(table)
 
 
 def translators(report: pd.DataFrame) -> list[str]:
@@ -167,7 +160,7 @@ def read_report(path: str | os.PathLike) -> pd.DataFrame:
         reason = str(error).strip().rstrip(".")
         raise InputError(f"The report {path} cannot be read as CSV ({reason}): write it again.") from error
     _columns(table, f"The report {path}")
-    table = _sorted(table)
+    table = in_order(table)
     for metric in METRICS:
         values = pd.to_numeric(table[metric], errors="coerce")
         bad = table.index[(values.isna() & table[metric].notna()) | ~values.fillna(0).between(0, 1)]
@@ -180,56 +173,7 @@ def read_report(path: str | os.PathLike) -> pd.DataFrame:
     return table
 
 
-def published_report(model: str) -> pd.DataFrame:
-    """Return the published report of a model from the numbers that ship; raises InputError for an unknown model.
-
-    >>> len(published_report("UForm multilingual v2"))
-    63
-    """
-    table = published.read(SOURCE)
-    table = table[table["table"].str.startswith("reports/") & ~table["table"].str.endswith("_reduced.csv")]
-    known = list(dict.fromkeys(table["model"]))
-    if model not in known:
-        raise InputError(f"There is no published report of {model!r} on COCO-SM: expected {' or '.join(known)}.")
-    table = table[table["model"] == model]
-    names = {ours: theirs for theirs, ours in METRICS.items()}
-    wide = table.assign(metric=table["metric"].map(names)).rename(columns={"lang": "language", "variant": "meta"})
-    wide = wide.pivot_table(index=["language", "meta"], columns="metric", values="value", sort=False)
-    return _sorted(wide.rename_axis(columns=None).reset_index())
-
-
-def scores(report: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return what follows from a report, named as the published numbers are.
-
-    Columns: model, lang, group, variant, metric, value.
-    Rows: each cell of the report (`variant`: the translator); the means over the translators (`MEAN`); and over all
-    languages (`group`: `LANGUAGES`, lang "") the means and, with ", sd" after the metric, the deviations of `spread`.
-    `published.compare` puts them beside the printed ones.
-    """
-    cells = report.rename(columns={"language": "lang", "meta": "variant"})
-    means = by_language(report).rename(columns={"language": "lang"}).assign(variant=MEAN)
-    whole = pd.concat([cells, means]).melt(["lang", "variant"], list(METRICS), "metric").assign(group="")
-    total = spread(report).rename(columns={"name": "variant"}).replace({"variant": {"all": MEAN}})
-    total = total.assign(lang="", group=LANGUAGES)
-    whole["metric"], total["metric"] = whole["metric"].map(METRICS), total["metric"].map(METRICS)
-    deviations = total.assign(metric=total["metric"] + ", sd", value=total["sd"])
-    table = pd.concat([whole, total, deviations], ignore_index=True).assign(model=model)
-    return table[["model", "lang", "group", "variant", "metric", "value"]]
-
-
-def reproduced() -> pd.DataFrame:
-    """Return every number that the authors computed from their reports beside ours from the same reports.
-
-    Columns: model, lang, group, variant, metric, value_ours, value_published, difference (in points of a percent) and
-    the others of the schema `published`; `table` says where it is printed: reduced reports and README.
-    """
-    printed = published.read(SOURCE)
-    printed = printed[~printed["table"].str.startswith("reports/") | printed["table"].str.endswith("_reduced.csv")]
-    ours = pd.concat([scores(published_report(model), model) for model in printed["model"].unique()])
-    return published.compare(ours, printed, ["model", "lang", "group", "variant", "metric"])
-
-
-def _sorted(report: pd.DataFrame) -> pd.DataFrame:
+def in_order(report: pd.DataFrame) -> pd.DataFrame:
     """Return a report sorted by language, then translators in their order of appearance."""
     place = {name: number for number, name in enumerate(translators(report))}
     report = report[COLUMNS].sort_values("meta", key=lambda names: names.map(place), kind="stable")

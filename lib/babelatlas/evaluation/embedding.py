@@ -166,9 +166,9 @@ def embed_classes(
     whether each prompt's embedding and the mean are brought to length 1 or left as they are, as in
     `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
     ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
-    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200 has no code
-    for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts say too. The other
-    parameters and what is raised are as for `embed_texts`.
+    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200
+    has no code for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts say too.
+    The other parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -220,8 +220,8 @@ def embed_captions(
 
     One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
     with the names of the counts of `embed_classes`, and only there it is told which captions lost their end: a line for
-    each language would be hundreds. `nllb_fallback_language` is as in `embed_classes`; the other parameters and what is raised are
-    as for `embed_texts`.
+    each language would be hundreds. `nllb_fallback_language` is as in `embed_classes`; the other parameters and what is
+    raised are as for `embed_texts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
@@ -258,7 +258,8 @@ def _embed_texts(
         told = {lang: nllb_fallback_language if lang in without else lang for lang in told}
         if without:
             print(
-                f"{encoder.name} is told {nllb_fallback_language} for {', '.join(without)}: NLLB-200 has no code for these."
+                f"{encoder.name} is told {nllb_fallback_language} for {', '.join(without)}: NLLB-200 has no code for "
+                "these."
             )
     protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
     # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.

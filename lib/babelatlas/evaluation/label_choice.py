@@ -178,8 +178,8 @@ def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool 
     """Return the templates that class vectors were made with, schema `templates`.
 
     `used`: language -> name of its set, as `zeroshot.read_prompts` gives it; `paths`: tables of templates, for sets
-    that have no name of their own in this study. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a set
-    that is neither known nor in a table.
+    that have no name of their own in this study. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a
+    set that is neither known nor in a table.
     """
     own = [tables.read(path, "templates") for path in paths]
     parts = []

@@ -45,8 +45,8 @@ from babelatlas.evaluation import zeroshot
 from babelatlas.stats import bootstrap, tests
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
-# Switch -> its settings. `prompts` and `fallback_prompts` (sets for languages that the first lacks, in order) may also be paths
-# of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
+# Switch -> its settings. `prompts` and `fallback_prompts` (sets for languages that the first lacks, in order) may also
+# be paths of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
 SWITCHES = {
     "prompts": ("label", "pictograms", "openai-80", "nllb-80"),
     "fallback_prompts": ("label", "pictograms", "openai-80", "nllb-80"),

@@ -97,8 +97,7 @@ def evaluate(
     captions have no English counterpart, for all of a set without English, and with dot products.
 
     Returns the columns of schema `retrieval` from `captions` on, without `choice` and the protocol: captions, lang,
-    direction, query, rank, tied, n_tied_correct,
-    n_candidates, ndcg20.
+    direction, query, rank, tied, own, n_candidates, ndcg20.
     Raises InputError for captions of an image that is not in the gallery, one given twice, a part that holds several
     languages, English after another language of its set, embeddings that do not fit, and unknown settings.
     """
@@ -410,9 +409,8 @@ def _discounted(scores, gains):
 def hits(table: pd.DataFrame, k: int) -> np.ndarray:
     """Return for each query the probability that a right candidate is among the first k, ties in random order.
 
-    `table` has the columns rank, tied and n_tied_correct: `rank` - 1 wrong candidates come before, then `tied` wrong
-    and `n_tied_correct` right ones in any order, so that the number of right ones among the places left is
-    hypergeometric.
+    `table` has the columns rank, tied and n_tied_correct: `rank` - 1 wrong candidates come before, then `tied` wrong and
+    `n_tied_correct` right ones in any order, so that the number of right ones among the places left is hypergeometric.
 
     >>> hits(pd.DataFrame({"rank": [1, 2, 1], "tied": [1, 0, 2], "n_tied_correct": [1, 1, 2]}), 1).tolist()
     [0.5, 0.0, 0.5]

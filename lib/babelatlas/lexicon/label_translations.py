@@ -30,9 +30,9 @@ def comparable_form(word: str, lang: str) -> str:
     indefinite article that the translations carry (and "a", which the translating machine left over from English);
     Arabic without the definite article, which some of the translations carry and dictionaries do not.
 
-    >>> bare("un'aquila calva", "it"), bare("uno squalo tigre", "it"), bare("unicorno", "it")
-    ('aquila calva', 'squalo tigre', 'unicorno')
-    >>> bare("السمكة الذهبية", "ar") == "سمكة ذهبية", bare("鵝（家禽）", "zh")
+    >>> [comparable_form(word, "it") for word in ("un'aquila calva", "uno squalo tigre", "unicorno")]
+    ['aquila calva', 'squalo tigre', 'unicorno']
+    >>> comparable_form("السمكة الذهبية", "ar") == "سمكة ذهبية", comparable_form("鵝（家禽）", "zh")
     (True, '鹅')
     """
     for rule in ("parentheses", "stress", "vowel marks"):

@@ -1,7 +1,9 @@
 """The numbers of COCO-SM (2023): the recalls, their deviations, and NDCG, computed again.
 
 All follow from the reports that the authors released, by `coco_sm.spread` and `coco_sm.by_language`, which score our
-own models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more.
+own models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more. What
+is computed from a report may differ from what its authors printed by `ROUNDING`: half a thousandth of the input, whose
+mean errs by no more, and half a thousandth of the print.
 """
 
 from pathlib import Path
@@ -10,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, published
+from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
 from babelatlas.papers import definitions
 from babelatlas.papers.definitions import cells
 
-PAPER = coco_sm.SOURCE
+PAPER = "cocosm2023"
 # The README's names of models and of what the means are of, with ours.
 MODELS = {"OpenCLIP": "OpenCLIP XLMR-B B-32", "UForm": "UForm multilingual v2"}
 ROWS = {"Mean": "all", "Google Translate": "google", "Microsoft Translator": "bing", "Meta NLLB": "nllb"}
@@ -27,13 +30,65 @@ COLUMNS = {
 MISSPELT = {"Ukranian": "Ukrainian"}
 HALF = 0.0005  # half a unit of the reports' last decimal
 EXCLUDED = Path("meta") / "excluded.txt"
+# The names of what is taken over all translators, and over all languages, in the published numbers.
+MEAN, LANGUAGES = "mean of translators", "all 21 languages"
+ROUNDING = 0.001
+
+
+def published_report(model: str) -> pd.DataFrame:
+    """Return the published report of a model from the numbers that ship; raises InputError for an unknown model.
+
+    >>> len(published_report("UForm multilingual v2"))
+    63
+    """
+    table = published.read(PAPER)
+    table = table[table["table"].str.startswith("reports/") & ~table["table"].str.endswith("_reduced.csv")]
+    known = list(dict.fromkeys(table["model"]))
+    if model not in known:
+        raise InputError(f"There is no published report of {model!r} on COCO-SM: expected {' or '.join(known)}.")
+    table = table[table["model"] == model]
+    names = {ours: theirs for theirs, ours in coco_sm.METRICS.items()}
+    wide = table.assign(metric=table["metric"].map(names)).rename(columns={"lang": "language", "variant": "meta"})
+    wide = wide.pivot_table(index=["language", "meta"], columns="metric", values="value", sort=False)
+    return coco_sm.in_order(wide.rename_axis(columns=None).reset_index())
+
+
+def scores(report: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Return what follows from a report, named as the published numbers are.
+
+    Columns: model, lang, group, variant, metric, value.
+    Rows: each cell of the report (`variant`: the translator); the means over the translators (`MEAN`); and over all
+    languages (`group`: `LANGUAGES`, lang "") the means and, with ", sd" after the metric, the deviations of
+    `coco_sm.spread`. `published.compare` puts them beside the printed ones.
+    """
+    cells = report.rename(columns={"language": "lang", "meta": "variant"})
+    means = coco_sm.by_language(report).rename(columns={"language": "lang"}).assign(variant=MEAN)
+    whole = pd.concat([cells, means]).melt(["lang", "variant"], list(coco_sm.METRICS), "metric").assign(group="")
+    total = coco_sm.spread(report).rename(columns={"name": "variant"}).replace({"variant": {"all": MEAN}})
+    total = total.assign(lang="", group=LANGUAGES)
+    whole["metric"], total["metric"] = whole["metric"].map(coco_sm.METRICS), total["metric"].map(coco_sm.METRICS)
+    deviations = total.assign(metric=total["metric"] + ", sd", value=total["sd"])
+    table = pd.concat([whole, total, deviations], ignore_index=True).assign(model=model)
+    return table[["model", "lang", "group", "variant", "metric", "value"]]
+
+
+def reproduced() -> pd.DataFrame:
+    """Return every number that the authors computed from their reports beside ours from the same reports.
+
+    Columns: model, lang, group, variant, metric, value_ours, value_published, difference (in points of a percent) and
+    the others of the schema `published`; `table` says where it is printed: reduced reports and README.
+    """
+    printed = published.read(PAPER)
+    printed = printed[~printed["table"].str.startswith("reports/") | printed["table"].str.endswith("_reduced.csv")]
+    ours = pd.concat([scores(published_report(model), model) for model in printed["model"].unique()])
+    return published.compare(ours, printed, ["model", "lang", "group", "variant", "metric"])
 
 
 def _names() -> dict[str, str]:
     """Return the README's names of the languages by their code."""
     table = languages.table().set_index("code")["name"]
     spelt = {right: wrong for wrong, right in MISSPELT.items()}
-    codes = sorted(set(coco_sm.published_report(MODELS["UForm"])["language"]))
+    codes = sorted(set(published_report(MODELS["UForm"])["language"]))
     return {code: spelt.get(table[code], table[code]) for code in codes}
 
 
@@ -50,7 +105,7 @@ def from_reports(english: bool = True, ddof: int = 1, direction: str = "t2i") ->
     """
     rows, names = [], _names()
     for shown, model in MODELS.items():
-        report = coco_sm.published_report(model)
+        report = published_report(model)
         means = coco_sm.by_language(report).set_index("language")
         total = coco_sm.spread(report, english, ddof).set_index(["name", "metric"])
         for label, metric, unit in _labels(direction):
@@ -73,8 +128,8 @@ def from_reduced() -> pd.DataFrame:
     table, names = published.read(PAPER), _names()
     table = table[table["table"].str.endswith("_reduced.csv")]
     models = {ours: theirs for theirs, ours in MODELS.items()}
-    rows = {code: name for name, code in ROWS.items()} | {coco_sm.MEAN: "Mean"}
-    columns = {code: name for name, code in COLUMNS.items()} | {coco_sm.MEAN: "Mean (all)"}
+    rows = {code: name for name, code in ROWS.items()} | {MEAN: "Mean"}
+    columns = {code: name for name, code in COLUMNS.items()} | {MEAN: "Mean (all)"}
     metrics = {coco_sm.METRICS[metric]: (label, unit) for label, metric, unit in _labels("t2i")}
     found = {}
     for row in table.itertuples():
@@ -92,7 +147,7 @@ def from_reduced() -> pd.DataFrame:
 
 def report_counts() -> pd.DataFrame:
     """Return the numbers of languages and of translation systems in the reports."""
-    report = coco_sm.published_report(MODELS["OpenCLIP"])
+    report = published_report(MODELS["OpenCLIP"])
     n_languages, n_systems = report["language"].nunique() - 1, len(coco_sm.translators(report))
     return cells({"languages besides English": n_languages, "translation systems": n_systems})
 
@@ -121,7 +176,7 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
         )
         for name, table in values.items()
     }
-    n_languages = coco_sm.published_report(MODELS["OpenCLIP"])["language"].nunique()
+    n_languages = published_report(MODELS["OpenCLIP"])["language"].nunique()
     same = all(
         table[f"UForm NDCG | {column}, mean"] > table[f"OpenCLIP NDCG | {column}, mean"]
         for table in values.values()

@@ -17,6 +17,9 @@ from babelatlas.base.paths import DATA
 
 LIBRARY = DATA.parent
 TAGS = ("inputs", "outputs", "parameters")
+# The module of all tables, which the package imports when it is asked for one, and the names that ask.
+CATALOGUE = "babelatlas.workflow.catalogue"
+DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
 # Where a notebook reads and writes unless it is told otherwise: a run by hand leaves the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
 
@@ -145,8 +148,9 @@ def sources(path: str | os.PathLike) -> list[Path]:
     """Return the files that decide what a notebook does: itself, the modules it reaches, the data that they name.
 
     A module is reached by an import, at any depth and wherever it stands. A file of `data/` belongs to a module whose
-    text holds its name, or that of its folder as in `DATA / "published"`. Absolute paths, sorted; the notebook comes
-    first, as given.
+    text holds its name, or that of its folder as in `DATA / "published"`. The catalogue of all tables is reached by who
+    asks for the package itself (`import babelatlas`), not by who imports a module of it. Absolute paths, sorted; the
+    notebook comes first, as given.
     """
     text = []
     for cell in cells(path):
@@ -170,7 +174,8 @@ def _module(file: Path, changed: int) -> tuple[list[Path], set[Path]]:
     text = file.read_text(encoding="utf-8")
     folders = set(re.findall(r'(?:DATA|"data") / "(\w+)"', text))
     data = {each for each in _shipped() if each.name in text or each.parent.name in folders}
-    return _imports(text, file.name), data
+    # The package itself imports the catalogue, but only when asked for a table.
+    return [] if file == LIBRARY / "__init__.py" else _imports(text, file.name), data
 
 
 @cache
@@ -187,9 +192,13 @@ def _imports(code: str, where: str) -> list[Path]:
     names = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+            names.append(node.module)
         elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            found = [alias.name for alias in node.names]
+        else:
+            continue
+        names += [*found, CATALOGUE] if DOORS & {*found} else found
     return [file for name in names if name.partition(".")[0] == "babelatlas" for file in _files(name)]
 
 

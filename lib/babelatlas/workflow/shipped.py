@@ -85,16 +85,17 @@ def _label_quality(_: str) -> str:
 
 
 def _prompts(folder: str) -> str:
+    from babelatlas.analysis import prompt_gains
     from babelatlas.lexicon import prompts
 
     counted = prompts.defects(prompts.released(Path(folder) / "data" / "nllb_dist13b_prompts.json"))
-    results = prompts.read_results(Path(folder) / "results" / "babel-imagenet")
+    results = prompt_gains.read_results(Path(folder) / "results" / "babel-imagenet")
     _write(counted, prompts.STATISTICS)
-    _write(results, prompts.RESULTS)
+    _write(results, prompt_gains.RESULTS)
     return (
         f"{counted['n_templates'].sum():,} templates in {len(counted)} languages, on average "
         f"{counted['n_unique'].mean():.1f} different ones: {prompts.STATISTICS}\n"
-        f"{len(results):,} accuracies: {prompts.RESULTS}"
+        f"{len(results):,} accuracies: {prompt_gains.RESULTS}"
     )
 
 

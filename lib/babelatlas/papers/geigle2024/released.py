@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from babelatlas.analysis import prompt_gains
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
-from babelatlas.lexicon import prompts
 from babelatlas.stats import rounding
 
 PAPER = "geigle2024"
@@ -47,7 +47,7 @@ def read_retrieval(folder: str | os.PathLike) -> pd.DataFrame:
     """
     parts = []
     for dataset in IMAGES:
-        for name, model in prompts.RESULT_MODELS.items():
+        for name, model in prompt_gains.RESULT_MODELS.items():
             path = tables.locate(folder) / dataset / f"{name}.json"
             try:
                 table = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["results"])
@@ -88,7 +88,7 @@ def read_counts(folder: str | os.PathLike) -> pd.DataFrame:
     rows = []
     path = tables.locate(folder)
     try:
-        for name, model in prompts.RESULT_MODELS.items():
+        for name, model in prompt_gains.RESULT_MODELS.items():
             path = tables.locate(folder) / "results" / "babel-imagenet" / f"{name}.json"
             rows.append(("parameters", model, json.loads(path.read_text(encoding="utf-8"))["meta"]["parameters"]))
         path = tables.locate(folder) / "data" / "babel_imagenet-298.json"
