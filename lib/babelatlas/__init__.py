@@ -8,8 +8,6 @@
 base, stats, lexicon, datasets, models, evaluation, analysis, papers, annotation, report, workflow.
 """
 
-from importlib import import_module
-
 from babelatlas.base.errors import InputError
 
 __all__ = ["InputError", "describe", "load"]
@@ -20,8 +18,9 @@ def __getattr__(name: str):
     """Return `load` or `describe`, importing pandas only when one is asked for."""
     if name not in ("describe", "load"):
         raise AttributeError(f"module 'babelatlas' has no attribute {name!r}: it has {', '.join(__all__)}")
-    # By its name: a module that imports the package does not depend on all that the catalogue knows.
-    return getattr(import_module("babelatlas.workflow.catalogue"), name)
+    from babelatlas.workflow import catalogue
+
+    return getattr(catalogue, name)
 
 
 def __dir__() -> list[str]:
