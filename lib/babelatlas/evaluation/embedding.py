@@ -166,9 +166,9 @@ def embed_classes(
     whether each prompt's embedding and the mean are brought to length 1 or left as they are, as in
     `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
     ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
-    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200
-    has no code for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts say too.
-    The other parameters and what is raised are as for `embed_texts`.
+    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that
+    NLLB-200 has no code for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts
+    say too. The other parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """

@@ -409,8 +409,9 @@ def _discounted(scores, gains):
 def hits(table: pd.DataFrame, k: int) -> np.ndarray:
     """Return for each query the probability that a right candidate is among the first k, ties in random order.
 
-    `table` has the columns rank, tied and n_tied_correct: `rank` - 1 wrong candidates come before, then `tied` wrong and
-    `n_tied_correct` right ones in any order, so that the number of right ones among the places left is hypergeometric.
+    `table` has the columns rank, tied and n_tied_correct: `rank` - 1 wrong candidates come before, then `tied` wrong
+    and `n_tied_correct` right ones in any order, so that the number of right ones among the places left is
+    hypergeometric.
 
     >>> hits(pd.DataFrame({"rank": [1, 2, 1], "tied": [1, 0, 2], "n_tied_correct": [1, 1, 2]}), 1).tolist()
     [0.5, 0.0, 0.5]

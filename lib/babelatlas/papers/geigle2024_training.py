@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage, training_languages
-from babelatlas.analysis.prompt_gains import gains as gains_by_language
+from babelatlas.analysis.prompt_gains import gains as gains_of
 from babelatlas.base import languages, published
 from babelatlas.lexicon import prompts
 from babelatlas.models import registry as models
@@ -242,7 +242,7 @@ def prompt_gains(which: str = "released", groups: int = 3) -> pd.DataFrame:
     `which`: the "released" models, those of the "paper", or all "without M-CLIP"; `groups`: 4 (Table 5) or 3 (very low
     counts as low). A language's gain is averaged over models, the group's over languages.
     """
-    gains = gains_by_language(published.read(RELEASED))
+    gains = gains_of(published.read(RELEASED))
     if which == "paper":
         gains = gains[gains["model"].isin(published.models()["model"])]
     elif which == "without M-CLIP":
