@@ -1,5 +1,6 @@
 # make book     run the study of CONFIG and leave a book in _build/html/index.html
-# make test     run the tests                make lint    check style
+# make test     run the tests, a few minutes; make test-all adds the slow ones: whole runs, a cluster, a browser, sources
+# make lint     check style
 # make bench    time the engine against others: a quarter of an hour, on a machine that does nothing else
 # make book ARGS=--dry-run    say what would run
 # make clean    remove what runs have made   make lock    resolve requirements.in again
@@ -24,7 +25,7 @@ UV_PIN := $(shell grep '^uv==' requirements.txt)
 # other runs keep what they fetch in the user's caches, which `make clean` leaves alone.
 RUN_ENV := OMP_NUM_THREADS=1
 ifeq ($(notdir $(CONFIG)),demo.yml)
-RUN_ENV += XDG_CACHE_HOME=$(CURDIR)/_build/cache HF_HUB_OFFLINE=1
+RUN_ENV += XDG_CACHE_HOME="$(CURDIR)/_build/cache" HF_HUB_OFFLINE=1
 endif
 
 # The folder's lock is one that ends with its process, unlike Snakemake's: a killed run can simply be called again, and what
@@ -39,7 +40,7 @@ else
 WHERE = --profile "$(PROFILE)"
 endif
 
-.PHONY: book test lint bench clean lock
+.PHONY: book test test-all lint bench clean lock
 .DEFAULT_GOAL := book
 
 book: $(STAMP)
@@ -52,8 +53,10 @@ book: $(STAMP)
 		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$(CONFIG)" $(ARGS)
 	@$(if $(filter -n --dry-run,$(ARGS)),true,echo "The book: $(CURDIR)/_build/html/index.html")
 
-test: $(STAMP)
-	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest $(TESTS)
+# TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
+test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
+test test-all: $(STAMP)
+	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(PICK) $(TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -76,12 +79,12 @@ lock: $(STAMP)
 		--no-header --no-annotate --upgrade --output-file requirements.txt
 
 $(STAMP): requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) is missing or older than Python 3.11: install Python 3.11 or later, or name it, as in: make book PYTHON=python3.12"; exit 1; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || \
 		{ echo "$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv), or name another Python with PYTHON=..."; exit 1; }
 	@echo "Making the environment in .venv (5 to 6 GB, one to five minutes) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV_PIN)" || true
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.txt \
 		$$(command -v nvidia-smi >/dev/null || echo --overrides requirements-nogpu.txt) || \

@@ -20,7 +20,7 @@ try:
     for file in workflow.configfiles:
         configs.read(file)
     study = configs.check_config(config, HERE)
-    validate(config, str(HERE / "config" / "schema.yaml"))
+    validate(config, "config/schema.yaml")  # beside this file
     book.check_contents(HERE / "_toc.yml", [name for chapter in study.chapters for name in study.pages(chapter)])
 except InputError as error:
     sys.exit(str(error))

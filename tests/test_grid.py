@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from babelatlas.workflow import config
+from babelatlas.workflow import messages
 from conftest import ROOT, snakemake
 from test_project import pins
 from workflow.test_config import jobs
@@ -207,7 +207,7 @@ def test_failed_jobs_do_not_stop_the_others_and_are_listed_at_the_end_with_their
 
 def test_a_job_that_died_without_a_word_is_listed_too(tmp_path):
     log = tmp_path / "logs" / "20_zeroshot_a_b.txt"
-    listed = config.failures({str(log): "exit status 137"})
+    listed = messages.failures({str(log): "exit status 137"})
     assert "One job failed; what does not need it is done." in listed
     assert "20_zeroshot_a_b: it ended without a word" in listed
     assert "exit status 137" in listed

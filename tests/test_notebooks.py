@@ -5,7 +5,7 @@ import ast
 import nbformat
 import pytest
 
-from babelatlas.workflow import config
+from babelatlas.workflow import notebooks
 from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
@@ -41,7 +41,7 @@ def test_one_cell_declares_parameters_and_comments_each(path):
     cells = [cell for cell in code(path) if "parameters" in tags(cell)]
     assert len(cells) == 1
     assert cells[0] is not code(path)[-1]
-    assert config.declared(path)
+    assert notebooks.declared(path)
     lines = cells[0].source.splitlines()
     for statement in ast.parse(cells[0].source).body:
         beside = "#" in lines[statement.end_lineno - 1] or "#" in lines[statement.lineno - 1]
@@ -53,7 +53,9 @@ def test_one_cell_declares_parameters_and_comments_each(path):
 
 def test_code_is_folded_away_and_holds_calls_only(path):
     for cell in code(path):
-        assert {"parameters", "hide-input", "remove-input"} & set(tags(cell)), f"a cell is not folded:\n{cell.source}"
+        assert {*notebooks.TAGS, "hide-input", "remove-input"} & set(tags(cell)), (
+            f"a cell is not folded:\n{cell.source}"
+        )
         assert len(cell.source.splitlines()) <= 30, f"a cell has more than 30 lines:\n{cell.source}"
         kinds = (
             ast.FunctionDef,

@@ -97,7 +97,7 @@ def evaluate(
     captions have no English counterpart, for all of a set without English, and with dot products.
 
     Returns the columns of schema `retrieval` from `captions` on, without `choice` and the protocol: captions, lang,
-    direction, query, rank, tied, own, n_candidates, ndcg20.
+    direction, query, rank, tied, n_tied_correct, n_candidates, ndcg20.
     Raises InputError for captions of an image that is not in the gallery, one given twice, a part that holds several
     languages, English after another language of its set, embeddings that do not fit, and unknown settings.
     """

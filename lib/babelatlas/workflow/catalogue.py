@@ -17,8 +17,10 @@ from babelatlas.base.paths import DATA
 
 
 def _published() -> pd.DataFrame:
-    files = sorted((DATA / "published").glob("*.csv"))
-    return pd.concat([tables.read(file, "published") for file in files], ignore_index=True)
+    from babelatlas.base import published
+
+    names = sorted(file.stem for file in (DATA / "published").glob("*.csv"))
+    return pd.concat([published.read(name) for name in names], ignore_index=True)
 
 
 def _claims() -> pd.DataFrame:

@@ -297,7 +297,7 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def locked(words: tuple[str, ...]) -> None:
-    """Run a command for as long as no other has this folder; what `make book` does for the study.
+    """Run a command as the only one in this folder, as `make book` does.
 
     Example: babelatlas locked snakemake --configfile config/demo.yml --cores 2
     """

@@ -24,6 +24,19 @@ from babelatlas.workflow.plan import (
 
 TITLE_PAGE = "00_summary"
 SCHEMA = Path("config") / "schema.yaml"
+# The keys whose values are files or folders, one for each name.
+PATHS = (
+    "images",
+    "annotations",
+    "checkpoints",
+    "custom_models",
+    "external_scores",
+    "words",
+    "classes",
+    "verified_labels",
+    "custom_datasets",
+    "templates",
+)
 # What a value of each kind is called in a message.
 KINDS = {
     "string": "str",
@@ -138,7 +151,7 @@ def _check_schema(config: dict, schema: dict) -> None:
 
 
 def _announce(described: dict) -> None:
-    """Let the registry of data sets know those of the config, here and in all jobs; InputError for one that is wrong."""
+    """Let the registry of data sets know the config's own, here and in all jobs; InputError for one that is wrong."""
     from babelatlas.datasets import registry
 
     for name, description in described.items():
@@ -179,8 +192,7 @@ def check_paths(config: dict) -> None:
     found |= {"custom_datasets": own, "words": {path: path for path in config.get("words", [])}}
     given = config.get("parameters", {})
     found["templates"] = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
-    for key in ("images", "annotations", "checkpoints", "custom_models", "external_scores", "words", "classes", "verified_labels",
-                "custom_datasets", "templates"):  # fmt: skip
+    for key in PATHS:
         for name, paths in found.get(key, {}).items():
             for path in [paths] if isinstance(paths, str) else paths:
                 if re.search(r"[/.]", path) and not tables.locate(path).exists():
@@ -283,8 +295,8 @@ def _check_datasets(config: dict) -> None:
             )
         if datasets.get_dataset(name).task == "disambiguation":
             raise InputError(
-                f"The config's 'protocol_datasets' names {name!r}, which is for disambiguation: protocols are compared on data "
-                "sets to classify and to retrieve; leave it out there."
+                f"The config's 'protocol_datasets' names {name!r}, which is for disambiguation: protocols are compared "
+                "on data sets to classify and to retrieve; leave it out there."
             )
     for key in ("images", "annotations"):
         for name, paths in config.get(key, {}).items():

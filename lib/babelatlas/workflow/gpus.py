@@ -3,7 +3,8 @@
 A GPU is taken by locking a file that is named after it, in a folder which all jobs of this user on this machine share.
 The kernel frees the lock when the process ends, however it ends, so that nothing has to be cleaned up after a crash.
 GPUs are told apart by their UUIDs, since on a cluster the number 0 may be a different one in every job.
-`python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many a run may use at once, and nothing where there is none.
+`python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many a run may use at once, and nothing where there is
+none.
 """
 
 import fcntl
@@ -153,24 +154,17 @@ def main(arguments: list[str]) -> int:
 
     `arguments`: the file of the config, if any, and how many the user asks for, if so, which goes before the config's.
     """
-    import yaml
+    from babelatlas.workflow.config import read
 
     config, asked, *_ = [*arguments, "", ""]
     try:
-        given = yaml.safe_load(Path(config).read_text(encoding="utf-8")) if config else {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        print(f"The config {config} cannot be read as YAML ({reason}): see config/demo.yml.", file=sys.stderr)
-        return 1
-    if not isinstance(given or {}, dict):
-        print(f"The config {config} should hold 'key: value' lines: see config/demo.yml.", file=sys.stderr)
-        return 1
-    wanted = asked or (given or {}).get("gpus", "")
-    if wanted != "" and not re.fullmatch("[1-9][0-9]*", str(wanted)):
-        print(
-            f"How many GPUs to use at once should be a number from 1, got {wanted}: leave it out for all.",
-            file=sys.stderr,
-        )
+        wanted = asked or (read(config) if config else {}).get("gpus", "")
+        if wanted != "" and not re.fullmatch("[1-9][0-9]*", str(wanted)):
+            raise InputError(
+                f"How many GPUs to use at once should be a number from 1, got {wanted}: leave it out for all."
+            )
+    except InputError as error:
+        print(error, file=sys.stderr)
         return 1
     found = len(available())
     print((int(asked) if asked else min(found, int(wanted or found))) or "")

@@ -1,4 +1,6 @@
-"""Run one notebook with parameters: `python -m babelatlas.workflow.run_notebook NOTEBOOK OUTPUT --parameters '{"seed": 1}'`.
+"""Run one notebook with parameters.
+
+`python -m babelatlas.workflow.run_notebook NOTEBOOK OUTPUT --parameters '{"seed": 1}'` does it.
 
 Papermill does the work. Added to it: a parameter that the notebook does not declare stops the run, the output appears
 whole or not at all, an error of the user's is told in one sentence, the page says how long it took and with what
