@@ -1,6 +1,7 @@
 """What the workflow knows before it runs: bad configs stop with a sentence, and a change reruns what depends on it."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -721,3 +722,57 @@ def test_what_the_chapters_import_needs_neither_torch_nor_open_clip():
     code = each.format(list(dict.fromkeys(lines))) + "    assert not found, f'{line} imports {found}'\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.fixture
+def own(tmp_path, config, monkeypatch):
+    """A config with words, a class list, verified labels and data sets of the user's own."""
+    monkeypatch.delenv("BABELATLAS_DATASETS", raising=False)
+    (tmp_path / "birds.csv").write_text("wnid,name\nn01503061,bird\nn01514668,cock\n", encoding="utf-8")
+    birds = {"task": "zero-shot", "images": "photos", "classes": str(tmp_path / "birds.csv")}
+    walks = {"task": "retrieval", "images": "walks", "annotations": "walks.csv"}
+    return config | {
+        "datasets": ["pictograms", "my-birds", "my-walks"],
+        "custom_datasets": {"my-birds": birds, "my-walks": walks},
+        "words": ["words.csv"],
+        "classes": {"fish": "fish.csv"},
+        "verified_labels": {"imagenet-1k": "verified.csv", "fish": "fish-verified.csv"},
+        "translators": [],
+        "protocol_datasets": [],
+        "chapters": ["00_summary", "30_accuracy"],
+        "parameters": {},
+    }
+
+
+def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(own, tmp_path):
+    plan = workflow.check_config(own, ROOT)
+    senses = json.loads(plan.given("09_senses"))
+    assert senses["files"] == ["words.csv"]
+    assert senses["classes"][-2:] == ["fish.csv", str(tmp_path / "birds.csv")]
+    assert {"10_labels_fish", "10_labels_my-birds", "10_labels_imagenet-1k"} <= set(plan.stages())
+    fish = json.loads(plan.given("10_labels", "fish"))
+    assert (fish["classes"], fish["verified"]) == ("fish.csv", "fish-verified.csv")
+    assert plan.own_labels("my-birds") == [str(tmp_path / "birds.csv")]
+    birds = json.loads(plan.given("20_zeroshot", "picto-multi", "my-birds"))
+    assert (birds["images"], birds["labels"]) == ("photos", "results/demo/labels/my-birds.parquet")
+    walks = json.loads(plan.given("21_retrieval", "picto-multi", "my-walks"))
+    assert (walks["images"], walks["annotations"]) == ("walks", "walks.csv")
+    assert plan.captions("my-walks") == ["walks.csv"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"custom_datasets": {"my-birds": {"task": "zeroshot"}}}, r"has the task 'zeroshot': did you mean zero-shot\?"),
+        (
+            {"custom_datasets": {"pictograms": {"task": "retrieval"}}},
+            "'pictograms' .* is that of a data set of the study",
+        ),
+        ({"classes": {"pictograms": "a.csv"}}, "'pictograms', a list that the study has: give yours another name"),
+        ({"verified_labels": {"fsh": "a.csv"}}, r"names the class list 'fsh': did you mean fish\?"),
+        ({"words": "words.csv"}, "needs 'words' as list, got 'words.csv'"),
+    ],
+)
+def test_what_is_wrong_with_ones_own_is_one_sentence(own, change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        workflow.check_config(own | change, ROOT)
