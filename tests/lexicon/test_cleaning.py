@@ -230,3 +230,9 @@ def test_the_script_of_a_language_is_that_of_its_translations():
         code for code, script in zip(table["code"], suffix, strict=True) if script not in languages.native_scripts(code)
     ]
     assert other == ["sat"]  # NLLB writes Beng in the code, Ol Chiki in the text
+
+
+def test_a_rule_at_the_end_of_the_list_is_applied_like_any_other():
+    steps = cleaning.steps_of([*cleaning.RULES, "my rule"])
+    assert set(steps) == {*cleaning.RULES, "my rule", "variants"}
+    assert steps[-2:] == ["variants", "script"]

@@ -315,7 +315,18 @@ RULES: dict[str, Rule] = {
     "script": keep_script,
 }
 # The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
-STEPS = [*list(RULES)[:-1], "variants", "script"]
+
+
+def steps_of(rules: Iterable[str]) -> list[str]:
+    """Return the names of all steps in the order in which they are applied: rules, variants, and the script last.
+
+    >>> steps_of(["stress", "script", "my rule"])
+    ['stress', 'my rule', 'variants', 'script']
+    """
+    return [*(name for name in rules if name != "script"), "variants", "script"]
+
+
+STEPS = steps_of(RULES)
 
 
 def check_rules(names: Iterable[str] | str) -> list[str]:
