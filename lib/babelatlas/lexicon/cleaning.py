@@ -314,7 +314,6 @@ RULES: dict[str, Rule] = {
     "edges": trim_edges,
     "script": keep_script,
 }
-# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
 
 
 def steps_of(rules: Iterable[str]) -> list[str]:
@@ -326,6 +325,7 @@ def steps_of(rules: Iterable[str]) -> list[str]:
     return [*(name for name in rules if name != "script"), "variants", "script"]
 
 
+# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
 STEPS = steps_of(RULES)
 
 

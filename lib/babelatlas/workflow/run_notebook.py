@@ -244,6 +244,8 @@ def main(arguments: list[str] | None = None, warm: bool = False) -> int:
             if log and error.__cause__:
                 print(error.__cause__, file=log)
             return fail(f"{name}: {error}", log)
+        except OSError as error:
+            return fail(f"{name}: a file cannot be read or written ({error}): make room, or correct its place.", log)
         except KeyboardInterrupt:
             print(f"  stopped  {name}", flush=True)
             return 130

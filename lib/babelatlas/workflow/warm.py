@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 from babelatlas.workflow import kernels
@@ -149,10 +150,22 @@ def main(words: list[str]) -> int:
             sent = socket.send_fds(connection, [message], [0, 1, 2])
             connection.sendall(message[sent:])
             status = connection.recv(1)
-            return status[0] if status else 128 + signal.SIGKILL
+            return status[0] if status else _killed(words)
     from babelatlas.workflow import run_notebook
 
     return run_notebook.main(words)
+
+
+def _killed(words: list[str]) -> int:
+    """Say, also in the note beside the job's log, that the process of a job has ended without an exit status."""
+    from babelatlas.workflow import run_notebook
+
+    log = words[words.index("--log") + 1] if "--log" in words[:-1] else ""
+    with open(log, "a", encoding="utf-8") if log else nullcontext() as file:
+        run_notebook.fail(
+            f"{Path(words[0]).stem}: it was killed: memory ran out, or somebody ended it; call again.", file
+        )
+    return 128 + signal.SIGKILL
 
 
 def _kind(notebook: str) -> str:
