@@ -271,7 +271,8 @@ def test_the_printed_list_keeps_to_its_width_and_names_every_model(width):
         assert [line.split()[0] for line in lines[1:]] == models.names()
 
 
-def test_the_command_prints_the_list_one_entry_and_a_table(capsys):
+def test_the_command_prints_the_list_one_entry_and_a_table(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # lines are wrapped to the terminal's width
     assert command_line.main(["models"]) == 0
     assert "metaclip2-h14" in capsys.readouterr().out
     assert command_line.main(["models", "mclip-xlmr-b32"]) == 0
