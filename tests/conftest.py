@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("BABELATLAS_MIRROR", ROOT.parent / "shared" / "mirror"))
+
+# Two processes share the processor: how long one example takes says nothing.
+settings.register_profile("study", deadline=None)
+settings.load_profile("study")
 
 
 def pytest_addoption(parser):
@@ -30,9 +35,9 @@ def snakemake(folder: Path, *arguments: str, config: Path = ROOT / "tests" / "ti
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--configfile", config]
     command += ["--directory", folder, "--cores", "2", "--nolock", "--rerun-incomplete", "--keep-going"]
     command += ["--rerun-triggers", "mtime", "params", "input", "code", *arguments]
-    settings = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": os.fspath(folder / "cache")}
+    variables = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": os.fspath(folder / "cache")}
     words = [os.fspath(word) for word in command]
-    return subprocess.run(words, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False)
+    return subprocess.run(words, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="session")
