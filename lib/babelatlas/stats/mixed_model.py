@@ -196,7 +196,7 @@ def fit(
     rows than coefficients, and where the estimation does not converge.
     """
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
-    from statsmodels.tools.sm_exceptions import ConvergenceWarning
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
 
     if y not in table or not np.isfinite(table[y].to_numpy(float)).all():
         raise InputError(f"A mixed model needs a number in column {y!r} of every row: it is missing, or some are.")
@@ -214,6 +214,8 @@ def fit(
     response = table[y].to_numpy(float) * scale
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # A component whose estimate is 0, or a step of the search where it is: an answer, and no fault.
+        warnings.simplefilter("ignore", SingularMatrixWarning)
         asked = MixedLM(response, matrix.to_numpy(), np.zeros(len(table)), exog_vc=parts)
         found = asked.fit(reml=reml)
     if not found.converged:
