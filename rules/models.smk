@@ -2,12 +2,12 @@
 
 
 rule train:
-    "Train one tiny model on pictograms; the distilled one needs its teacher."
+    "Train one tiny model on pictograms; the others take the image tower of picto-en."
     input:
         code=study.code("12_train"),
         labels=study.table("labels", "pictograms"),
         senses=study.ambiguous_labels(),
-        teacher=lambda wildcards: study.weights("picto-en") if wildcards.model == "picto-distilled" else [],
+        teacher=lambda wildcards: study.weights("picto-en") if wildcards.model != "picto-en" else [],
     output:
         weights=study.table("models", "{model}/open_clip_model", ".safetensors"),
         texts=study.table("models", "{model}/training_texts"),

@@ -6,7 +6,7 @@ from PIL import Image
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.synsets import class_list
-from babelatlas.datasets import pictograms
+from babelatlas.datasets import pictograms, training_set
 from babelatlas.lexicon import senses
 
 UMBRELLA, CAT = "n04507155", "n02121620"
@@ -191,9 +191,8 @@ def test_two_colours_of_every_concept_are_held_out_and_each_colour_about_equally
 
 
 def test_the_training_drawings_leave_out_the_held_out_pairs():
-    from babelatlas.models import training
 
-    _, classes, hues = training.drawings("train", 8, seed=0, size=16)
+    _, classes, hues = training_set.drawings("train", 8, seed=0, size=16)
     drawn = {(pictograms.concepts()["wnid"][row], list(pictograms.COLOURS)[hue]) for row, hue in zip(classes, hues)}  # noqa: B905
     pairs = pictograms.held_out_compositions(0)
 

@@ -668,8 +668,8 @@ def encoder(tmp_path_factory):
     """A tiny model with random weights in open_clip's format, loaded as any other."""
     pytest.importorskip("open_clip")
     folder = tmp_path_factory.mktemp("models") / "picto-en"
-    training.write_tokenizer(["a picture of a cat", "umbrella", "зонт", "größe"] * 9, folder)
-    training.write_configuration(folder)
+    training.write_tokenizer(["a picture of a cat", "umbrella", "зонт", "größe"] * 9, folder, 1600)
+    training.write_configuration(folder, 1600)
     training.save(training.new_model(folder, seed=0)[0], folder)
     return loading.load(models.get_model("picto-en"), folder)
 

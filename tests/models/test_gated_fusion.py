@@ -161,6 +161,16 @@ def test_with_an_image_the_right_translation_of_an_ambiguous_word_is_found(folde
     assert disambiguation.ic(costs).all()
 
 
+def test_a_translator_that_learned_from_standardised_features_takes_them_as_they_are(tmp_path, features):
+    raw = np.column_stack([features * [0.05, 1, 1, 0] + [3, -3, 0, 7], np.full(len(features), 2)]).astype(np.float32)
+    trained(tmp_path / "m", raw, standardise=True)
+
+    costs = costs_of(gated_translator.load(tmp_path / "m"), raw)
+
+    assert disambiguation.tc(costs).all()
+    assert disambiguation.ic(costs).all()
+
+
 def test_without_an_image_the_frequent_sense_always_wins(folders, features):
     costs = costs_of(gated_translator.load(folders / "text"), features)
     assert disambiguation.tc(costs).tolist() == [[True, False], [True, False]]
@@ -362,8 +372,8 @@ def test_towers_and_images_that_are_not_there_are_told(tmp_path, monkeypatch):
 def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
     from babelatlas.models import training
 
-    training.write_tokenizer(["a king"], tmp_path / "eyes")
-    training.write_configuration(tmp_path / "eyes")
+    training.write_tokenizer(["a king"], tmp_path / "eyes", 1600)
+    training.write_configuration(tmp_path / "eyes", 1600)
     model, _ = training.new_model(tmp_path / "eyes")
     training.save(model, tmp_path / "eyes")
     a, b = sorted(SENSES.loc[SENSES["word"] == "king", "wnid"].unique())[:2]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from babelatlas.base.errors import InputError
-from babelatlas.datasets import pictograms
+from babelatlas.datasets import pictograms, training_set
 from babelatlas.models import encoder as encoders
 from babelatlas.models import loading, tokens, training
 from babelatlas.models import registry as models
@@ -33,8 +33,8 @@ TEXTS = pd.DataFrame(
 def checkpoint(tmp_path_factory):
     pytest.importorskip("open_clip")
     folder = tmp_path_factory.mktemp("models") / "picto-en"
-    training.write_tokenizer(training.captions(TEXTS), folder)
-    training.write_configuration(folder)
+    training.write_tokenizer(training_set.captions(TEXTS), folder, 1600)
+    training.write_configuration(folder, 1600)
     model, _ = training.new_model(folder, seed=0)
     training.save(model, folder)
     return folder
@@ -381,6 +381,19 @@ def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
     assert shown(1) == {"umbrella": pytest.approx(4, abs=4), "cat": pytest.approx(4, abs=4), "table": 0}
     assert shown(6)["table"] > 0
     assert sum(shown(6).values()) == 6 * 8
+
+
+def test_a_locked_image_tower_is_that_of_the_other_model_and_the_text_tower_learns(checkpoint, tmp_path, pictures):
+    *_, log, shown = training.train(
+        TEXTS, tmp_path / "m", steps=40, batch_size=8, images_per_class=6, pieces=300, image_tower=checkpoint
+    )
+    locked, own = (loading.load(ENTRY, place, device="cpu") for place in (checkpoint, tmp_path / "m"))
+
+    assert np.array_equal(locked.encode_images(pictures), own.encode_images(pictures))
+    assert log["loss"].tail(5).mean() < log["loss"].head(5).mean()
+    assert shown["weight"].sum() == 40 * 8
+    with pytest.raises(InputError, match="image tower"):
+        training.train(TEXTS, tmp_path / "n", steps=1, batch_size=8, images_per_class=6, image_tower=tmp_path / "none")
 
 
 def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(checkpoint, tmp_path, pictures):

@@ -1,6 +1,5 @@
-"""What needs no torch of the training: which texts it writes, how captions are drawn, and what is refused."""
+"""What needs no torch of the training: recipes, vocabularies, and what is refused."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,177 +8,45 @@ from babelatlas.datasets import pictograms
 from babelatlas.models import training
 
 WNIDS = pictograms.concepts()["wnid"].tolist()
-DATA_TABLE, FURNITURE = "n08266235", "n04379243"  # two senses of "table", which are no concepts
 
 
-@pytest.fixture
-def labels():
-    rows = [(lang, wnid, f"{lang}-{row}") for lang in ("de", "en", "hy") for row, wnid in enumerate(WNIDS[:10])]
-    return pd.DataFrame(rows, columns=["lang", "wnid", "label"]).assign(source="", licence="", alternatives=[[]] * 30)
+def texts(*wnids):
+    """English labels of some synsets, as training takes them."""
+    rows = [("m", "en", wnid, f"word {wnid}", 1.0) for wnid in wnids]
+    return pd.DataFrame(rows, columns=["model", "lang", "wnid", "label", "weight"])
 
 
-@pytest.fixture
-def senses(labels):
-    """Labels of two concepts and of two senses that are none, with alternatives, as notebook 14 writes them."""
-    rows = [
-        (lang, wnid, f"{lang}-{wnid}", [f"{lang}-{wnid}".upper(), f"{lang} other {wnid}", "too many"])
-        for lang in ("de", "en", "hy")
-        for wnid in (*WNIDS[:2], DATA_TABLE, FURNITURE)
-    ]
-    return pd.DataFrame(rows, columns=["lang", "wnid", "label", "alternatives"])
-
-
-def test_a_low_tier_names_a_fraction_of_its_concepts_and_gets_its_share(labels):
-    tiers = {"en": ["en"], "low": ["de", "hy"]}
-
-    texts = training.training_texts(labels, tiers, {"en": 0.6, "low": 0.4}, {"en": 1, "low": 0.5}, model="m")
-
-    assert texts.groupby("lang").size().to_dict() == {"de": 5, "en": 10, "hy": 5}
-    assert texts.groupby("lang")["weight"].first().to_dict() == {"de": 0.2, "en": 0.6, "hy": 0.2}
-    assert set(texts["model"]) == {"m"}
-
-
-def test_the_concepts_a_language_names_do_not_depend_on_the_other_languages(labels):
-    alone = training.training_texts(labels, {"low": ["hy"]}, {}, {"low": 0.5})
-    both = training.training_texts(labels, {"low": ["de", "hy"]}, {}, {"low": 0.5})
-
-    assert both.loc[both["lang"] == "hy", "wnid"].tolist() == alone["wnid"].tolist()
-
-
-def test_what_the_mix_cannot_be_is_told(labels):
-    with pytest.raises(InputError, match="'en' is in two tiers"):
-        training.training_texts(labels, {"en": ["en"], "high": ["en"]}, {}, {})
-    with pytest.raises(InputError, match="sw"):
-        training.training_texts(labels, {"low": ["sw"]}, {}, {})
-    with pytest.raises(InputError, match=r"'low' .* fraction 1\.5"):
-        training.training_texts(labels, {"low": ["hy"]}, {}, {"low": 1.5})
-    with pytest.raises(InputError, match="no language"):
-        training.training_texts(labels, {}, {}, {})
-
-
-def test_a_recipe_gives_its_tiers_in_canonical_codes_and_its_steps():
-    tiers, steps = training.recipe("picto-multi", ["de"], ["iw"], [], [])
+def test_a_recipe_gives_its_tiers_in_canonical_codes_its_steps_and_its_pieces():
+    tiers, steps, pieces = training.recipe("picto-multi", ["de"], ["iw"], [], [])
 
     assert tiers == {"en": ["en"], "high": ["de"], "mid": ["he"]}
-    assert steps == training.STEPS["picto-multi"]
-    assert training.recipe("picto-distilled", ["de"], [], [], ["fr"], 7) == ({"en": ["en"], "parallel": ["fr"]}, 7)
+    assert (steps, pieces) == (training.STEPS["picto-multi"], training.PIECES["picto-multi"])
+    assert training.recipe("picto-distilled", ["de"], [], [], ["fr"], 7, 500) == (
+        {"en": ["en"], "parallel": ["fr"]},
+        7,
+        500,
+    )
     with pytest.raises(InputError, match="'picto-x'"):
         training.recipe("picto-x", [], [], [], [])
-    with pytest.raises(InputError, match="-1"):
+    with pytest.raises(InputError, match="number of steps is -1"):
         training.recipe("picto-en", [], [], [], [], -1)
+    with pytest.raises(InputError, match="pieces of the vocabulary is -1"):
+        training.recipe("picto-en", [], [], [], [], 0, -1)
 
 
-class Letters:
-    """A tokenizer that gives every different text a number of its own."""
-
-    def __init__(self):
-        self.texts = []
-
-    def __call__(self, texts):
-        self.texts = texts
-        return self
-
-    def numpy(self):
-        return np.arange(len(self.texts))[:, None]
-
-
-def test_captions_name_the_concept_and_an_english_one_sometimes_the_colour(labels):
-    texts = training.training_texts(labels, {"en": ["en"], "low": ["hy"]}, {"en": 0.5, "low": 0.5}, {})
-    letters = Letters()
-    deck = training.Captions(texts, letters, templates=["a {}", "{}!"])
-    classes, hues = np.repeat(np.arange(10), 200), np.tile(np.arange(8), 250)
-
-    pieces, said = deck.sample(classes, hues, np.random.default_rng(0), coloured=0.5)
-
-    colours = list(pictograms.COLOURS)
-    for row, concept, hue, named in zip(pieces[:, 0], classes, hues, said, strict=True):
-        caption = letters.texts[row].removeprefix("a ").removesuffix("!")
-        expected = [f"{colours[hue]} en-{concept}"] if named >= 0 else [f"en-{concept}", f"hy-{concept}"]
-        assert caption in expected
-        assert named in (-1, hue)
-    assert 0.2 < (said >= 0).mean() < 0.3
-    assert deck.counted(texts)["weight"].sum() == len(classes)
-
-
-def test_labels_of_other_classes_and_impossible_sizes_are_told(labels, senses, tmp_path):
-    with pytest.raises(InputError, match="n99999999, which is no pictogram"):
-        training.training_texts(labels.replace(WNIDS[0], "n99999999"), {"en": ["en"]}, {}, {})
-    texts = training.training_texts(labels, {"en": ["en"]}, {}, {})
+def test_impossible_sizes_are_told(tmp_path):
     with pytest.raises(InputError, match="steps is 0"):
-        training.train(texts, tmp_path, steps=0)
+        training.train(texts(*WNIDS[:10]), tmp_path, steps=0)
     with pytest.raises(InputError, match="more than the 20 that there are"):
-        training.train(texts, tmp_path, batch_size=21, images_per_class=2)
-    both = training.training_texts(labels, {"en": ["en"]}, {}, {}, senses=senses)
+        training.train(texts(*WNIDS[:10]), tmp_path, batch_size=21, images_per_class=2)
+    senses = texts(*WNIDS[:10], "n08266235", "n04379243")
     with pytest.raises(InputError, match="more than the 26 that there are"):
-        training.train(both, tmp_path, batch_size=27, images_per_class=2, images_per_sense=3)
+        training.train(senses, tmp_path, batch_size=27, images_per_class=2, images_per_sense=3)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_senses_are_written_with_their_alternatives_and_share_the_weight(labels, senses):
-    tiers, shares = {"en": ["en"], "low": ["de", "hy"]}, {"en": 0.6, "low": 0.4}
-    texts = training.training_texts(labels, tiers, shares, {}, senses=senses, most=3)
+def test_a_vocabulary_holds_at_least_the_bytes(tmp_path):
+    with pytest.raises(InputError, match="258 pieces is too small: expected at least 259"):
+        training.write_tokenizer(["a king"], tmp_path, 258)
 
-    words = texts.groupby(["lang", "wnid"])["label"].agg(list)
-    assert words["de", DATA_TABLE] == [f"de-{DATA_TABLE}", f"de other {DATA_TABLE}"]  # upper case makes no new word
-    assert words["de", WNIDS[0]] == ["de-0", f"de-{WNIDS[0]}", f"de other {WNIDS[0]}"]
-    assert words["de", WNIDS[5]] == ["de-5"]
-    weights = texts.groupby(["lang", "wnid"])["weight"]
-    assert np.allclose(weights.sum(), [0.6 if lang == "en" else 0.2 for lang, _ in words.index])
-    assert np.allclose(weights.min(), weights.max())
-    assert training.training_texts(labels, tiers, shares, {}, senses=senses, most=1)["label"].str.len().max() < 15
-
-
-def test_which_concepts_a_language_names_does_not_depend_on_the_senses(labels, senses):
-    alone = training.training_texts(labels, {"low": ["hy"]}, {}, {"low": 0.5})
-    both = training.training_texts(labels, {"low": ["hy"]}, {}, {"low": 0.5}, senses=senses)
-
-    named = set(alone["wnid"])
-    assert set(both["wnid"]) & set(WNIDS) == named
-    assert len(set(both["wnid"]) - named) == 1  # half of the two senses that are no concepts
-    assert set(both.loc[both["wnid"].isin(senses["wnid"]) & both["wnid"].isin(WNIDS), "wnid"]) == named & set(WNIDS[:2])
-
-
-def test_a_language_may_lack_the_senses_and_without_them_nothing_changes(labels, senses):
-    alone = training.training_texts(labels, {"low": ["de", "hy"]}, {}, {"low": 0.5})
-
-    assert training.training_texts(labels, {"low": ["de", "hy"]}, {}, {"low": 0.5}, senses=senses[:0]).equals(alone)
-    some = training.training_texts(labels, {"low": ["de", "hy"]}, {}, {}, senses=senses[senses["lang"] == "de"])
-    assert some.groupby("lang")["wnid"].nunique().to_dict() == {"de": 12, "hy": 10}
-
-
-def test_captions_of_a_sense_are_all_its_words_about_as_often_as_their_weights_say(labels, senses):
-    texts = training.training_texts(labels, {"en": ["en"], "low": ["hy"]}, {"en": 0.5, "low": 0.5}, {}, senses=senses)
-    letters = Letters()
-    deck = training.Captions(texts, letters, templates=["{}"])
-    assert deck.wnids == [wnid for wnid in pictograms.drawn() if wnid in {*WNIDS[:10], DATA_TABLE, FURNITURE}]
-    place = deck.wnids.index(FURNITURE)
-
-    pieces, said = deck.sample(np.full(4000, place), np.zeros(4000, int), np.random.default_rng(0), coloured=0.0)
-
-    told = pd.Series([letters.texts[row] for row in pieces[:, 0]]).value_counts()
-    assert sorted(told.index) == sorted(texts.loc[texts["wnid"] == FURNITURE, "label"])
-    expected = texts[texts["wnid"] == FURNITURE].set_index("label")["weight"]
-    assert np.allclose(told / 4000, (expected / expected.sum())[told.index], atol=0.03)
-    assert (said == -1).all()
-    counted = deck.counted(texts)
-    assert counted.loc[counted["wnid"] == FURNITURE].set_index("label")["weight"].to_dict() == told.to_dict()
-    assert counted["weight"].sum() == 4000
-
-
-def test_senses_that_cannot_be_drawn_and_no_words_are_told(labels, senses):
-    with pytest.raises(InputError, match="senses names n99999999, which is no pictogram"):
-        training.training_texts(labels, {"en": ["en"]}, {}, {}, senses=senses.replace(FURNITURE, "n99999999"))
-    with pytest.raises(InputError, match="words for a sense is 0"):
-        training.training_texts(labels, {"en": ["en"]}, {}, {}, senses=senses, most=0)
-
-
-def test_drawings_of_senses_are_numbered_as_asked_and_in_every_colour():
-    colours = len(pictograms.COLOURS)
-    pixels, classes, hues = training.drawings("train", colours, size=16, wnids=[FURNITURE, WNIDS[0]])
-
-    assert pixels.shape == (2 * colours, 16, 16, 3)
-    assert classes.tolist() == [0] * colours + [1] * colours
-    assert len(set(hues[classes == 0])) == colours  # of a sense no colour is held out
-    assert len(set(hues[classes == 1])) == colours - 2
-    few = training.drawings("train", 5, size=16, wnids=[FURNITURE, WNIDS[0]], images_per_sense=2)[1]
-    assert few.tolist() == [0] * 2 + [1] * 5
+    assert training.write_tokenizer(["a king"], tmp_path, 259).is_file()

@@ -46,8 +46,11 @@ class Plan:
         self.translator_entries = {
             name: translators.get_translator(name) for name in self.translators if name in translators.names()
         }
-        self.trained = [name for name, entry in self.entries.items() if entry.embedded]
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
+        embedded = [name for name, entry in self.entries.items() if entry.embedded]
+        # All others take the image tower of picto-en, which is trained also where it is not evaluated.
+        first = ["picto-en"] if embedded or self.gated else []
+        self.trained = list(dict.fromkeys([*first, *embedded]))
         self.scored = config.get("external_scores", {})
         own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
