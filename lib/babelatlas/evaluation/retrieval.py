@@ -112,7 +112,9 @@ def evaluate(
             f"A gallery needs each image once, with one embedding: got {len(gallery)} names, {len(place)} of them "
             f"different, and {len(images)} embeddings."
         )
-    pictures = torch.from_numpy(_scaled(images, cosine)).to(device)
+    scale = zeroshot.normalise if cosine else zeroshot.scaled
+    pictures = torch.from_numpy(scale(images)).to(device)
+    last = {"": 0, "first": 1, "all": np.inf}[parallel if cosine else ""]
     found, seen, english = [], set(), None
     for captions, vectors in parts:
         name, lang = _check_part(captions, vectors, place, pictures.shape[1])
@@ -123,14 +125,14 @@ def evaluate(
                 "first, as retrieval.parts does."
             )
         seen.add((name, lang))
-        texts = torch.from_numpy(_scaled(vectors, cosine)).to(device)
-        rows = _translated(captions, parallel if cosine else "")
+        texts = torch.from_numpy(scale(vectors)).to(device)
+        keys = list(zip(captions["image"].tolist(), captions["number"].tolist(), strict=True))
+        rows = {key: row for row, key in enumerate(keys) if key[1] < last}  # of captions that are translations
         if lang == ENGLISH:
             english = {"set": name, "texts": texts, "rows": rows, "ideals": {}}
         there = english["rows"] if english and english["set"] == name else {}
         pairs = [(row, there[key]) for key, row in rows.items() if key in there]
-        owner = np.array([place[image] for image in captions["image"].tolist()])
-        keys = zip(captions["image"].tolist(), captions["number"].tolist(), strict=True)
+        owner = np.array([place[image] for image, _ in keys])
         names, asking = [f"{image}#{number}" for image, number in keys], np.unique(owner)
         counts, ndcg = _images_of(pictures, texts, owner, pairs, english)
         found.append((name, lang, "t2i", names, counts, len(pictures), ndcg))
@@ -148,17 +150,8 @@ def evaluate(
 
 def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width: int) -> tuple[str, str]:
     """Return the set and the language of a part; raises what `evaluate` says of one."""
-    columns = [
-        captions.get(column, pd.Series(dtype=str)).tolist() for column in ("captions", "lang", "image", "number")
-    ]
-    names = set(zip(*columns[:2], strict=True))
-    gaps = captions.isna().to_numpy().any()
-    if (
-        gaps
-        or list(captions) != [*tables.SCHEMAS["captions"][0]]
-        or len({*zip(*columns, strict=True)}) != len(captions)
-    ):
-        tables.check(captions, "captions")  # which says what is wrong
+    tables.check(captions, "captions")
+    names = set(captions[["captions", "lang"]].drop_duplicates().itertuples(index=False, name=None))
     if len(names) != 1:
         raise InputError(
             f"A part holds the captions of one set in one language, got {len(names)}: see retrieval.parts."
@@ -176,22 +169,6 @@ def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width:
             f"{strangers[0]!r}: leave them out, or add the image."
         )
     return name, lang
-
-
-def _scaled(vectors: np.ndarray, cosine: bool) -> np.ndarray:
-    """Return vectors of length 1, or all divided by the length of the longest; raises what `normalise` raises."""
-    unit = zeroshot.normalise(vectors)
-    if cosine:
-        return unit
-    vectors = np.asarray(vectors, np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1).max()
-
-
-def _translated(captions: pd.DataFrame, parallel: str) -> dict[tuple[str, int], int]:
-    """Return the rows of captions that are translations, by what they share with the English ones: image, number."""
-    last = {"": 0, "first": 1, "all": np.inf}[parallel]
-    pairs = zip(captions["image"].tolist(), captions["number"].tolist(), strict=True)
-    return {pair: row for row, pair in enumerate(pairs) if pair[1] < last}
 
 
 def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> tuple[np.ndarray, np.ndarray]:
@@ -378,7 +355,7 @@ def _gain(scores, first: tuple, rows, look_up: Callable, top):
     if scores.shape[1] > PLACES:
         # Candidates that tie across the last place: all of them are looked at, in the few queries where that is so.
         across = (best[:, PLACES - 1] - best[:, PLACES] <= zeroshot.TIE).nonzero()[:, 0]
-        for some in across.split(ROWS) if len(across) else ():  # all, where a language collapses
+        for some in across.split(ROWS):  # all, where a language collapses
             best, index = scores[some].sort(dim=1, descending=True)
             gained[some] = _discounted(best, _gains(look_up(rows[some], index), top[some]))
     return gained
@@ -467,7 +444,6 @@ def scores(
     metrics: Sequence[str] = METRICS,
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """Return each metric of each model, set of captions, protocol, language and direction with its interval.
 
@@ -493,9 +469,9 @@ def scores(
             names, index = np.unique(owners[part.index][known], return_inverse=True)
             if len(names) > 1 and len(names) not in drawn:
                 drawn[len(names)] = bootstrap.resample_weights(len(names), n_resamples, seed)
-            found = _value(each[known], index, drawn.get(len(names)), metric == "median rank", level)
+            found = _value(each[known], index, drawn.get(len(names)), metric == "median rank")
             if metric.startswith("recall@") and len(names) > 1 and found[0] in (0, 1):
-                found = (found[0], *bootstrap.clopper_pearson(found[0], len(names), level))
+                found = (found[0], *bootstrap.clopper_pearson(found[0], len(names)))
             rows.append([*values, metric, *found, int(known.sum())])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])
 
@@ -509,7 +485,7 @@ def _each(table: pd.DataFrame, metric: str) -> np.ndarray:
     return hits(table, int(metric.removeprefix("recall@")))
 
 
-def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median: bool, level: float) -> tuple:
+def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median: bool) -> tuple:
     """Return the mean or median of queries, and its interval when their images (`index`) are `drawn` so often."""
     if len(each) == 0:
         return np.nan, np.nan, np.nan
@@ -527,4 +503,4 @@ def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median
         half = below[:, -1] / 2
         low, high = (below < half[:, None]).sum(1), (below <= half[:, None]).sum(1)
         resampled = (steps[low] + steps[high]) / 2
-    return value, *map(float, bootstrap.percentile_interval(resampled, level, size))
+    return value, *map(float, bootstrap.percentile_interval(resampled, n_clusters=size))

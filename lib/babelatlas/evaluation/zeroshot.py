@@ -57,24 +57,11 @@ def rule(similarity: str, normalise: bool) -> str:
     return similarity or ("cosine" if normalise else "dot product")
 
 
-def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray, cosine: bool = True) -> np.ndarray:
-    """Return one vector for each class, the mean of its prompts' embeddings: (classes, d), float32.
-
-    `prompt_embeddings` (prompts, d) and `index` (classes, templates) as `prompts.unique_prompts` gives it. `cosine`:
-    each embedding and the mean are brought to length 1, so that scores are cosines (Radford et al. 2021, section
-    3.1.4); else they are left as they are, so that scores are dot products. For millions of prompts see
-    `embedding.embed_classes`.
-    """
-    if not cosine:
-        return np.asarray(prompt_embeddings, np.float32)[index].mean(axis=1)
-    return normalise(normalise(prompt_embeddings)[index].mean(axis=1))
-
-
 def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
     """Return class vectors (classes, d) as each one's rule compares them: those of "plain mean" with length 1.
 
     `rules`: one of `RULES` for each class. For "cosine" the vectors must have been made of embeddings of length 1, for
-    the other two of embeddings as they are (`class_vectors`, `cosine`); so "cosine" stands alone.
+    the other two of embeddings as they are; so "cosine" stands alone.
     Raises InputError for an unknown rule and where "cosine" stands beside another.
 
     >>> by_rules(np.array([[0.0, 2.0], [0.0, 2.0]]), ["plain mean", "dot product"]).tolist()
@@ -102,7 +89,7 @@ def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
     Raises InputError where there is no class, or where images and classes differ in their number of dimensions.
     """
     _check_shapes(images, classes)
-    return normalise(images) @ _scaled(classes).T
+    return normalise(images) @ scaled(classes).T
 
 
 def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
@@ -117,11 +104,11 @@ def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def _scaled(classes: np.ndarray) -> np.ndarray:
-    """Return class vectors divided by one number, the length of the longest; raises what `normalise` raises."""
-    normalise(classes)
-    classes = np.asarray(classes, dtype=np.float32)
-    return classes / np.linalg.norm(classes, axis=-1).max()
+def scaled(vectors: np.ndarray) -> np.ndarray:
+    """Return float32 rows divided by one number, the length of the longest; raises what `normalise` raises."""
+    normalise(vectors)
+    vectors = np.asarray(vectors, dtype=np.float32)
+    return vectors / np.linalg.norm(vectors, axis=-1).max()
 
 
 def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
@@ -145,26 +132,18 @@ def tied(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
     return (scores <= own + TIE).all(axis=1) & ((np.abs(scores - own) <= TIE).sum(axis=1) > 1)
 
 
-def _columns(image_wnids: Iterable[str], class_wnids: Iterable[str]) -> np.ndarray:
-    """Return for each image the column of its class, or -1 where the label set has none for it."""
-    place = {wnid: column for column, wnid in enumerate(class_wnids)}
-    return np.array([place.get(wnid, -1) for wnid in image_wnids], dtype=np.int64)
-
-
 def evaluate(
     images: np.ndarray, image_wnids: Iterable[str], classes: np.ndarray, class_wnids: list[str]
 ) -> pd.DataFrame:
     """Return the counts of right predictions for each class of one label set.
 
-    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) as `class_vectors` makes them, with
-    `class_wnids`; scores are those of `similarity`. Images of classes without a label are left out: a language is
-    tested on the classes that it names. Returns one row for each class that has images: wnid, n_correct, n_correct_top5
-    (expected values), n_ties, n_images.
-    Raises InputError where there is no class, where a class of the label set has no image, and for vectors that do not
-    fit each other.
+    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) with `class_wnids`; scores are those
+    of `similarity`. Images of classes without a label are left out: a language is tested on the classes that it names.
+    Returns one row for each class: wnid, n_correct, n_correct_top5 (expected values), n_ties, n_images.
+    Raises InputError where a class of the label set has no image, and what `similarity` raises.
     """
     _check_shapes(images, classes)
-    target = _columns(image_wnids, class_wnids)
+    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
     rows = np.flatnonzero(target >= 0)
     n_images = np.bincount(target[rows], minlength=len(class_wnids))
     if (n_images == 0).any():
@@ -173,23 +152,15 @@ def evaluate(
             f"{len(without)} class(es) of the label set have no image, the first {without[0]}: "
             "use labels made for this data set, or complete the images."
         )
-    images, classes = np.asarray(images), _scaled(classes)
-    counts = np.zeros((3, len(class_wnids)))
+    images, counts = np.asarray(images), np.zeros((3, len(class_wnids)))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         # Only those that are asked for: most languages name a part of the classes.
-        scores, right = normalise(images[part]) @ classes.T, target[part]
+        scores, right = similarity(images[part], classes), target[part]
         for row, value in enumerate((hits(scores, right), hits(scores, right, k=5), tied(scores, right))):
             counts[row] += np.bincount(right, weights=value, minlength=len(class_wnids))
-    return pd.DataFrame(
-        {
-            "wnid": class_wnids,
-            "n_correct": counts[0],
-            "n_correct_top5": counts[1],
-            "n_ties": counts[2].astype(np.int64),
-            "n_images": n_images,
-        }
-    )
+    found = {"wnid": class_wnids, "n_correct": counts[0], "n_correct_top5": counts[1]}
+    return pd.DataFrame(found | {"n_ties": counts[2].astype(np.int64), "n_images": n_images})
 
 
 def subset_counts(
@@ -208,8 +179,7 @@ def subset_counts(
     number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
     are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
     """
-    _check_shapes(images, classes)
-    target = _columns(image_wnids, class_wnids)
+    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
     rows = np.flatnonzero(target >= 0)
     scores, target = similarity(images[rows], classes), target[rows]
     found = []
