@@ -107,8 +107,14 @@ def embed_images(
         _check_finite(encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}")
         return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
 
+    def name(path: str) -> bytes:
+        try:
+            return _digest(protocol, Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"The image {path} cannot be read ({error.strerror}): make or fetch it again.") from error
+
     with ThreadPoolExecutor(WORKERS) as pool:
-        names = dict(zip(different, pool.map(lambda path: _digest(protocol, _contents(path)), different), strict=True))
+        names = dict(zip(different, pool.map(name, different), strict=True))
 
         def prepare(rows: np.ndarray) -> np.ndarray:
             try:
@@ -162,13 +168,13 @@ def embed_classes(
 
     A class is the mean of its prompts: its label in each template of its language. So its vector is the sum over its
     different prompts of (times the prompt occurs / number of templates) x its embedding.
-    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages. `cosine`:
-    whether each prompt's embedding and the mean are brought to length 1 or left as they are, as in
-    `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
-    ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
-    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that
-    NLLB-200 has no code for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts
-    say too. The other parameters and what is raised are as for `embed_texts`.
+    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages, since only
+    some shards of prompts are ever in memory. `cosine`: whether each prompt's embedding and the mean are brought to
+    length 1, so that scores are cosines (Radford et al. 2021, section 3.1.4), or left as they are, so that scores are
+    dot products. A label with the same templates in several languages is embedded once, unless the model is told the
+    language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200 has no code for; ""
+    refuses them. `tell`: whether to print how many texts lost their end, which the counts say too. The other parameters
+    and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -213,22 +219,17 @@ def embed_captions(
     counts: Counter,
     cache: str | os.PathLike = "",
     nllb_fallback_language: str = "",
-    batch_tokens: int = 0,
-    progress: bool = True,
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
-    One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
-    with the names of the counts of `embed_classes`, and only there it is told which captions lost their end: a line for
-    each language would be hundreds. `nllb_fallback_language` is as in `embed_classes`; the other parameters and what is
-    raised are as for `embed_texts`.
+    One after the other, each when it is asked for: what is in memory is one language of one set. The counts of
+    `embed_classes` are added to `counts`, and only there it is told which captions lost their end: a line for each
+    language would be hundreds. The other parameters and what is raised are as for `embed_classes`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
         forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(
-            encoder, labels, forms, cache, False, nllb_fallback_language, batch_tokens, progress, False
-        )
+        vectors, new = embed_classes(encoder, labels, forms, cache, False, nllb_fallback_language, tell=False)
         counts.update(new)
         yield part, vectors
 
@@ -257,10 +258,8 @@ def _embed_texts(
         without = [lang for lang in told if nllb_fallback_language and not codes[languages.canonical(lang)]]
         told = {lang: nllb_fallback_language if lang in without else lang for lang in told}
         if without:
-            print(
-                f"{encoder.name} is told {nllb_fallback_language} for {', '.join(without)}: NLLB-200 has no code for "
-                "these."
-            )
+            names = ", ".join(without)
+            print(f"{encoder.name} is told {nllb_fallback_language} for {names}: NLLB-200 has no code for these.")
     protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
     # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
     forms = {
@@ -322,13 +321,8 @@ def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
     (entries,), and where each row begins and the last ends, `bounds` (rows + 1,). `owners` (p,): a prompt's first row.
     """
     place: dict[tuple[str, str], int] = {}
-    places = np.array(
-        [
-            place.setdefault((lang, text.replace("{}", word)), len(place))
-            for lang, word, form in rows
-            for text, _ in form
-        ]
-    )
+    filled = [(lang, text.replace("{}", word)) for lang, word, form in rows for text, _ in form]
+    places = np.array([place.setdefault(prompt, len(place)) for prompt in filled])
     weights = np.array([weight for _, _, form in rows for _, weight in form], np.float32)
     bounds = np.cumsum([0, *(len(form) for _, _, form in rows)])
     owners = np.searchsorted(bounds, np.unique(places, return_index=True)[1], "right") - 1
@@ -361,7 +355,6 @@ def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, 
 
 
 def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
-    """Return half of a batch for which memory ran out; raises InputError where it was a single text or picture."""
     if count == 1:
         raise InputError(
             f"The memory is too small for the model {encoder.name!r} and a single {noun}: take device 'cpu', another "
@@ -375,13 +368,6 @@ def _batch(encoder: Encoder, size: int, on_cpu: int, elsewhere: int) -> int:
     if size < 0:
         raise InputError(f"The batch size is {size}: expected at least 1, or 0 for one that suits the device.")
     return size or (on_cpu if getattr(encoder, "device", "cpu") == "cpu" else elsewhere)
-
-
-def _contents(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"The image {path} cannot be read ({error.strerror}): make or fetch it again.") from error
 
 
 def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:
@@ -528,9 +514,7 @@ def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, 
         raise
     except Exception as error:  # whatever zipfile and NumPy raise for damaged bytes
         print(f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are made again.", flush=True)
-        with contextlib.suppress(
-            OSError
-        ):  # a file that cannot be deleted can be replaced, or writing will tell why not
+        with contextlib.suppress(OSError):  # if it cannot be deleted, it can be replaced, or writing tells why not
             path.unlink()
         return none
     inside = rows >= 0

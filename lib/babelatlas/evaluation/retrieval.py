@@ -355,7 +355,7 @@ def _gain(scores, first: tuple, rows, look_up: Callable, top):
     if scores.shape[1] > PLACES:
         # Candidates that tie across the last place: all of them are looked at, in the few queries where that is so.
         across = (best[:, PLACES - 1] - best[:, PLACES] <= zeroshot.TIE).nonzero()[:, 0]
-        for some in across.split(ROWS):  # all, where a language collapses
+        for some in across.split(ROWS) if len(across) else ():  # all, where a language collapses
             best, index = scores[some].sort(dim=1, descending=True)
             gained[some] = _discounted(best, _gains(look_up(rows[some], index), top[some]))
     return gained
