@@ -760,9 +760,7 @@ def test_positive_scores_from_files_are_averaged_as_perplexities_and_negative_on
 def test_a_model_that_is_sure_of_itself_counts_in_an_ensemble():
     logs = 1e-9 * (2 + np.array([[[0, 1], [1, 0]]] * 4))
     one = table_of(np.exp(logs)).assign(similarity="perplexity")
-    _, found = array_of(
-        error_overlap.ensemble(pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"])
-    )
+    _, found = array_of(error_overlap.ensemble(pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"]))
     assert disambiguation.gtc(found).all()
 
 

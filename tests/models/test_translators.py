@@ -107,9 +107,7 @@ def test_costs_are_perplexities_and_tokens_follow_the_temperatures():
     assert set(tokens.loc[tokens["lang"] == "fr", "shared"]) == {0}  # roi, dame
     again = tokens[(tokens["image"] != "mix") & (tokens["temperature"] == 1)]
     both = costs.merge(again, on=list(tables.TRIAL))
-    np.testing.assert_allclose(
-        both["cost"], [perplexity.perplexity(values) for values in both["log_probabilities"]]
-    )
+    np.testing.assert_allclose(both["cost"], [perplexity.perplexity(values) for values in both["log_probabilities"]])
 
 
 def test_a_trial_that_occurs_twice_is_asked_once_and_ties_exactly():

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import perplexity
 from babelatlas.evaluation.perplexity import TASK, TIE, UNIT
@@ -164,7 +164,7 @@ def _mixed(part: pd.DataFrame, image: str) -> np.ndarray:
 
 
 def _extended(part: pd.DataFrame) -> np.ndarray:
-    """Return the costs beside all images of the senses, the original first: (item, sense, number, text), NaN for none."""
+    """Return the costs beside all images of a sense, the original first: (item, sense, number, text); NaN for none."""
     names = pd.unique(part["image"])
     _check_images(names)
     most = 1 + max(int(name[1:]) for name in names if name not in AMBIGUOUS)
@@ -193,7 +193,7 @@ def comparable(part: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
 
 
 def _compared(costs: np.ndarray, metric: str, tie: float, logarithms: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the right one of the two costs that a metric compares is lower, and where they tie: bool (..., 2)."""
+    """Return where the right one of the costs that a metric compares is lower, and where they tie: bool (..., 2)."""
     costs = np.asarray(costs, float)
     if costs.ndim < 3 or costs.shape[-2:] != (2, 2):
         raise InputError(f"Costs have the axes item, image (2), text (2), got an array of shape {costs.shape}.")

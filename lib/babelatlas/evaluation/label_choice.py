@@ -23,7 +23,7 @@ from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import label_translations
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.stats import bootstrap, checks, correlation, tests
+from babelatlas.stats import checks, correlation, tests
 
 # Sets that are made of the senses -> what they are.
 SETS = {
@@ -71,11 +71,6 @@ def of_kinds(senses: pd.DataFrame, wnids: list[str]) -> dict[str, pd.DataFrame]:
     return found
 
 
-def first_listed(senses: pd.DataFrame, wnids: list[str]) -> pd.DataFrame:
-    """Return the label set (schema `labels`) that takes the first word listed, the paper's rule (`labels.rank`)."""
-    return label_sets.label_set(senses, wnids, choice="first")
-
-
 def alternative(chosen: pd.DataFrame) -> pd.DataFrame:
     """Return a label set of words that a label set (schema `labels`) did not choose: columns lang, wnid, label.
 
@@ -96,17 +91,14 @@ def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]
     """Return ImageNet's classes and templates in the languages of CLIP_benchmark's translations, from its files.
 
     `folder` holds, for each of ar, cn, it and jp (`label_translations.TRANSLATIONS`), `XX_classnames.json` and
-    `XX_zeroshot_classification_templates.json`.
-    The first table has the columns lang, wnid, label, the second the schema `templates`, with the set "clip_benchmark".
-    Two classes may have one name. Raises InputError where a file is absent or is another one.
+    `XX_zeroshot_classification_templates.json`. The first table has the columns lang, wnid, label (two classes may have
+    one), the second the schema `templates`. Raises InputError where a file is absent or is another one.
     """
     folder = tables.locate(folder)
     names, forms = [], []
     for lang, (file, _) in label_translations.TRANSLATIONS.items():
         code = file.removeprefix("clip-benchmark-")
-        own = label_translations.read_translations(lang, folder / f"{code}_classnames.json").rename(
-            columns={"translation": "label"}
-        )
+        own = label_translations.read_translations(lang, folder / f"{code}_classnames.json")
         path = folder / f"{code}_zeroshot_classification_templates.json"
         try:
             texts = [text.replace("{c}", "{}") for text in json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]]
@@ -114,7 +106,7 @@ def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]
             raise InputError(
                 f"{path} is no file of templates with a list 'imagenet1k': download it again from CLIP_benchmark."
             ) from error
-        names.append(own.assign(lang=lang)[["lang", "wnid", "label"]])
+        names.append(own.assign(lang=lang).rename(columns={"translation": "label"})[["lang", "wnid", "label"]])
         template = pd.DataFrame({"number": range(len(texts)), "template": prompt_sets.check_templates(texts)})
         forms.append(template.assign(prompts=TRANSLATED, lang=lang, strategy="original", source="CLIP_benchmark"))
     columns = list(tables.SCHEMAS["templates"][0])
@@ -155,12 +147,10 @@ def pairs(
         )
     parts = []
     for name, table in others.items():
-        both = there.merge(
-            table[["lang", "wnid", "label"]].rename(columns={"label": "other"}), "inner", ["lang", "wnid"]
-        )
-        both["same"] = [
-            label_sets.same(one) == label_sets.same(two) for one, two in zip(both["label"], both["other"], strict=True)
-        ]
+        own = table[["lang", "wnid", "label"]].rename(columns={"label": "other"})
+        both = there.merge(own, "inner", ["lang", "wnid"])
+        words = zip(both["label"], both["other"], strict=True)
+        both["same"] = [label_sets.same(one) == label_sets.same(two) for one, two in words]
         groups = both.groupby("lang")["same"]
         enough = (groups.transform("size") >= minimum_classes) & ~groups.transform("all")
         parts.append(both[enough].assign(set=name))
@@ -249,9 +239,8 @@ def vectors(
     `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
     stored is not embedded again. `rules`, `cache` and `nllb_fallback_language` as in `embedding.embed_by_rules`.
     """
-    new = [table, table.assign(label=table["other"])]
     found = []
-    for words, forms in zip(new, instead, strict=True):
+    for words, forms in zip((table, table.assign(label=table["other"])), instead, strict=True):
         if forms is not None:
             found.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
             continue
@@ -302,22 +291,22 @@ def paired(counts: pd.DataFrame) -> pd.DataFrame:
     names = counts["labels"].drop_duplicates()
     parts = {label: (*label.partition(BESIDE)[::2], True) for label in names if BESIDE in label}
     parts |= {label: (*label.partition(INSTEAD)[::-2], False) for label in names if INSTEAD in label}
-    if len(parts) < len(names):
-        lone = next(label for label in names if label not in parts)
-        raise InputError(f"The label set {lone!r} stands beside no other: give the tables that notebook 24 writes.")
-    in_use, sets, is_base = (
-        counts["labels"].map({label: part[which] for label, part in parts.items()}) for which in range(3)
-    )
-    table = counts.assign(in_use=in_use, set=sets)
-    key = ["model", "dataset", "in_use", "set", "lang"]
-    sides = []
-    for side in (is_base, ~is_base):
-        grouped = table[side].groupby(key, sort=False)
-        sums = grouped.agg(
-            right=("n_correct", "sum"),
-            n=("n_images", "sum"),
-            classes=("wnid", lambda wnids: tuple(sorted(wnids))),
-            prompts=("prompts", "first"),
+    lone = [label for label in names if label not in parts]
+    if lone:
+        raise InputError(f"The label set {lone[0]!r} stands beside no other: give the tables that notebook 24 writes.")
+    told = pd.DataFrame(parts, index=["in_use", "set", "is_base"]).T.astype({"is_base": bool})
+    table = counts.join(told, on="labels")
+    key, sides = ["model", "dataset", "in_use", "set", "lang"], []
+    for side in (table["is_base"], ~table["is_base"]):
+        sums = (
+            table[side]
+            .groupby(key, sort=False)
+            .agg(
+                right=("n_correct", "sum"),
+                n=("n_images", "sum"),
+                classes=("wnid", lambda wnids: tuple(sorted(wnids))),
+                prompts=("prompts", "first"),
+            )
         )
         sides.append(sums.assign(value=sums["right"] / sums["n"]))
     base, other = sides
@@ -359,10 +348,7 @@ def changes(
         gap = (part["other"] - part["base"]).to_numpy()
         low = high = p = tau = tau_low = tau_high = np.nan
         if len(part) > 1:
-            low, high = bootstrap.mean_interval(gap, part["lang"], n_resamples, level, seed).loc[
-                0, ["ci_low", "ci_high"]
-            ]
-            p = tests.paired_permutation_test(gap, seed=seed)
+            _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, level, seed)
             if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
                 order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, level, seed)
                 tau, tau_low, tau_high = order.loc[0, ["value", "ci_low", "ci_high"]]

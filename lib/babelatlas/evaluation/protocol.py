@@ -205,9 +205,8 @@ def named(table: pd.DataFrame) -> str:
     'pictograms labels, label prompts, cosine, float32, model preprocessing'
     """
     words = {column: " and ".join(sorted(table[column].unique())) for column in ("labels", "prompts", *PROTOCOL)}
-    return (
-        f"{words['labels']} labels, {words['prompts']} prompts, {words['similarity']}, {words['precision']}, "
-        f"{words['preprocessing']} preprocessing"
+    return "{labels} labels, {prompts} prompts, {similarity}, {precision}, {preprocessing} preprocessing".format(
+        **words
     )
 
 
@@ -222,25 +221,16 @@ def prepare(transform: Callable[[Image.Image], np.ndarray], preprocessing: str) 
         raise InputError(
             f"There is no preprocessing {preprocessing!r}: {near(preprocessing, SWITCHES['preprocessing'])}"
         )
-    shape = {"crop": _crop, "squash": _squash, "pad": _pad}
-    if preprocessing == "model":
-        return transform
-    return lambda picture: transform(shape[preprocessing](picture))
+    return transform if preprocessing == "model" else lambda picture: transform(_squared(picture, preprocessing))
 
 
-def _crop(picture: Image.Image) -> Image.Image:
-    side = min(picture.size)
-    left, top = ((length - side) // 2 for length in picture.size)
-    return picture.crop((left, top, left + side, top + side))
-
-
-def _squash(picture: Image.Image) -> Image.Image:
-    side = max(picture.size)
-    return picture.resize((side, side), Image.Resampling.BICUBIC)
-
-
-def _pad(picture: Image.Image) -> Image.Image:
-    side = max(picture.size)
+def _squared(picture: Image.Image, how: str) -> Image.Image:
+    side = min(picture.size) if how == "crop" else max(picture.size)
+    if how == "squash":
+        return picture.resize((side, side), Image.Resampling.BICUBIC)
+    if how == "crop":
+        left, top = ((length - side) // 2 for length in picture.size)
+        return picture.crop((left, top, left + side, top + side))
     square = Image.new("RGB", (side, side), GREY)
     square.paste(picture, tuple((side - length) // 2 for length in picture.size))
     return square
@@ -249,10 +239,9 @@ def _pad(picture: Image.Image) -> Image.Image:
 def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
     """Return a picture at its own size on a canvas `RATIO` times as wide as its longer side, somewhere off the middle.
 
-    A picture that is square already cannot show what `prepare` does. The colour of the canvas is the median of the
-    picture's outermost pixels; the place is drawn from `seed` and the picture itself, so that it is always the same.
-    It is never in the middle, where cutting out a square would undo all: the cache of embeddings tells preparations
-    apart by what becomes of a sample. The picture is RGB.
+    A picture (RGB) that is square already cannot show what `prepare` does. The colour of the canvas is the median of
+    the picture's outermost pixels; the place is drawn from `seed` and the picture itself, so that it is always the
+    same, and never the middle, where cutting out a square would undo all.
     """
     width = round(RATIO * max(picture.size))
     pixels = np.asarray(picture)
@@ -264,17 +253,16 @@ def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
     return canvas
 
 
-def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def changes(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return by how much each turned switch changes the scores of each model, over languages.
 
     `table`: columns model, dataset, metric, switch, setting, lang, value (schema `protocols`, say); the rows whose
-    switch is "" are the base. One row for each model, dataset, metric, switch and setting: value (mean of turned minus
-    base over the languages of both, a fraction), ci_low, ci_high (bootstrap over languages), p (paired sign-flip test),
-    p_holm (Holm's correction over all comparisons), n (languages), same_as. With one language there is neither interval
-    nor p (NaN). A setting that gives every language the score it has without it, or by a setting before, is no
-    comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p and p_holm are NaN.
-    Rows are in the order of the switches (`ORDER`). Raises InputError where there is no base, and for a language that
-    occurs twice.
+    switch is "" are the base. One row for each model, dataset, metric, switch and setting, in the order of the switches
+    (`ORDER`): value (mean of turned minus base over the languages of both, a fraction), ci_low, ci_high (bootstrap over
+    languages), p (paired sign-flip test), p_holm (Holm's correction over all comparisons), n (languages), same_as. With
+    one language there is neither interval nor p (NaN). A setting that gives every language the score it has without it,
+    or by a setting before, is no comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p
+    is NaN. Raises InputError where there is no base, and for a language that occurs twice.
     """
     key, rows = ["model", "dataset", "metric"], []
     _once(table)
@@ -294,9 +282,8 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, s
             same = "" if same == ": ".join(switch) else same
             found = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
-                mean = bootstrap.mean_interval(pd.Series(gap), own["lang"].to_numpy(), n_resamples, level, seed).iloc[0]
-                p = np.nan if same else tests.paired_permutation_test(gap, PERMUTATIONS, seed)
-                found = [mean["value"], mean["ci_low"], mean["ci_high"], p]
+                found = tests.paired_mean(gap, own["lang"], n_resamples, seed=seed, n_permutations=PERMUTATIONS)
+                found[3] = np.nan if same else found[3]
             rows.append([*names, *switch, *found, len(gap), same])
     result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n", "same_as"])
     result = result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
@@ -331,7 +318,7 @@ def _once(table: pd.DataFrame) -> None:
         )
 
 
-def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def ranks(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the rank of each model under each protocol by its mean over languages, with intervals over languages.
 
     `table` as for `changes`. Means are over the languages that every model has under the protocol and under the base.
@@ -349,7 +336,7 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
             if len(models) < 2 or len(base) < 2:
                 continue
             drawn = bootstrap.resample_weights(len(base), n_resamples, seed) / len(base)
-            found = tests.rank_intervals(models, turned.mean(axis=0), drawn @ turned, level, len(base))
+            found = tests.rank_intervals(models, turned.mean(axis=0), drawn @ turned, n_clusters=len(base))
             before = pd.Series(base.mean(axis=0), index=models)
             found = found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(base))
             order = before.rank(ascending=False, method="min").astype(int)
@@ -391,31 +378,26 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*key, "tau", "n_models", "n_pairs", "n_swapped", "pairs"])
 
 
-def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def swaps(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the pairs of models whose order a protocol turns round, and whether the difference holds on either side.
 
-    `table` as for `changes`; means and languages as in `ranks`. One row for each swapped pair of a dataset, metric,
-    switch and setting, the better one under the base first: base, base_low, base_high (mean difference first minus
-    second under the base, a fraction, with its bootstrap interval over languages), turned, turned_low, turned_high (the
-    same under the protocol), p_base, p_turned (paired sign-flip tests, corrected by Holm's method over all of this
-    table), n (languages). A swap is more than chance where both hold.
+    `table` as for `changes`; languages as in `ranks`. One row for each swapped pair of a dataset, metric, switch and
+    setting, the better one under the base first: base, base_low, base_high (mean difference first minus second under
+    the base, a fraction, with its bootstrap interval over languages), turned, turned_low, turned_high (the same under
+    the protocol), p_base, p_turned (paired sign-flip tests, Holm-adjusted over all of this table), n (languages).
     """
     rows = []
-    for row in agreement(ranks(table, 1, level, seed)).itertuples():
+    for row in agreement(ranks(table, 1, seed)).itertuples():
         part = table[(table["dataset"] == row.dataset) & (table["metric"] == row.metric)]
         models = list(part["model"].unique())
         sides = _sides(part, models, row.switch, row.setting) if row.pairs else ()
         for first, second in row.pairs:
-            found, p_values = [], []
-            for values in sides:
-                gap = values[:, models.index(first)] - values[:, models.index(second)]
-                found += (
-                    bootstrap.mean_interval(gap, None, n_resamples, level, seed)
-                    .loc[0, ["value", "ci_low", "ci_high"]]
-                    .tolist()
-                )
-                p_values.append(tests.paired_permutation_test(gap, PERMUTATIONS, seed))
-            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *p_values, len(gap)])
+            gaps = [values[:, models.index(first)] - values[:, models.index(second)] for values in sides]
+            (*base, p), (*turned, q) = (
+                tests.paired_mean(gap, None, n_resamples, seed=seed, n_permutations=PERMUTATIONS) for gap in gaps
+            )
+            where = [row.dataset, row.metric, row.switch, row.setting]
+            rows.append([*where, first, second, *base, *turned, p, q, len(gaps[0])])
     numbers = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
     columns = ["dataset", "metric", "switch", "setting", "first", "second", *numbers, "n"]
     result = pd.DataFrame(rows, columns=columns)

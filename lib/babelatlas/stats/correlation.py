@@ -80,7 +80,7 @@ def weighted_kendall(
     index: np.ndarray | None = None,
     groups: Sequence[np.ndarray | slice] = (slice(None),),
 ) -> np.ndarray:
-    """Return Kendall's tau-b over the pairs of rows that share a group in each resample, NaN where a column is constant.
+    """Return Kendall's tau-b over the pairs of rows that share a group in each resample, NaN where nothing varies.
 
     `drawn` (resamples, rows), or with `index`, the cluster of each row, (resamples, clusters); `groups`: all rows in
     one, unless given.

@@ -25,7 +25,12 @@ SHAPES = {
     "logistic of the rest": "1 / (1 + exp(-a - b ln(n - 1)))",
     "log-quadratic": "a + b ln n + c (ln n)^2",
 }
-SCALES = ("points", "percent", "log-odds")
+# Scale of the cost of a doubling -> what turns accuracies into it, and back.
+SCALES = {
+    "points": (np.positive, np.positive),
+    "percent": (np.log, np.exp),
+    "log-odds": (special.logit, special.expit),
+}
 
 
 def _design(n_classes: np.ndarray, shape: str) -> np.ndarray:
@@ -76,24 +81,21 @@ def _fit(design: np.ndarray, y: np.ndarray, shape: str) -> np.ndarray:
     # The same line through the transformed accuracies is near enough to start from.
     inside = y.clip(0.002, 0.998)
     start = np.linalg.lstsq(design, np.log(inside) if shape == "power" else special.logit(inside), rcond=None)[0]
-    found = optimize.leastsq(
-        lambda parameters: _accuracy(design @ parameters, shape) - y,
-        start,
-        Dfun=lambda parameters: _slopes(_accuracy(design @ parameters, shape), shape)[:, None] * design,
-        full_output=True,  # else it warns where nothing is left to gain
-    )
-    return found[0]
+
+    def slopes(parameters: np.ndarray) -> np.ndarray:
+        accuracy = _accuracy(design @ parameters, shape)
+        return (accuracy if shape == "power" else accuracy * (1 - accuracy))[:, None] * design
+
+    # With full_output, or it warns where nothing is left to gain.
+    return optimize.leastsq(
+        lambda parameters: _accuracy(design @ parameters, shape) - y, start, Dfun=slopes, full_output=True
+    )[0]
 
 
 def _accuracy(line: np.ndarray, shape: str) -> np.ndarray:
     if shape == "power":
         return np.exp(np.minimum(line, 50))
     return special.expit(line) if shape.startswith("logistic") else line
-
-
-def _slopes(accuracy: np.ndarray, shape: str) -> np.ndarray:
-    """Return how fast the accuracy of a shape grows with the line inside it."""
-    return accuracy if shape == "power" else accuracy * (1 - accuracy)
 
 
 def means(subsets: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.DataFrame:
@@ -116,11 +118,10 @@ def errors(
 ) -> pd.DataFrame:
     """Return how well each shape describes each curve: by, shape, fitted, left_out, largest (points), n (numbers).
 
-    `curves` as of `means`: one row for each `by` and number of classes. `fitted` is the root mean square of the
-    residuals; `left_out` that of the errors when each number of classes is predicted from a fit to the others, which
-    does not favour the shape with more parameters; `largest` the largest residual. Raises InputError for a number of
-    classes that occurs twice in a curve, and for a curve with fewer than `fewest` numbers, which are at least one more
-    than the parameters of each shape.
+    `curves` as of `means`. `fitted` is the root mean square of the residuals; `left_out` that of the errors when each
+    number of classes is predicted from a fit to the others, which does not favour the shape with more parameters;
+    `largest` the largest residual. Raises InputError for a number of classes that occurs twice in a curve, and for a
+    curve with fewer than `fewest` numbers, which are at least one more than the parameters of each shape.
     """
     by = list(by)
     checks.check_numbers(curves, ["n_classes", "accuracy"], "The errors of a curve", by)
@@ -150,15 +151,15 @@ def errors(
     return pd.DataFrame(rows, columns=[*by, "shape", "fitted", "left_out", "largest", "n"])
 
 
-def residuals(curves: pd.DataFrame, by: Sequence[str] = ("model", "lang"), shape: str = "log-linear") -> pd.DataFrame:
-    """Return `curves` with what the fit of a shape leaves at each number of classes: column residual, in points.
+def residuals(curves: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.DataFrame:
+    """Return `curves` (`means`) with what a log-linear fit leaves at each number of classes: residual, in points.
 
-    `curves` as of `means`. Raises InputError for an empty table, missing values or columns, and what `fit` raises.
+    Raises InputError for an empty table, missing values or columns, and what `fit` raises.
     """
     by, parts = list(by), []
     checks.check_numbers(curves, ["n_classes", "accuracy"], "What a curve leaves", by)
     for _, part in curves.groupby(by, sort=False):
-        fitted = predict(part["n_classes"], fit(part["n_classes"], part["accuracy"], shape), shape)
+        fitted = predict(part["n_classes"], fit(part["n_classes"], part["accuracy"]))
         parts.append(part.assign(residual=100 * (part["accuracy"] - fitted)))
     return pd.concat(parts, ignore_index=True)
 
@@ -198,15 +199,6 @@ def bend(
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "per_doubling", "n"])
 
 
-def _on(accuracy: np.ndarray, scale: str) -> np.ndarray:
-    accuracy = np.asarray(accuracy, float)
-    return accuracy if scale == "points" else np.log(accuracy) if scale == "percent" else special.logit(accuracy)
-
-
-def _back(values: np.ndarray, scale: str) -> np.ndarray:
-    return values if scale == "points" else np.exp(values) if scale == "percent" else special.expit(values)
-
-
 def cost(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]) -> pd.DataFrame:
     """Return what a doubling of the number of classes costs on three scales, from two accuracies of each row.
 
@@ -223,7 +215,7 @@ def cost(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]
         raise InputError("The cost of a doubling needs more classes in one accuracy than in the other, in every row.")
     if not ((few > 0) & (few < 1) & (many > 0) & (many < 1)).all():
         raise InputError("The cost of a doubling needs accuracies between 0 and 1, neither of them included.")
-    table = {scale: (_on(few, scale) - _on(many, scale)) / doublings for scale in SCALES}
+    table = {scale: (to(few) - to(many)) / doublings for scale, (to, _) in SCALES.items()}
     table["points"] = 100 * table["points"]
     table["percent"] = 100 * (1 - np.exp(-table["percent"]))
     return pd.DataFrame(table)
@@ -244,8 +236,8 @@ def carried_over(few: Sequence[float], many: Sequence[float], doublings: Sequenc
     if len(few) < 2:
         raise InputError(f"A cost is carried over from other rows, and needs at least two, got {len(few)}.")
     found = {}
-    for scale in SCALES:
-        slope = (_on(few, scale) - _on(many, scale)) / doublings
+    for scale, (to, back) in SCALES.items():
+        slope = (to(few) - to(many)) / doublings
         others = (slope.sum() - slope) / (len(slope) - 1)
-        found[scale] = 100 * (_back(_on(few, scale) - others * doublings, scale) - many)
+        found[scale] = 100 * (back(to(few) - others * doublings) - many)
     return found

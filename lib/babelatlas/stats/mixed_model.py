@@ -7,7 +7,7 @@ independent of each other, in lme4's notation (1 + x || model) + (1 | lang).
 
 Given the components, the fixed effects are the solution of Henderson's mixed-model equations (1975, Biometrics 31,
 423-447), whose matrices are sums over clusters. So a bootstrap over languages, or leaving one out, is a matrix product
-and a solution of small equations (`sums`, `solve`); the components are then those of all rows.
+and a solution of small equations (`sums_by_cluster`, `solve`); the components are then those of all rows.
 
 Associations, not causes: nobody gave languages their text at random.
 """
@@ -76,8 +76,7 @@ SCALES: dict[str, tuple[Callable, Callable]] = {
 def scaled(table: pd.DataFrame, scale: str) -> pd.Series:
     """Return the column value of a table (fractions of n images) on a scale of `SCALES`.
 
-    On "angle" and "logit" the share is (k + 1/2) / (n + 1) with k images right, which is never 0 or 1. Raises
-    InputError for another scale.
+    On "angle" and "logit" the share is (k + 1/2) / (n + 1) with k images right. Raises InputError for another scale.
 
     >>> scaled(pd.DataFrame({"value": [0.5], "n": [100]}), "logit").tolist()
     [0.0]
@@ -162,26 +161,9 @@ def _random(table: pd.DataFrame, random: dict[str, tuple[str, str]]) -> dict[str
             raise InputError(
                 f"The random effect {name!r} needs two levels of {group}, but there is only {levels[0]!r}."
             )
-        matrix = np.zeros((len(table), len(levels)))
-        matrix[np.arange(len(table)), index] = table[covariate].to_numpy(float) if covariate else 1.0
-        matrices[name] = (list(levels), matrix)
+        values = table[covariate].to_numpy(float) if covariate else np.ones(len(table))
+        matrices[name] = (list(levels), np.eye(len(levels))[index] * values[:, None])
     return matrices
-
-
-def _given_components(
-    away: np.ndarray, fixed: np.ndarray, random: np.ndarray, spread: np.ndarray, residual: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the random effects as predicted, and the covariance of the fixed ones, where the variances are known.
-
-    `away` (rows): the response less the fixed part, y - X b. `fixed` is X (rows, coefficients), `random` Z (rows,
-    effects), `spread` the diagonal of G, the variance of each effect, `residual` s2; V = Z G Z' + s2 I.
-    """
-    inner = residual * np.eye(random.shape[1]) + (random.T @ random) * spread
-    # G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all effects at once.
-    predicted = spread * np.linalg.solve(inner, random.T @ away)
-    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
-    weighed = (fixed - random @ (spread[:, None] * np.linalg.solve(inner, random.T @ fixed))) / residual
-    return predicted, np.linalg.inv(fixed.T @ weighed)
 
 
 def fit(
@@ -233,10 +215,17 @@ def fit(
     fixed_part = matrix.to_numpy() @ value
     both = np.hstack([part for _, part in effects.values()])
     spread = np.concatenate([np.full(part.shape[1], variances[name]) for name, (_, part) in effects.items()])
-    away = table[y].to_numpy(float) - fixed_part
-    predicted, covariance = _given_components(away, matrix.to_numpy(), both, spread, residual)
+    # With X the fixed columns, Z = `both`, G the diagonal matrix of `spread`, s2 = `residual` and V = Z G Z' + s2 I:
+    # G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all effects at once.
+    inner = residual * np.eye(both.shape[1]) + (both.T @ both) * spread
+    predicted = spread * np.linalg.solve(inner, both.T @ (table[y].to_numpy(float) - fixed_part))
+    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
+    columns = matrix.to_numpy()
+    weighed = (columns - both @ (spread[:, None] * np.linalg.solve(inner, both.T @ columns))) / residual
+    covariance = np.linalg.inv(columns.T @ weighed)
     levels = [(name, random[name][0], level) for name, (levels, _) in effects.items() for level in levels]
-    term_of = {column: term for term, columns in terms.items() for column in columns}
+    term_of = {name: term for term, names in terms.items() for name in names}
+    coefficients = {"term": [term_of.get(name, "") for name in matrix], "name": list(matrix), "value": value}
     fitted = fixed_part + both @ predicted
     return Fit(
         y=y,
@@ -244,14 +233,7 @@ def fit(
         random=dict(random),
         reml=reml,
         table=table.assign(fitted=fitted, fixed=fixed_part, residual=table[y].to_numpy(float) - fitted),
-        coefficients=pd.DataFrame(
-            {
-                "term": [term_of.get(name, "") for name in matrix],
-                "name": list(matrix),
-                "value": value,
-                "se": np.sqrt(np.diag(covariance)),
-            }
-        ),
+        coefficients=pd.DataFrame(coefficients | {"se": np.sqrt(np.diag(covariance))}),
         covariance=covariance,
         components=components,
         effects=pd.DataFrame(levels, columns=["name", "group", "level"]).assign(value=predicted),
@@ -266,11 +248,10 @@ def fit(
 def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None) -> dict:
     """Return Henderson's equations of a fit as sums over the clusters of column `cluster`, its components held.
 
-    `table` takes the place of the rows of the fit: other rows or other values in the same columns. Random effects whose
-    levels lie each within one cluster are part of its covariance; the others stand in the equations beside the fixed
-    effects. Returns `clusters` (names), `left` (clusters, k, k), `right` (clusters, k), `prior` (k), what the diagonal
-    gets once, `names` of the fixed effects, which come first, and `levels`, (name, level) of the random ones after
-    them. Raises what `fit` raises.
+    `table` takes the place of the rows of the fit. Random effects whose levels lie each within one cluster are part of
+    its covariance; the others stand in the equations beside the fixed effects. Returns `clusters` (names), `left`
+    (clusters, k, k), `right` (clusters, k), `prior` (k), what the diagonal gets once, `names` of the fixed effects,
+    which come first, and `levels`, (name, level) of the random ones after them. Raises what `fit` raises.
     """
     table = found.table if table is None else table.reset_index(drop=True)
     if cluster not in table or table[cluster].nunique() < 2:
@@ -281,14 +262,9 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
     # An effect without variance is none; the bound keeps its prior finite.
     least = 1e-9 * variances["residual"]
     homes = {name: table.groupby(found.random[name][0])[cluster].nunique().max() == 1 for name in effects}
-    beside = [part for name, (_, part) in effects.items() if not homes[name]]
-    both = np.hstack([matrix.to_numpy(), *beside])
-    prior = [np.zeros(matrix.shape[1])]
-    prior += [
-        np.full(part.shape[1], 1 / max(variances[name], least))
-        for name, (_, part) in effects.items()
-        if not homes[name]
-    ]
+    beside = {name: part for name, (_, part) in effects.items() if not homes[name]}
+    both = np.hstack([matrix.to_numpy(), *beside.values()])
+    prior = [np.full(part.shape[1], 1 / max(variances[name], least)) for name, part in beside.items()]
     y = table[found.y].to_numpy(float)
     names, index = np.unique(table[cluster].astype(str), return_inverse=True)
     left, right = np.zeros((len(names), both.shape[1], both.shape[1])), np.zeros((len(names), both.shape[1]))
@@ -304,18 +280,17 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
         "clusters": list(names),
         "left": left,
         "right": right,
-        "prior": np.concatenate(prior),
+        "prior": np.concatenate([np.zeros(matrix.shape[1]), *prior]),
         "names": list(matrix),
-        "levels": [(name, level) for name, (levels, _) in effects.items() if not homes[name] for level in levels],
+        "levels": [(name, level) for name in beside for level in effects[name][0]],
     }
 
 
 def solve(equations: dict, drawn: np.ndarray | None = None, everything: bool = False) -> np.ndarray:
     """Return the fixed effects where cluster c counts `drawn[r, c]` times: shape (resamples, names).
 
-    `equations` as `sums` returns them; `drawn` None: every cluster once, one row. With `everything` the random effects
-    of the equations follow, in the order of `levels`. An effect that cannot be told from the
-    clusters drawn (no language of a script, say) is NaN.
+    `equations` as of `sums_by_cluster`; `drawn` None: every cluster once, one row. With `everything` the random effects
+    follow, in the order of `levels`. An effect that cannot be told from the clusters drawn is NaN.
     """
     n, k = equations["right"].shape
     drawn = np.ones((1, n)) if drawn is None else np.asarray(drawn, float)
@@ -337,10 +312,7 @@ def solve(equations: dict, drawn: np.ndarray | None = None, everything: bool = F
 
 
 def resample(found: Fit, cluster: str = "lang", n_resamples: int = 500, seed: int = 0) -> np.ndarray:
-    """Return the fixed effects in resamples that draw whole clusters: shape (n_resamples, coefficients).
-
-    The variance components are those of all rows. Raises what `sums` raises.
-    """
+    """Return the fixed effects in resamples that draw whole clusters, the components held: (n_resamples, names)."""
     equations = sums_by_cluster(found, cluster)
     return solve(equations, bootstrap.resample_weights(len(equations["clusters"]), n_resamples, seed))
 
@@ -351,10 +323,9 @@ def effects_without(found: Fit, by: str) -> pd.DataFrame:
     The components are those of all rows. NaN where an effect cannot be told from the rest.
     """
     equations = sums_by_cluster(found, by)
-    n = len(equations["clusters"])
-    return pd.DataFrame(solve(equations, 1 - np.eye(n)), columns=equations["names"]).assign(
-        left_out=equations["clusters"]
-    )[["left_out", *equations["names"]]]
+    table = pd.DataFrame(solve(equations, 1 - np.eye(len(equations["clusters"]))), columns=equations["names"])
+    table.insert(0, "left_out", equations["clusters"])
+    return table
 
 
 def predict(found: Fit, table: pd.DataFrame) -> pd.Series:
@@ -416,29 +387,25 @@ def effects(
     scale: str,
     clusters: Sequence[str] = ("lang",),
     n_resamples: int = 500,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return every fixed effect in points of accuracy with its intervals, one row for each effect and interval.
 
-    Columns: term, name, value (points), ci_low, ci_high, interval ("Wald", or "bootstrap over <cluster>"), n (rows),
-    n_clusters (0 for Wald's). Wald's interval is of the coefficient plus or minus the normal quantile times its
-    standard error, turned into points; the bootstrap draws whole clusters, the components held (`resample`). Effects
-    are those of `in_points`; the intercept is left out.
+    Columns: term, name, value (points, `in_points`), ci_low, ci_high (95 %), interval ("Wald", or "bootstrap over
+    <cluster>"), n (rows), n_clusters (0 for Wald's). Wald's interval is of the coefficient plus or minus the normal
+    quantile times its standard error, turned into points; the bootstrap draws whole clusters, the components held.
     """
     values = found.coefficients["value"].to_numpy()
     point = in_points(found, values, scale)[0]
-    reach = scipy_stats.norm.ppf((1 + level) / 2) * found.coefficients["se"].to_numpy()
-    ends = []
-    for sign in (-1, 1):
-        moved = values + sign * reach * np.eye(len(values))
-        ends.append(np.diagonal(in_points(found, moved, scale)))
+    reach = scipy_stats.norm.ppf(0.975) * found.coefficients["se"].to_numpy()
+    moved = [values + sign * reach * np.eye(len(values)) for sign in (-1, 1)]
+    ends = [np.diagonal(in_points(found, each, scale)) for each in moved]
     parts = [("Wald", *ends, 0)]
     for cluster in clusters:
         drawn = in_points(found, resample(found, cluster, n_resamples, seed), scale)
         low, high = np.full((2, len(values)), np.nan)
         n_clusters = found.table[cluster].nunique()
-        low[1:], high[1:] = bootstrap.percentile_interval(drawn[:, 1:], level, n_clusters)
+        low[1:], high[1:] = bootstrap.percentile_interval(drawn[:, 1:], n_clusters=n_clusters)
         parts.append((f"bootstrap over {cluster}", low, high, n_clusters))
     rows = [
         found.coefficients[["term", "name"]]
@@ -449,11 +416,11 @@ def effects(
     return pd.concat(rows, ignore_index=True)
 
 
-def contrasts(found: Fit, by: str = "lang", names: Sequence[str] | None = None) -> pd.DataFrame:
+def contrasts(found: Fit, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return a test of each fixed effect, corrected for their number, and how many languages it rests on.
 
     Columns: term, name, p (Wald's, two-sided, of the coefficient and its standard error), p_holm (Holm's correction for
-    all effects tested), and n_clusters: different values of `by` that have the level of a term of text; for a number,
+    all effects tested), and n_clusters: languages (column lang) that have the level of a term of text; for a number,
     all. `names`: the effects to test, all but the intercept unless given. One level picked from many for its large
     effect is large by chance as well: so levels are corrected together. Raises InputError for an unknown name.
     """
@@ -464,7 +431,7 @@ def contrasts(found: Fit, by: str = "lang", names: Sequence[str] | None = None) 
     table = table if names is None else table[table["name"].isin(names)]
     p = 2 * scipy_stats.norm.sf(np.abs(table["value"] / table["se"]))
     matrix, _ = design(found.table, found.fixed)
-    labels = found.table[by]
+    labels = found.table["lang"]
     is_number = table["term"] == table["name"]
     n = [
         labels.nunique() if number else labels[matrix[name].to_numpy() > 0].nunique()
@@ -474,14 +441,14 @@ def contrasts(found: Fit, by: str = "lang", names: Sequence[str] | None = None) 
 
 
 def slopes(
-    found: Fit, name: str, scale: str, cluster: str = "lang", n_resamples: int = 500, level: float = 0.95, seed: int = 0
+    found: Fit, name: str, scale: str, cluster: str = "lang", n_resamples: int = 500, seed: int = 0
 ) -> pd.DataFrame:
     """Return the slope of each level of a random slope, in points for one unit of its covariate.
 
     `name`: a random effect of the fit whose covariate has a fixed effect too, and whose levels are not within the
-    clusters. The slope is the sum of both; in points it is the mean over the level's rows of the fitted accuracy half a
-    unit above minus half a unit below. Columns: level, value, ci_low, ci_high (bootstrap over clusters, the components
-    held), n (rows), n_clusters; the highest first. Raises InputError for another random effect.
+    clusters. The slope is the sum of both, in points as in `in_points`. Columns: level, value, ci_low, ci_high
+    (bootstrap over clusters, the components held), n (rows), n_clusters; the highest first. Raises InputError for
+    another random effect.
     """
     group, covariate = found.random.get(name, ("", ""))
     names = list(found.coefficients["name"])
@@ -500,7 +467,7 @@ def slopes(
         wide = widening(part, scale)
         step = solved[:, [names.index(covariate)]] + solved[:, [len(names) + place]]
         points = 100 * ((inverse(at + step / 2) - inverse(at - step / 2)) * wide).mean(axis=1)
-        low, high = bootstrap.percentile_interval(points[1:], level, n)
+        low, high = bootstrap.percentile_interval(points[1:], n_clusters=n)
         rows.append([own, points[0], float(low), float(high), len(part), part[cluster].nunique()])
     table = pd.DataFrame(rows, columns=["level", "value", "ci_low", "ci_high", "n", "n_clusters"])
     return table.sort_values(["value", "level"], ascending=[False, True], ignore_index=True)

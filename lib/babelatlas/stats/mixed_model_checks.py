@@ -1,6 +1,7 @@
 """Tests, shares of variance and residual checks of a fitted mixed model."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,6 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import mixed_model, tests
-
-# --- tests, shares of variance, checks -------------------------------------------------------------
 
 
 def likelihood_ratio(smaller: mixed_model.Fit, larger: mixed_model.Fit) -> tuple[float, int, float]:
@@ -123,18 +122,13 @@ def spread_by(found: mixed_model.Fit, by: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[by, "sd", "n", "p"]).sort_values(["sd", by], ascending=[False, True])
 
 
-def shared_residuals(found: mixed_model.Fit, of: str = "model", over: str = "lang") -> pd.DataFrame:
+def shared_residuals(found: mixed_model.Fit) -> pd.DataFrame:
     """Return the correlation of residuals of each two models over languages: first, second, value, n; highest first.
 
     The fit takes residuals for independent; models that learned from the same texts may be wrong together.
     """
-    wide = found.table.pivot_table(index=over, columns=of, values="residual")
+    wide = found.table.pivot_table(index="lang", columns="model", values="residual")
     related, n = wide.corr(min_periods=3), wide.notna().astype(int).T @ wide.notna().astype(int)
-    names = list(wide)
-    rows = [
-        [one, other, related.loc[one, other], int(n.loc[one, other])]
-        for place, one in enumerate(names)
-        for other in names[place + 1 :]
-    ]
+    rows = [[*pair, related.loc[pair], int(n.loc[pair])] for pair in combinations(wide, 2)]
     table = pd.DataFrame(rows, columns=["first", "second", "value", "n"]).dropna()
     return table.sort_values(["value", "first", "second"], ascending=[False, True, True], ignore_index=True)
