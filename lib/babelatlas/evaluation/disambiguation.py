@@ -35,6 +35,8 @@ TEXTS = ("a", "b")
 AMBIGUOUS = ("mix", "side")
 METRICS = ("TC", "IC", "GTC", "GIC")
 RATES = ("IPR", "INR", "CPR", "CNR")
+# What is wrong with one row of costs.
+ROW = "Translation {text!r} of item {item!r} beside image {image!r} {where} %s ({n} of {size} rows)."
 
 
 # --- From tables to arrays ------------------------------------------------------------------------------------------
@@ -43,10 +45,8 @@ RATES = ("IPR", "INR", "CPR", "CNR")
 def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.DataFrame]]:
     """Yield (model, replicate, data set, language) and its rows, in order of appearance; all rows are checked first.
 
-    `table` has the schema `disambiguation`; texts come back as categories. Raises InputError, naming the first, for a
-    cost that is missing or infinite, a perplexity that is not above 0, a translation that is neither "a" nor "b", a row
-    that occurs twice, an image for which only one translation has a cost, an item with an original image for one sense
-    only, two protocols in one unit, no rows.
+    `table` has the schema `disambiguation`; texts come back as categories. Raises InputError, naming the first, for
+    rows that are not whole (`_check_rows`), a perplexity that is not above 0, and no rows.
     """
     table = tables.check(table, TASK)
     if table.empty:
@@ -54,8 +54,8 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
     table = _categories(table)
     number = table.groupby(UNIT, sort=False, observed=True).ngroup().to_numpy()
     low = (table["similarity"] == "perplexity").to_numpy() & (table["cost"].to_numpy(float) <= 0)
-    low = low, "has the cost {cost}, but a perplexity is above 0: score it again"
-    _check_rows(table, number, low, originals=True)
+    says = ROW % "has the cost {cost}, but a perplexity is above 0: score it again"
+    _check_rows(table, number, {says: low}, originals=True)
     yield from table.groupby(UNIT, sort=False, observed=True)
 
 
@@ -65,74 +65,45 @@ def _categories(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(names, str)).astype(dict.fromkeys(names, "category"))
 
 
-def _where(row: pd.Series) -> str:
-    """Return in words which model, data set, language, replicate and temperature a row is of."""
-    words = f"of {row['model']!r} on {row['dataset']!r} in {row['lang']!r}"
-    words += f" (replicate {row['replicate']})" if row["replicate"] else ""
-    return words + (f" at temperature {row['temperature']:g}" if "temperature" in row else "")
-
-
-def _check_rows(rows: pd.DataFrame, number: np.ndarray, *more: tuple[np.ndarray, str], originals: bool = False) -> None:
+def _check_rows(rows: pd.DataFrame, number: np.ndarray, more: dict[str, np.ndarray], originals: bool = False) -> None:
     """Raise InputError for the first thing that is wrong with the costs of the first unit in which something is.
 
-    `number`: the unit of each row, numbered in order of appearance. `more`: masks of rows, and what is wrong with them.
+    `number`: the unit of each row, numbered in order of appearance. `more`: what may be wrong, and with which rows.
     `originals`: whether each item needs both original images.
     """
     rows = rows.assign(unit=number)
     kinds = rows[["unit", *tables.PROTOCOL]].drop_duplicates()["unit"].value_counts()
-    image = rows.groupby(["unit", "item"], observed=True, sort=False)["image"]
-    cost = rows["cost"].to_numpy(float)
-    faults = [
-        (np.isin(number, kinds.index[kinds > 1]), _several_protocols),
-        (~np.isfinite(cost), "has the cost {cost}, expected a finite number: score it again"),
-        *more,
-        (~rows["text"].isin(TEXTS).to_numpy(), "is none of the translations 'a' and 'b': name it by its sense"),
-        (
-            rows.duplicated(["unit", "item", "image", "text"]).to_numpy(),
-            "occurs twice: keep one row for each item, image and text",
-        ),
-        (~rows.duplicated(["unit", "item", "image"], keep=False).to_numpy(), _one_translation),
-    ]
+    several, finite = np.isin(number, kinds.index[kinds > 1]), np.isfinite(rows["cost"].to_numpy(float))
+    faults = {
+        "The costs {where} have {kinds} protocols, {two}: select the rows of one.": several,
+        ROW % "has the cost {cost}, expected a finite number: score it again": ~finite,
+        **more,
+        ROW % "is none of the translations 'a' and 'b': name it by its sense": ~rows["text"].isin(TEXTS).to_numpy(),
+    }
+    twice = rows.duplicated(["unit", "item", "image", "text"]).to_numpy()
+    faults[ROW % "occurs twice: keep one row for each item, image and text"] = twice
+    says = "Item {item!r} {where} has one side only beside image {image!r}, translation {text!r}: give the cost of "
+    faults[says + "the other translation, too."] = ~rows.duplicated(["unit", "item", "image"], keep=False).to_numpy()
     if originals:
-        there = [(rows["image"] == name).groupby(image.ngroup()).transform("any").to_numpy() for name in ORIGINALS]
-        faults.append((~np.logical_and(*there), _one_original))
-    wrong = np.any([mask for mask, _ in faults], axis=0)
+        item = rows.groupby(["unit", "item"], observed=True, sort=False).ngroup()
+        there = [(rows["image"] == name).groupby(item).transform("any").to_numpy() for name in ORIGINALS]
+        says = "Item {item!r} {where} needs both original images, a0 and b0, got {there} ({items} item(s) so): give "
+        faults[says + "the missing one, or leave the item out."] = ~np.logical_and(*there)
+    wrong = np.any(list(faults.values()), axis=0)
     if not wrong.any():
         return
     here = number == number[wrong].min()
     part = rows[here]
-    mask, what = next((mask[here], what) for mask, what in faults if mask[here].any())
-    if callable(what):
-        raise InputError(what(part, part[mask]))
-    row = part[mask].iloc[0]
-    raise InputError(
-        f"Translation {row['text']!r} of item {row['item']!r} beside image {row['image']!r} {_where(row)} "
-        f"{what.format(cost=row['cost'])} ({int(mask.sum())} of {len(part)} rows)."
-    )
-
-
-def _several_protocols(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
-    protocols = part[list(tables.PROTOCOL)].drop_duplicates()
-    first_two = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
-    return f"The costs {_where(wrong.iloc[0])} have {len(protocols)} protocols, {first_two}: select the rows of one."
-
-
-def _one_translation(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
-    row = wrong.iloc[0]
-    return (
-        f"Item {row['item']!r} {_where(row)} has one side only beside image {row['image']!r}, translation "
-        f"{row['text']!r}: give the cost of the other translation, too."
-    )
-
-
-def _one_original(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
-    row = wrong.iloc[0]
+    mask, says = next((mask[here], says) for says, mask in faults.items() if mask[here].any())
+    row, protocols = part[mask].iloc[0], part[list(tables.PROTOCOL)].drop_duplicates().to_numpy()
+    where = f"of {row['model']!r} on {row['dataset']!r} in {row['lang']!r}"
+    where += f" (replicate {row['replicate']})" if row["replicate"] else ""
+    where += f" at temperature {row['temperature']:g}" if "temperature" in row else ""
     there = sorted(set(part.loc[part["item"] == row["item"], "image"]) & set(ORIGINALS))
-    return (
-        f"Item {row['item']!r} {_where(row)} needs both original images, a0 and b0, got "
-        f"{there[0] if there else 'none'} ({wrong['item'].nunique()} item(s) so): give the missing one, or leave the "
-        "item out."
-    )
+    facts = {"where": where, "n": int(mask.sum()), "size": len(part), "kinds": len(protocols)}
+    facts |= {"two": " and ".join(", ".join(map(str, each)) for each in protocols[:2])}
+    facts |= {"there": there[0] if there else "none", "items": part.loc[mask, "item"].nunique()}
+    raise InputError(says.format(**row, **facts))
 
 
 def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -205,9 +176,9 @@ def _compared(costs: np.ndarray, metric: str, tie: float, logarithms: bool) -> t
 
 
 def tc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
-    """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2).
+    """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2; mean: Eq. 3).
 
-    `costs` (item, image, text). The mean over all is the score (Eq. 3).
+    `costs` (item, image, text).
 
     >>> tc(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
@@ -255,8 +226,7 @@ def rates(costs: np.ndarray, mixed: np.ndarray, logarithms: bool = False) -> dic
     `costs` (item, image, text), `mixed` (item, text). A decision is that of TC. Inconsistent positive (IPR): right with
     the original image, wrong with the ambiguous one; inconsistent negative (INR): the other way round; consistent
     positive (CPR): right with both; consistent negative (CNR): wrong with both (Section 5.3 of the paper). The means
-    are the rates; they add up to 1, and IPR + CPR = TC. A tie is wrong, as in TC. Where the ambiguous image makes none,
-    IPR + CNR = INR + CPR = 0.5; where it does, IPR + CNR is more.
+    are the rates. A tie is wrong, as in TC.
     """
     now, before = (tc(each, logarithms=logarithms) for each in (costs, _ambiguous(mixed)))
     return {"IPR": now & ~before, "INR": ~now & before, "CPR": now & before, "CNR": ~now & ~before}
@@ -311,10 +281,7 @@ def chosen(extended: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 def replaced(numbers: np.ndarray) -> np.ndarray:
-    """Return which chosen images are not the original ones: bool (item, 2); the mean is the replacement rate.
-
-    An oracle that chooses blindly among k images for each sense has the rate 1 - 1/k.
-    """
+    """Return which chosen images are not the original ones: bool (item, 2); the mean is the replacement rate."""
     return np.asarray(numbers) != 0
 
 
@@ -371,7 +338,7 @@ def _token_costs(tokens: pd.DataFrame) -> pd.DataFrame:
     _check_images(tokens["image"].array.unique())
     tokens = tokens.assign(cost=perplexity.log_perplexities(tokens["log_probabilities"].tolist()), suffix_cost=np.nan)
     number = tokens.groupby([*UNIT, "temperature"], sort=False, observed=True).ngroup().to_numpy()
-    _check_rows(tokens, number)
+    _check_rows(tokens, number, {})
     whole = np.isclose(tokens["temperature"], 1)
     tokens.loc[whole, "suffix_cost"] = perplexity.suffix_log_perplexities(tokens[whole])
     return tokens.drop(columns=["log_probabilities", "shared"])
@@ -393,8 +360,8 @@ def _same(items: np.ndarray, others: np.ndarray, found: np.ndarray) -> np.ndarra
 def outcomes(table: pd.DataFrame) -> pd.DataFrame:
     """Return what each item scores: model, replicate, dataset, lang, item, variant, metric, value (from 0 to 1).
 
-    A value is the mean over the item's two senses, or for GTC and GIC whether both are right. Variants and metrics are
-    those of `scores`, which are the means over items of these values. For paired tests, take the items as units.
+    A value is the mean over the item's two senses, or for GTC and GIC whether both are right; `scores` are the means
+    over items of these values.
     """
     return _outcomes(_values(table, None))
 
@@ -500,8 +467,7 @@ def _intervals(each, metrics, known, n_resamples, seed) -> pd.DataFrame:
 def files(results: str, models: Iterable[str], translators: Iterable[str], names: Iterable[str]) -> pd.DataFrame:
     """Return where a run keeps its costs: model, translator (bool), dataset, path, tokens ("" where there are none).
 
-    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. A run
-    without a data set for disambiguation has no rows. A translator may be scored on some of the data sets only. Raises
+    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. Raises
     InputError for a data set that the study does not know, where a model has no table for one, and where a translator
     has none at all.
     """

@@ -1,18 +1,17 @@
 """Embedding many pictures and texts: each different one once, in full batches, kept on disk and reused.
 
-The work is cut into shards of some thousand texts or pictures. Threads tokenise the next shards, or decode the next
-pictures, while the model is at work. Within a shard texts go to the model by their length, so that a batch has little
-padding. A batch is as large as a number of tokens allows; where memory runs out it is halved, and stays so.
+The work is cut into shards. Threads tokenise the next shards, or decode the next pictures, while the model is at work.
+Within a shard texts go to the model by their length, so that a batch has little padding. A batch is as large as a
+number of tokens allows; where memory runs out it is halved, and stays so.
 
 What is kept. A cache is a folder; in it each model has a folder for pictures and one for texts, `images-HASH` and
 `texts-HASH`, with a hash of its name, weights and precision; in that lies one file for each shard, named by a hash of
-the names of its rows, so that any number of languages lies side by side. The name of a row is a hash of what decides
-its vector: the contents of a picture, or text, templates and normalisation, and always what the model's own preparation
-makes of a sample. So a picture or label that is new is embedded alone, and a run goes on where another was killed, or
-skips what one beside it has finished. A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16
-bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made
-again. A file whose name begins with a dot is being written, or was when its run was killed: nothing reads it, and a day
-later it is deleted.
+the names of its rows. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
+templates and normalisation, and always what the model's own preparation makes of a sample. So a picture or label that
+is new is embedded alone, and a run goes on where another was killed, or skips what one beside it has finished. A file
+is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of float32,
+`counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot is being
+written, or was when its run was killed: nothing reads it, and a day later it is deleted.
 """
 
 import contextlib
@@ -166,8 +165,7 @@ def embed_classes(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
-    A class is the mean of its prompts: its label in each template of its language. So its vector is the sum over its
-    different prompts of (times the prompt occurs / number of templates) x its embedding.
+    A class is the mean of its prompts: its label in each template of its language.
     `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages, since only
     some shards of prompts are ever in memory. `cosine`: whether each prompt's embedding and the mean are brought to
     length 1, so that scores are cosines (Radford et al. 2021, section 3.1.4), or left as they are, so that scores are
@@ -204,8 +202,7 @@ def embed_by_rules(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
 
-    `rules`: language -> one of `zeroshot.RULES`, where "cosine" stands alone (`zeroshot.by_rules`). The other
-    parameters, the second value and what is raised are as for `embed_classes`.
+    `rules`: language -> one of `zeroshot.RULES` (`zeroshot.by_rules`). All else is as for `embed_classes`.
     """
     own = labels["lang"].map(rules)
     cosine = set(own) == {"cosine"}
@@ -381,10 +378,8 @@ def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int
 
 def _digest(*parts: bytes) -> bytes:
     """Return 16 bytes that stand for `parts` and for where one ends and the next begins."""
-    whole = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        whole.update(len(part).to_bytes(8, "little") + part)
-    return whole.digest()
+    whole = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    return hashlib.blake2b(whole, digest_size=16).digest()
 
 
 def _embed(

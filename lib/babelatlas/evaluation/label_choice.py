@@ -58,9 +58,8 @@ def kind(source: str) -> str:
 def of_kinds(senses: pd.DataFrame, wnids: list[str]) -> dict[str, pd.DataFrame]:
     """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`).
 
-    The words are cleaned, and rid of those that equal an English one, as for `labels.label_set` with its defaults: the
-    comparison with English uses all sources. Then each kind chooses among its own words. Raises what
-    `labels.candidates` raises.
+    The words are cleaned, and rid of those that equal an English one in any source, as for `labels.label_set` with its
+    defaults. Then each kind chooses among its own words. Raises what `labels.candidates` raises.
     """
     left = label_sets.candidates(senses, wnids)
     kinds = left["source"].map({source: kind(source) for source in left["source"].unique()})
@@ -333,9 +332,8 @@ def changes(
     `table`: the columns `by`, lang, base and other (accuracies, fractions), one row for each language. Columns of the
     result: by, base, other (means), value (other minus base), ci_low, ci_high (bootstrap over languages), p (paired
     sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
-    the languages by both, with its interval over languages), n (languages). One language alone has neither interval nor
-    test; where one of the accuracies is the same in all languages they have no order, and tau is NaN.
-    Raises InputError for a language that occurs twice, a column that is not there, an empty table and missing values.
+    the languages by both, with its interval over languages), n (languages). One language alone has no interval, test
+    and tau. Raises InputError for a language that occurs twice, an empty table, and columns or values that are missing.
     """
     by = list(by)
     checks.check_numbers(table, ["base", "other"], "A change", [*by, "lang"])

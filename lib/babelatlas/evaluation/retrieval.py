@@ -46,9 +46,9 @@ FOUND = ["captions", "lang", "direction", "query", "rank", "tied", "n_tied_corre
 
 
 def parts(captions: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the captions of each set and language as one table, set by set, English first; schema `captions`.
+    """Return the captions of each set and language as one table, set by set, English first, as `evaluate` needs them.
 
-    This is the order that `evaluate` needs them in.
+    `captions` and the tables: schema `captions`.
     """
     later = captions.assign(later=captions["lang"] != ENGLISH)
     later = later.sort_values(["captions", "later", "lang", "image", "number"], ignore_index=True)
@@ -79,25 +79,21 @@ def evaluate(
     similarity: str = "cosine",
     device: str = "cpu",
 ) -> pd.DataFrame:
-    """Return one row for every query of every set and language of captions, both ways.
+    """Return one row for every query of every set and language of captions, both ways: columns `FOUND`.
 
     `images` (n, d) are the embeddings of the images that `gallery` names. `parts` gives for each set and language, in
     turn, its captions (schema `captions`) and their embeddings (rows, d); it may be a generator that embeds a language
     when its turn comes. `similarity`: one of `zeroshot.RULES`; a caption is a single text, so that "plain mean" is
-    "cosine". Dot products are divided by the length of the longest image and of the language's longest caption, which
-    changes no rank. `device`: where to compute, as torch names it.
+    "cosine". `device`: where to compute, as torch names it.
 
     A caption is looked for among all images, also those without a caption in its language; an image that has captions
     among all captions of the language.
 
     `parallel` says which captions are translations of English ones of the same set, which must come before: "all", by
-    image and number; "first", those with number 0 only; "", none. NDCG is computed for these. From text to image the
-    English query is the translated caption, and the images are the same. From image to text, the candidates are the
-    captions that both languages have; where one of the two lacks some, both rankings leave these out. NDCG is NaN where
-    captions have no English counterpart, for all of a set without English, and with dot products.
+    image and number; "first", those with number 0 only; "", none. NDCG is computed for these. From image to text, the
+    candidates are the captions that both languages have. NDCG is NaN where captions have no English counterpart, for
+    all of a set without English, and with dot products.
 
-    Returns the columns of schema `retrieval` from `captions` on, without `choice` and the protocol: captions, lang,
-    direction, query, rank, tied, n_tied_correct, n_candidates, ndcg20.
     Raises InputError for captions of an image that is not in the gallery, one given twice, a part that holds several
     languages, English after another language of its set, embeddings that do not fit, and unknown settings.
     """
@@ -135,17 +131,14 @@ def evaluate(
         owner = np.array([place[image] for image, _ in keys])
         names, asking = [f"{image}#{number}" for image, number in keys], np.unique(owner)
         counts, ndcg = _images_of(pictures, texts, owner, pairs, english)
-        found.append((name, lang, "t2i", names, counts, len(pictures), ndcg))
+        found.append((name, lang, "t2i", names, *counts, len(pictures), ndcg))
         # An image without a caption has nothing to look for.
         counts, ndcg = _captions_of(pictures, texts, owner, pairs, english)
-        found.append((name, lang, "i2t", [gallery[row] for row in asking], counts[:, asking], len(texts), ndcg[asking]))
+        names = [gallery[row] for row in asking]
+        found.append((name, lang, "i2t", names, *counts[:, asking], len(texts), ndcg[asking]))
     if not found:
         raise InputError("There are no captions to evaluate: the table is empty.")
-    *same, names, counts, sizes, ndcg = zip(*found, strict=True)
-    lengths = [len(each) for each in names]
-    columns = [[value for value, n in zip(values, lengths, strict=True) for _ in range(n)] for values in same]
-    columns += [[name for each in names for name in each], *np.concatenate(counts, axis=1), np.repeat(sizes, lengths)]
-    return pd.DataFrame(dict(zip(FOUND, [*columns, np.concatenate(ndcg)], strict=True)))
+    return pd.concat([pd.DataFrame(dict(zip(FOUND, each, strict=True))) for each in found], ignore_index=True)
 
 
 def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width: int) -> tuple[str, str]:
@@ -153,9 +146,7 @@ def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width:
     tables.check(captions, "captions")
     names = set(captions[["captions", "lang"]].drop_duplicates().itertuples(index=False, name=None))
     if len(names) != 1:
-        raise InputError(
-            f"A part holds the captions of one set in one language, got {len(names)}: see retrieval.parts."
-        )
+        raise InputError(f"A part has the captions of one set in one language, got {len(names)}: see retrieval.parts.")
     ((name, lang),) = names
     if np.shape(vectors) != (len(captions), width):
         raise InputError(
@@ -225,9 +216,8 @@ def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | 
 def _english_scores(english: dict, images, text_rows, text_columns) -> Callable:
     """Return what gives the English scores of queries (their numbers) with candidates (queries, k), by number.
 
-    Queries are the English texts `text_rows`, one for each, and candidates the images; or queries are the images and
-    candidates the English texts `text_columns`. The scores of all English texts with all images are kept where they are
-    not too many: every language asks for some of them.
+    Queries are the English texts `text_rows` and candidates the images; or queries are the images and candidates the
+    English texts `text_columns`. All scores are kept where they are not too many: every language asks for some.
     """
     texts = english["texts"]
     if "scores" not in english and len(texts) * len(images) <= KEPT:
@@ -387,8 +377,7 @@ def hits(table: pd.DataFrame, k: int) -> np.ndarray:
     """Return for each query the probability that a right candidate is among the first k, ties in random order.
 
     `table` has the columns rank, tied and n_tied_correct: `rank` - 1 wrong candidates come before, then `tied` wrong
-    and `n_tied_correct` right ones in any order, so that the number of right ones among the places left is
-    hypergeometric.
+    and `n_tied_correct` right ones in any order.
 
     >>> hits(pd.DataFrame({"rank": [1, 2, 1], "tied": [1, 0, 2], "n_tied_correct": [1, 1, 2]}), 1).tolist()
     [0.5, 0.0, 0.5]
@@ -449,10 +438,9 @@ def scores(
 
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of `places`. The interval is a
-    bootstrap over images: the captions of an image are drawn together. The same images are drawn for all
-    languages that have the same number of them. Where all queries succeed, or none, a recall has the exact binomial
-    interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are left out of its mean;
-    where no query has it, or there is only one image, there is no value or no interval (NaN).
+    bootstrap over images: the captions of an image are drawn together. Where all queries succeed, or none, a recall has
+    the exact binomial interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are
+    left out of its mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
     Raises InputError for a metric that is not one of `METRICS`, and for a table without rows.
     """
     unknown = [name for name in metrics if name not in METRICS]

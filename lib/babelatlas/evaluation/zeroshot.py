@@ -84,16 +84,15 @@ def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
 def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the scores (images, classes), float32, of image embeddings (images, d) and class vectors (classes, d).
 
-    With class vectors of length 1 they are cosines. Else they are dot products divided by the length of the image and
-    by that of the longest class vector: neither changes which class is best, and a tie is a tie at any scale.
-    Raises InputError where there is no class, or where images and classes differ in their number of dimensions.
+    With class vectors of length 1 they are cosines, else dot products divided by the length of the image and by that of
+    the longest class vector, so that a tie is a tie at any scale. Raises InputError where there is no class, or where
+    images and classes differ in their number of dimensions.
     """
     _check_shapes(images, classes)
     return normalise(images) @ scaled(classes).T
 
 
 def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
-    """Raise InputError where there is no class, or where images and classes are not vectors of one length."""
     shapes = np.shape(images), np.shape(classes)
     if shapes[1][:1] == (0,):
         raise InputError("There is no class to compare with: the label set is empty.")
@@ -175,9 +174,9 @@ def subset_counts(
     """Return the right predictions when only a random subset of the classes is on offer.
 
     For each size, `n_subsets` subsets of that many classes are drawn without replacement; the images of the subset are
-    classified among its classes alone. A size that the language does not reach is left out, and a size equal to its
-    number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
-    are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
+    classified among its classes alone. A size that the language does not reach is left out, and all its classes are
+    drawn once. A draw is the same for every model, as long as seed and classes are. Returns n_classes, number (of the
+    draw), n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
     """
     target = pd.Index(class_wnids).get_indexer(list(image_wnids))
     rows = np.flatnonzero(target >= 0)
@@ -237,7 +236,7 @@ def read_prompts(path: str | os.PathLike) -> dict[str, str]:
 def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
     """Return how each language's vectors were made and are compared: {language: {column of a result: setting}}.
 
-    Raises InputError where the file does not say it, as those that were written before it had to.
+    Raises InputError where the file does not say it.
     """
     arrays = _stored(path, tuple(f" {switch}" for switch in ("wnids", *PROTOCOL)))
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
@@ -271,7 +270,7 @@ def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
     kept = subsets[subsets["n_classes"] == wanted]
     lacking = set(subsets["lang"]) - set(kept["lang"])
     if lacking:
-        drawn = ", ".join(str(size) for size in sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique()))
+        drawn = ", ".join(map(str, sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique())))
         raise InputError(
             f"No subsets of {n_classes} classes were drawn for {len(lacking)} language(s), {min(lacking)} among them: "
             f"take one of {drawn}, or add {n_classes} to the sizes of notebook 29."

@@ -1,10 +1,9 @@
 """Do two measures agree, and what of it is left within models, within languages, given a third: correlations in parts.
 
-A table of results has a row for each model and language, so that its rows are clustered twice. A correlation over all
-of them mixes three questions: which model is better, which language is easier, which model suits which language. Here
-they are separated: `correlate` takes all rows, the rows within the groups of a column (each language by itself, say),
-or rows given covariates; `correlate_means` the means of the groups; `compare_correlations` asks which of two measures
-agrees better with a third.
+A table of results has a row for each model and language, so that a correlation over all rows mixes three questions:
+which model is better, which language is easier, which model suits which language. Here they are separated: `correlate`
+takes all rows, the rows within the groups of a column (each language by itself, say), or rows given covariates;
+`correlate_means` the means of the groups; `compare_correlations` asks which of two measures agrees better with a third.
 
 Intervals are those of a bootstrap over clusters, as in `bootstrap`: a resample is a row of weights. Two cluster columns
 (languages and models) are resampled independently and a row gets the product of their weights, the pigeonhole bootstrap
@@ -111,8 +110,8 @@ def crossed_weights(
 ) -> tuple[np.ndarray, int]:
     """Return how often each row counts in each resample, shape (n_resamples, rows), and the least number of clusters.
 
-    `clusters`: one column, or several, which are drawn independently; then a row has the product of the weights of its
-    clusters, and may be drawn in no resample at all. Raises InputError for a column with a gap or with one cluster.
+    `clusters`: one column, or several, which are drawn independently; then a row has the product of their weights.
+    Raises InputError for a column with a gap or with one cluster.
 
     >>> table = pd.DataFrame({"lang": ["de", "de", "si"], "model": ["a", "b", "a"]})
     >>> crossed_weights(table, ["lang", "model"], 100)[0].shape
@@ -218,14 +217,13 @@ def correlate(
     constant are left out.
 
     `within` names a column whose groups are taken each by itself: "pearson" correlates the deviations from the mean of
-    the group, "spearman" ranks within the group and correlates deviations from its mean rank, "kendall" compares the
-    rows of one group with each other. Two columns ask what is left when the means of both are taken off (a model in a
-    language, beyond how good the model and how easy the language is); that is defined for "pearson" alone.
+    the group, "spearman" the deviations of ranks within the group, "kendall" compares the rows of one group with each
+    other. Two columns, for "pearson" alone, ask what is left when the means of both are taken off (a model in a
+    language, beyond how good the model and how easy the language is).
 
     `given` names covariates. The partial correlation follows from the inverse of the matrix of correlations, for each
     method from its own coefficients, as R's ppcor has it (Kim 2015, CSAM 22, 665-674): for "pearson" it equals the
-    correlation of the residuals of two regressions, for "spearman" the same of ranks, for "kendall" Kendall's partial
-    tau. A covariate that is constant within the groups of `within` cannot be one there.
+    correlation of the residuals of two regressions, for "spearman" the same of ranks, for "kendall" the partial tau.
 
     Raises InputError for missing values, a constant column, a single cluster, an unknown method, and where what is
     asked for is not defined.
@@ -329,12 +327,12 @@ def leave_one_out(
     if by not in table:
         raise InputError(f"There is no column {by!r} to leave out: expected one of {', '.join(map(str, table))}.")
     whole = correlate(table, x, y, clusters, methods, 1, level, seed).set_index("method").value
-    parts = []
-    for name in sorted(table[by].unique()):
-        part = correlate(table[table[by] != name], x, y, clusters, methods, n_resamples, level, seed)
-        part.insert(0, "left_out", name)
-        parts.append(part.assign(change=part.value - part.method.map(whole)))
-    return pd.concat(parts, ignore_index=True)
+    parts = {
+        name: correlate(table[table[by] != name], x, y, clusters, methods, n_resamples, level, seed)
+        for name in sorted(table[by].unique())
+    }
+    found = pd.concat(parts, names=["left_out"]).reset_index("left_out").reset_index(drop=True)
+    return found.assign(change=found.value - found.method.map(whole))
 
 
 def correlate_means(
@@ -354,8 +352,7 @@ def steiger(r_jk: float, r_jh: float, r_kh: float, n: int) -> tuple[float, float
     """Return Steiger's Z, and its p value (two-sided), that a measure j correlates with k as it does with h.
 
     All three correlations are of the same `n` independent rows. Steiger (1980), Psychological Bulletin 87, 245-251:
-    Fisher's transforms, with the covariance taken at the mean of both correlations. Clustered rows (models of
-    one language) are not independent: there p is too small, and `compare_correlations` has a bootstrap next to it.
+    Fisher's transforms, with the covariance taken at the mean of both correlations. For clustered rows p is too small.
     Raises InputError for fewer than four rows, or three correlations that no data can have.
 
     >>> [round(number, 4) for number in steiger(0.4, 0.5, 0.1, 103)]
@@ -391,10 +388,10 @@ def compare_correlations(
     """Return whether `x` correlates more with column `first` than with `second`, on the rows that have all three.
 
     Columns: method, first, second (the two correlations), value (their difference), ci_low, ci_high, p (bootstrap:
-    twice the share of resamples in which the difference has the other sign, at least 2 / (n_resamples + 1), and made as
-    careful as the interval by `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many
-    resamples can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be
-    independent), n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlate` raises.
+    twice the share of resamples in which the difference has the other sign, made as careful as the interval by
+    `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many resamples can give), z, p_steiger
+    (for "pearson" without `within`, else NaN: `steiger` takes rows to be independent), n (rows), n_clusters. Raises
+    what `correlate` raises.
     """
     within, clusters = _listed(within), _cluster_columns(table, clusters)
     whole = []

@@ -1,8 +1,7 @@
 """How accuracy falls with the number of classes: which shape the fall has, and whether it is a straight line.
 
-Geigle et al. (2024, Figure 2) find accuracy on ImageNet log-linear in the number of classes. At one class accuracy is 1
-and with ever more classes it cannot fall below 0, so that no straight line holds for all numbers; the question is how
-well one describes the numbers at hand, beside other shapes with as few parameters.
+Geigle et al. (2024, Figure 2) find accuracy on ImageNet log-linear in the number of classes. No straight line holds for
+all numbers; the question is how well one describes the numbers at hand, beside other shapes with as few parameters.
 
 All shapes are fitted by least squares to the mean accuracy at each number of classes, on the scale of accuracies, so
 that their errors can be compared. A number of classes counts once, however many subsets were drawn for it.
@@ -82,13 +81,13 @@ def _fit(design: np.ndarray, y: np.ndarray, shape: str) -> np.ndarray:
     inside = y.clip(0.002, 0.998)
     start = np.linalg.lstsq(design, np.log(inside) if shape == "power" else special.logit(inside), rcond=None)[0]
 
-    def slopes(parameters: np.ndarray) -> np.ndarray:
+    def derivative(parameters: np.ndarray) -> np.ndarray:
         accuracy = _accuracy(design @ parameters, shape)
         return (accuracy if shape == "power" else accuracy * (1 - accuracy))[:, None] * design
 
     # With full_output, or it warns where nothing is left to gain.
     return optimize.leastsq(
-        lambda parameters: _accuracy(design @ parameters, shape) - y, start, Dfun=slopes, full_output=True
+        lambda parameters: _accuracy(design @ parameters, shape) - y, start, Dfun=derivative, full_output=True
     )[0]
 
 
@@ -142,10 +141,8 @@ def errors(
         for shape in shapes:
             design = _design(x, shape)
             residual = 100 * (y - _accuracy(design @ _fit(design, y, shape), shape))
-            left = np.empty(len(x))
-            for place in range(len(x)):
-                others = np.arange(len(x)) != place
-                left[place] = _accuracy(design[place] @ _fit(design[others], y[others], shape), shape)
+            others = [_fit(np.delete(design, place, 0), np.delete(y, place), shape) for place in range(len(x))]
+            left = [_accuracy(row @ parameters, shape) for row, parameters in zip(design, others, strict=True)]
             sizes = [np.sqrt(np.mean(residual**2)), 100 * np.sqrt(np.mean((y - left) ** 2)), np.abs(residual).max()]
             rows.append([*key, shape, *sizes, len(x)])
     return pd.DataFrame(rows, columns=[*by, "shape", "fitted", "left_out", "largest", "n"])
@@ -177,8 +174,7 @@ def bend(
     number of classes less that at the smallest, in points: 0 for a straight line, negative where the fall steepens,
     positive where it levels off. The interval draws the random subsets of each number anew (`bootstrap.sum_of_means`; a
     number with one subset, as all classes have, stands as it is): it speaks of the subsets, not of other classes.
-    `per_doubling` is the slope of the straight line, `n` the number of sizes. Raises InputError for fewer than
-    three sizes.
+    `per_doubling` is the slope of the straight line, `n` the number of sizes. Raises InputError for less than three.
     """
     by = list(by)
     checks.check_numbers(subsets, ["n_classes", "accuracy"], "A bend", by)
@@ -210,15 +206,19 @@ def cost(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]
     >>> cost([0.8], [0.4], [1]).round(3).to_dict("records")
     [{'points': 40.0, 'percent': 50.0, 'log-odds': 1.792}]
     """
-    few, many, doublings = (np.asarray(values, float) for values in (few, many, doublings))
+    table = _slopes(*(np.asarray(values, float) for values in (few, many, doublings)))
+    table["points"] = 100 * table["points"]
+    table["percent"] = 100 * (1 - np.exp(-table["percent"]))
+    return pd.DataFrame(table)
+
+
+def _slopes(few: np.ndarray, many: np.ndarray, doublings: np.ndarray) -> dict[str, np.ndarray]:
+    """Return by how much accuracies fall with each doubling, on each scale."""
     if not (doublings > 0).all():
         raise InputError("The cost of a doubling needs more classes in one accuracy than in the other, in every row.")
     if not ((few > 0) & (few < 1) & (many > 0) & (many < 1)).all():
         raise InputError("The cost of a doubling needs accuracies between 0 and 1, neither of them included.")
-    table = {scale: (to(few) - to(many)) / doublings for scale, (to, _) in SCALES.items()}
-    table["points"] = 100 * table["points"]
-    table["percent"] = 100 * (1 - np.exp(-table["percent"]))
-    return pd.DataFrame(table)
+    return {scale: (to(few) - to(many)) / doublings for scale, (to, _) in SCALES.items()}
 
 
 def carried_over(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]) -> dict[str, np.ndarray]:
@@ -232,12 +232,11 @@ def carried_over(few: Sequence[float], many: Sequence[float], doublings: Sequenc
     [0.0, 0.0]
     """
     few, many, doublings = (np.asarray(values, float) for values in (few, many, doublings))
-    cost(few, many, doublings)
+    slopes = _slopes(few, many, doublings)
     if len(few) < 2:
         raise InputError(f"A cost is carried over from other rows, and needs at least two, got {len(few)}.")
     found = {}
     for scale, (to, back) in SCALES.items():
-        slope = (to(few) - to(many)) / doublings
-        others = (slope.sum() - slope) / (len(slope) - 1)
+        others = (slopes[scale].sum() - slopes[scale]) / (len(few) - 1)
         found[scale] = 100 * (back(to(few) - others * doublings) - many)
     return found

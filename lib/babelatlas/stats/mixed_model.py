@@ -31,10 +31,10 @@ OTHER = "other"
 class Fit:
     """A mixed model as fitted: what it was asked, and what came out.
 
-    `table`: the rows, with the columns fitted (fixed and random effects), fixed (the fixed part) and residual, all on
-    the scale of column `y`. `coefficients`: term, name, value, se; `covariance` of these. `components`: name, group,
-    covariate, variance; the last row is the residual. `effects`: name, group, level, value: the random effects as
-    predicted. `likelihood` is the logarithm, restricted where `reml`; `parameters` counts coefficients and variances.
+    `table`: the rows, with the columns fitted (fixed and random effects), fixed (the fixed part) and residual, on the
+    scale of column `y`. `coefficients`: term, name, value, se; `covariance` of these. `components`: name, group,
+    covariate, variance; the last row is the residual. `effects`: name, group, level, value, as predicted.
+    `likelihood` is the logarithm, restricted where `reml`; `parameters` counts coefficients and variances.
     """
 
     y: str
@@ -91,8 +91,7 @@ def scaled(table: pd.DataFrame, scale: str) -> pd.Series:
 def log_jacobian(table: pd.DataFrame, scale: str) -> float:
     """Return what is added to a log-likelihood on a scale to make it one of accuracies, so that scales can be compared.
 
-    The sum over rows of the logarithm of the scale's derivative by the accuracy (Box and Cox 1964, J. R. Stat. Soc. B
-    26, 211-252); 0 for "accuracy".
+    The sum of the logarithm of the scale's derivative (Box and Cox 1964, J. R. Stat. Soc. B 26, 211-252).
     """
     if scale == "accuracy":
         return 0.0
@@ -110,12 +109,11 @@ def sampling_variance(table: pd.DataFrame, scale: str) -> np.ndarray:
 
 
 def design(table: pd.DataFrame, fixed: Sequence[str]) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return the matrix of the fixed effects, and the columns of each term.
+    """Return the matrix of the fixed effects, "intercept" first, and the columns of each term.
 
-    A column of numbers is taken as it is; one of text becomes an indicator "term: level" for each level but the one
-    with the most rows, the reference (the first by name where two have as many; a pandas Categorical keeps its first
-    category as the reference). The first column is "intercept". Raises InputError for a column that is not there, one
-    level only, gaps, or terms of which one follows from the others.
+    A column of numbers is taken as it is; one of text becomes an indicator "term: level" for each level but the
+    reference, the one with the most rows (the first by name where two have as many), or of a pandas Categorical the
+    first. Raises InputError for a column that is not there, one level only, gaps, or terms that depend on each other.
     """
     columns, terms = {"intercept": np.ones(len(table))}, {}
     for term in fixed:
@@ -128,17 +126,15 @@ def design(table: pd.DataFrame, fixed: Sequence[str]) -> tuple[pd.DataFrame, dic
             terms[term], columns[term] = [term], values.to_numpy(float)
             continue
         if isinstance(values.dtype, pd.CategoricalDtype):
-            levels = [level for level in values.cat.categories if (values == level).any()]
+            levels = list(values.cat.remove_unused_categories().cat.categories)
         else:
             sizes = values.value_counts()
             levels = sorted(sizes.index, key=lambda level: (-sizes[level], level))
         if len(levels) < 2:
             raise InputError(f"A fixed effect needs two levels, but every row has the same {term}, {levels[0]!r}.")
         levels = [levels[0], *sorted(levels[1:], key=lambda level: (level == OTHER, level))]
-        terms[term] = [f"{term}: {level}" for level in levels[1:]]
-        columns |= {
-            name: (values == level).to_numpy(float) for name, level in zip(terms[term], levels[1:], strict=True)
-        }
+        added = {f"{term}: {level}": (values == level).to_numpy(float) for level in levels[1:]}
+        terms[term], columns = list(added), columns | added
     matrix = pd.DataFrame(columns)
     rank = np.linalg.matrix_rank(matrix / matrix.std(ddof=0).replace(0, 1))
     if rank < matrix.shape[1]:
@@ -173,9 +169,9 @@ def fit(
 
     `fixed`: columns, of numbers or of text (`design`). `random`: name -> (group, covariate), a random intercept for
     each level of the column `group` where the covariate is "", else a random slope of that column (centre it
-    beforehand: it is independent of the intercept). `reml` for estimates; likelihoods are compared with reml=False.
-    Raises InputError for what `design` raises, values of `y` that are missing, random effects without two levels, fewer
-    rows than coefficients, and where the estimation does not converge.
+    beforehand: it is independent of the intercept). Likelihoods are compared with reml=False. Raises what `design`
+    raises, and InputError for values of `y` that are missing, random effects without two levels, fewer rows than
+    coefficients, and where the estimation does not converge.
     """
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
     from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
@@ -349,9 +345,8 @@ def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
     `coefficients`: (draws, coefficients), in the order of the fit. For a number: the fitted accuracy half a unit above
     minus half a unit below, all else equal; for a level: the accuracy that the rows would have with it minus that with
     the reference level (an average predictive comparison: Gelman and Pardoe 2007, Sociological Methodology 37, 23-51).
-    The fitted values are those of all rows, random effects included; only the effect itself varies between draws. On
-    the scale "accuracy" it is 100 times the coefficient. The intercept has none (NaN). Raises InputError for another
-    scale, or a number of coefficients that is not the fit's.
+    The fitted values are those of all rows; only the effect varies between draws. The intercept has none (NaN). Raises
+    InputError for another scale, or a number of coefficients that is not the fit's.
     """
     if scale not in SCALES:
         raise InputError(f"There is no scale {scale!r}: {near(scale, SCALES)}")
@@ -419,10 +414,9 @@ def effects(
 def contrasts(found: Fit, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return a test of each fixed effect, corrected for their number, and how many languages it rests on.
 
-    Columns: term, name, p (Wald's, two-sided, of the coefficient and its standard error), p_holm (Holm's correction for
-    all effects tested), and n_clusters: languages (column lang) that have the level of a term of text; for a number,
-    all. `names`: the effects to test, all but the intercept unless given. One level picked from many for its large
-    effect is large by chance as well: so levels are corrected together. Raises InputError for an unknown name.
+    Columns: term, name, p (Wald's, two-sided), p_holm (Holm's correction for all effects tested), and n_clusters:
+    languages (column lang) that have the level of a term of text; for a number, all. `names`: the effects to test, all
+    but the intercept unless given. Raises InputError for an unknown name.
     """
     table = found.coefficients.iloc[1:]
     unknown = [name for name in (names or []) if name not in set(table["name"])]
