@@ -86,6 +86,7 @@ def templates(langs, texts):
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(embedding).failed == 0
+    assert [embedding._span(seconds) for seconds in (50, 500, 50_000)] == ["50 s", "8 min", "13.9 h"]
 
 
 def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(paths, tmp_path):

@@ -66,11 +66,7 @@ def _categories(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_rows(rows: pd.DataFrame, number: np.ndarray, more: dict[str, np.ndarray], originals: bool = False) -> None:
-    """Raise InputError for the first thing that is wrong with the costs of the first unit in which something is.
-
-    `number`: the unit of each row, numbered in order of appearance. `more`: what may be wrong, and with which rows.
-    `originals`: whether each item needs both original images.
-    """
+    """Raise InputError for what is wrong with the rows of the first unit in which something is, by the `number`s."""
     rows = rows.assign(unit=number)
     kinds = rows[["unit", *tables.PROTOCOL]].drop_duplicates()["unit"].value_counts()
     several, finite = np.isin(number, kinds.index[kinds > 1]), np.isfinite(rows["cost"].to_numpy(float))

@@ -312,11 +312,9 @@ def _protocol(tokenizer: Tokenizer, lang: str) -> bytes:
 
 
 def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
-    """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows.
-
-    The prompts (p,) are those that differ. They are listed row by row: `places` (entries,) among the prompts, `weights`
-    (entries,), and where each row begins and the last ends, `bounds` (rows + 1,). `owners` (p,): a prompt's first row.
-    """
+    """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows."""
+    # The prompts (p,) are those that differ. Row by row: `places` (entries,) among them, `weights` (entries,), `bounds`
+    # (rows + 1,), where each row begins and the last ends. `owners` (p,): a prompt's first row.
     place: dict[tuple[str, str], int] = {}
     filled = [(lang, text.replace("{}", word)) for lang, word, form in rows for text, _ in form]
     places = np.array([place.setdefault(prompt, len(place)) for prompt in filled])
@@ -331,11 +329,9 @@ def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
 
 
 def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return vectors (texts, dimensions), the width each text was padded to, and the tokens that a batch may have.
-
-    The longest go first. A batch for which there is no memory is halved, and so are those that follow.
-    """
+    """Return vectors (texts, dimensions), the width each text was padded to, and the tokens that a batch may have."""
     widths = np.full(len(tokens), tokens.width) if tokens.width else np.maximum(tokens.lengths, 1)
+    # The longest go first. A batch for which there is no memory is halved, and so are those that follow.
     order, padded, vectors, done = np.argsort(-widths, kind="stable"), np.zeros(len(tokens)), None, 0
     while done < len(order):
         width = widths[order[done]]
@@ -385,13 +381,10 @@ def _digest(*parts: bytes) -> bytes:
 def _embed(
     encoder, kind, keys, sizes, costs, order, steps, cache, progress
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones the counts, and the first rows.
-
-    `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which order rows are worked
-    on. `steps`: how many threads prepare, at most how many rows of a shard at a time, and three functions: `prepare`
-    is called in those threads, `encode`, which alone calls the model, in this one, `finish`, which makes vectors and
-    counts, in a thread that follows.
-    """
+    """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones counts, and the first rows."""
+    # `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which rows are worked on.
+    # `prepare`, at most `step` rows of a shard at a time, runs in so many `threads`; `encode`, which alone calls the
+    # model, in this one; `finish`, which makes vectors and counts, in a thread that follows.
     threads, step, prepare, encode, finish = steps
     cache = cache if getattr(encoder, "reusable", True) else ""
     place: dict[bytes, int] = {}
@@ -473,11 +466,7 @@ def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]
 
 
 def _span(seconds: float) -> str:
-    """Return a time as one says it.
-
-    >>> _span(50), _span(500), _span(50_000)
-    ('50 s', '8 min', '13.9 h')
-    """
+    """Return a time as one says it: 50 s, 8 min, 13.9 h."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
@@ -518,10 +507,7 @@ def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, 
 
 @contextlib.contextmanager
 def _part(folder: Path, kept: str) -> Iterator[Path]:
-    """Give the path of a new file in a folder, which is made; what is not renamed in the block is deleted after it.
-
-    Raises InputError where that cannot be written; `kept` is what was written before it.
-    """
+    """Give the path of a new file in a folder, deleted unless renamed; an error tells what is `kept`."""
     part = folder / f".{uuid.uuid4().hex}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)

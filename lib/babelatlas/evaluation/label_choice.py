@@ -1,9 +1,8 @@
 """Other words for the same classes: label sets from one kind of source, from other lemmas, from existing translations.
 
-A label set is one choice among the words that name a class. How far do accuracies, and the order of models and of
-languages, depend on that choice? Each other set is compared with the one in use, in each language on the classes that
-both name, since accuracy depends on which classes there are. Geigle et al. (2024, section C.2 and Figure 6) ask the
-same with the translations that others have made of ImageNet's classes into four languages.
+How far do accuracies, and the order of models and of languages, depend on the choice among the words that name a class?
+Each other set is compared with the one in use, in each language on the classes that both name. Geigle et al. (2024,
+section C.2 and Figure 6) ask the same with the translations that others have made of ImageNet's classes.
 
 A result of such a comparison is a `zeroshot` table with two parts for each other set: `labels` is "pictograms beside
 wiktionary" where the labels in use were, "wiktionary instead of pictograms" where Wiktionary's words took their place,
@@ -123,10 +122,9 @@ def pairs(
 
     `chosen` and each of `others` (name of the set -> table) have the columns lang, wnid, label; `classes`: language ->
     the wnids that were evaluated. Columns: set, lang, wnid, label (chosen), other, same (whether the two are one word,
-    `labels.same`); within a set and language in the order of `classes`. `codes`: languages to keep, all unless given.
-    Left out are a language in which a set shares fewer than `minimum_classes` classes, and one in which no word
-    differs. Raises InputError for an unknown language, one that was not evaluated, a class that was evaluated but has
-    no label, and where nothing is left.
+    `labels.same`); in the order of `classes`. `codes`: languages to keep, all unless given. Left out are a language in
+    which a set shares fewer than `minimum_classes` classes, and one in which no word differs. Raises InputError for an
+    unknown language, one or a class that was not evaluated or has no label, and where nothing is left.
     """
     wanted = [languages.canonical(code) for code in codes]
     absent = [code for code in wanted if code not in classes]
@@ -207,10 +205,7 @@ def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
 def check_stored(
     encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, nllb_fallback_language=""
 ) -> None:
-    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the same words (lang, label).
-
-    Vectors of another checkpoint, label set or list of templates would be compared with new ones as if they were not.
-    """
+    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the same words (lang, label)."""
     again, _ = embedding.embed_by_rules(encoder, table, texts, rules, nllb_fallback_language=nllb_fallback_language)
     fit = stored.shape == again.shape
     cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)

@@ -88,11 +88,9 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     """Return all switches for one model and task: those given, and for "" what the preset says.
 
     `task`: one of `TASKS`; `entry`: the model (`registry.Model`). A switch that the task does not have is "" (prompts,
-    choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
-    (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
-    label, with captions and with translations; "cosine" compares by dot products where the entry says so
-    (`entry.normalise` false). The precision of a model of the user's own file is its own business, "auto".
-    Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
+    choice) or () (fallback). The preset "paper" compares models with `entry.upstream_normalises` false by "plain mean"
+    where prompts are templates, else by "dot product"; "cosine" compares by dot products where `entry.normalise` is
+    false. Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
 
     >>> from babelatlas.models import registry
     >>> settings("paper", "retrieval", registry.get_model("mclip-xlmr-l14"), choice="first")["similarity"]
@@ -144,8 +142,8 @@ def _similarity(preset: str, task: str, entry, prompts: str) -> str:
 def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dict[str, str]:
     """Return by which of `zeroshot.RULES` each language's classes are compared: language -> rule.
 
-    `used`: language -> its set of prompts, since a preset may compare the bare label by another rule than templates.
-    `similarity`: one rule for all languages, "" for the preset's. Raises what `settings` raises.
+    `used`: language -> its set of prompts; `similarity`: one rule for all languages, "" for the preset's. Raises what
+    `settings` raises.
     """
     settings(preset, "zero-shot", entry, similarity=similarity)
     same = similarity or PRESETS[preset]["similarity"]
@@ -154,8 +152,6 @@ def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dic
 
 def departures(preset: str, task: str, entry, **given) -> list[str]:
     """Return the switches that are given otherwise than the preset sets them; arguments and errors as of `settings`.
-
-    A rule of similarity is compared with what the preset says of the prompts given, those of the fallback among them.
 
     >>> from babelatlas.models import registry
     >>> departures("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
@@ -180,10 +176,7 @@ def called(preset: str, others: list[str]) -> str:
 
 
 def single(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of results if each model has one protocol in each language, else raise InputError.
-
-    `table`: schema `zeroshot` or `subsets`. Rows of two protocols for one language are two results, not one.
-    """
+    """Return a table (schema `zeroshot` or `subsets`), or raise InputError where a language has several protocols."""
     made = table[["model", "dataset", "lang", "labels", "prompts", *PROTOCOL]].drop_duplicates()
     double = made[made.duplicated(["model", "dataset", "lang"])]
     if len(double):
@@ -211,16 +204,15 @@ def named(table: pd.DataFrame) -> str:
 
 
 def prepare(transform: Callable[[Image.Image], np.ndarray], preprocessing: str) -> Callable[[Image.Image], np.ndarray]:
-    """Return what prepares a picture: the model's own `transform`, after the picture was given another shape.
+    """Return what prepares a picture (RGB): the model's own `transform`, after it was given another shape.
 
     "model": the transform as it is. "crop": the square in the middle is cut out first. "squash": the picture is
-    stretched to a square as wide as its longer side. "pad": grey is added on two sides until it is one. A square
-    picture is the same by all four. The picture is RGB. Raises InputError for another name.
+    stretched to a square as wide as its longer side. "pad": grey is added on two sides until it is one. Raises
+    InputError for another name.
     """
     if preprocessing not in SWITCHES["preprocessing"]:
-        raise InputError(
-            f"There is no preprocessing {preprocessing!r}: {near(preprocessing, SWITCHES['preprocessing'])}"
-        )
+        known = SWITCHES["preprocessing"]
+        raise InputError(f"There is no preprocessing {preprocessing!r}: {near(preprocessing, known)}")
     return transform if preprocessing == "model" else lambda picture: transform(_squared(picture, preprocessing))
 
 
@@ -323,9 +315,8 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.Dat
 
     `table` as for `changes`. Means are over the languages that every model has under the protocol and under the base.
     Columns: dataset, metric, switch, setting, those of `tests.rank_intervals` with `model` for name, base_value and
-    base_rank (under the base, over the same languages), n (languages). Left out are data sets and metrics with one
-    model, protocols that a model lacks, and those with fewer than two languages. Raises InputError where nothing is
-    left.
+    base_rank (under the base, over the same languages), n (languages). Raises InputError where no data set and metric
+    has two models with results in two languages.
     """
     parts = []
     _once(table)
@@ -361,9 +352,8 @@ def _sides(part: pd.DataFrame, models: list[str], switch: str, setting: str) -> 
 def agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return how far each protocol ranks the models as the base does, from a table that `ranks` made.
 
-    One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores, 1 where all pairs
-    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), pairs (these, by name, the
-    better one under the base first).
+    One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores), n_models, n_pairs,
+    n_swapped (pairs whose order is the other one), pairs (these, by name, the better one under the base first).
     """
     rows, key = [], ["dataset", "metric", "switch", "setting"]
     for names, own in table[table["switch"] != ""].groupby(key, sort=False):
@@ -371,9 +361,8 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
         base, value, pairs = own["base_value"].to_numpy(), own["value"].to_numpy(), len(own) * (len(own) - 1) // 2
         first, second = np.triu_indices(len(own), 1)
         swapped = (base[first] > base[second]) & (value[first] < value[second])
-        told = [
-            (own["model"].iloc[a], own["model"].iloc[b]) for a, b in zip(first[swapped], second[swapped], strict=True)
-        ]
+        models = own["model"].to_numpy()
+        told = list(zip(models[first[swapped]], models[second[swapped]], strict=True))
         rows.append([*names, scipy_stats.kendalltau(base, value).statistic, len(own), pairs, len(told), told])
     return pd.DataFrame(rows, columns=[*key, "tau", "n_models", "n_pairs", "n_swapped", "pairs"])
 

@@ -163,10 +163,7 @@ def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width:
 
 
 def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return how each text ranks its image, rank, tied and own (3, texts), and its NDCG (texts,).
-
-    `pairs`: the row of a text and that of its English one.
-    """
+    """Return how each text ranks its image, rank, tied and own (3, texts), and its NDCG; `pairs`: ours, English."""
     import torch
 
     ndcg, compare = np.full(len(texts), np.nan), None
@@ -214,11 +211,9 @@ def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | 
 
 
 def _english_scores(english: dict, images, text_rows, text_columns) -> Callable:
-    """Return what gives the English scores of queries (their numbers) with candidates (queries, k), by number.
-
-    Queries are the English texts `text_rows` and candidates the images; or queries are the images and candidates the
-    English texts `text_columns`. All scores are kept where they are not too many: every language asks for some.
-    """
+    """Return what gives the English scores of queries (their numbers) with candidates (queries, k), by number."""
+    # Queries are the English texts `text_rows` and candidates the images; or queries are the images and candidates the
+    # English texts `text_columns`. All scores are kept where they are not too many: every language asks for some.
     texts = english["texts"]
     if "scores" not in english and len(texts) * len(images) <= KEPT:
         english["scores"] = texts @ images.T
@@ -242,14 +237,11 @@ def _rows(device) -> int:
 
 
 def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tuple | None) -> tuple:
-    """Return rank, tied and own (3, queries), and what each query's ranking gains (queries,), None without `compare`.
-
-    `right` (queries, most) are the right candidates, of which those that are not `valid` only fill up. `compare`: the
-    candidates (m, d) to rank for NDCG, None for all; what looks up their English scores (`_english_scores`); the best
-    of these for each query (queries,).
-    """
+    """Return rank, tied and own (3, queries), and what each query's ranking gains, None without `compare`."""
     import torch
 
+    # `right` (queries, most): the right candidates, of which those that are not `valid` only fill up. `compare`: the
+    # candidates to rank for NDCG, None for all; what looks up their English scores; the best of these of each query.
     device, step = queries.device, _rows(queries.device)
     right, valid = torch.from_numpy(right).to(device), torch.from_numpy(valid).to(device)
     scores = torch.empty((min(step, len(queries)), len(candidates)), device=device)
@@ -270,17 +262,13 @@ def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tu
 
 
 def _ranks(scores, mine, first) -> np.ndarray:
-    """Return rank, tied and own (3, queries) by scores (queries, n), of which `mine` (queries, most) are right.
-
-    `first`: the best scores (queries, k), falling, where they are known: a query whose best right candidate is clearly
-    among them needs no look at the others.
-    """
+    """Return rank, tied and own (3, queries) by scores (queries, n), of which `mine` (queries, most) are right."""
     best = mine.amax(dim=1, keepdim=True)
     high, low = best + zeroshot.TIE, best - zeroshot.TIE
     own = (mine >= low).sum(dim=1).cpu().numpy()
     if first is None:
         better, not_worse = _above(scores, high, low)
-    else:
+    else:  # the best scores, falling: a query whose best right candidate is among them needs no look at the others
         better, not_worse = _above(first, high, low)
         rest = (first[:, -1:] >= low)[:, 0].nonzero()[:, 0]
         if len(rest):
@@ -314,14 +302,12 @@ def _ideal(queries, candidates, look_up: Callable) -> tuple:
 
 
 def _first(scores) -> tuple:
-    """Return the best scores of each row, falling, one more than `PLACES`, and their columns: what topk returns.
-
-    Where there are many columns they are looked at in groups: the best of all are in the groups with the best maxima.
-    """
+    """Return the best scores of each row, falling, one more than `PLACES`, and their columns: what topk returns."""
     import torch
 
     n, k = scores.shape[1], min(PLACES + 1, scores.shape[1])
-    size = n // GROUPS  # columns of a group: g, g + GROUPS, g + 2 GROUPS, ...
+    # The best of all are in the groups with the best maxima; columns of a group: g, g + GROUPS, g + 2 GROUPS, ...
+    size = n // GROUPS
     if size < 4:
         return tuple(scores.topk(k, dim=1))
     whole = size * GROUPS
@@ -335,11 +321,7 @@ def _first(scores) -> tuple:
 
 
 def _gain(scores, first: tuple, rows, look_up: Callable, top):
-    """Return the discounted gains (queries,) of the first `PLACES` candidates by `scores` (queries, n).
-
-    `first`: what `_first` returns of the scores. `rows` (queries,) are the numbers of the queries, `top` (queries,) the
-    best English scores. A gain is exp(100 x (English score - top)).
-    """
+    """Return the discounted gains (queries,) of the `first` candidates; `rows`: numbers of queries, `top`: English."""
     best, index = first
     gained = _discounted(best, _gains(look_up(rows, index), top))
     if scores.shape[1] > PLACES:
@@ -357,14 +339,11 @@ def _gains(english, top):
 
 
 def _discounted(scores, gains):
-    """Return the sum of gains (queries, n), each divided by log2(its place + 1), the first `PLACES` of them.
-
-    `scores` (queries, n) fall from left to right; candidates that tie share the mean of their gains.
-    """
+    """Return the sum of gains (queries, n), in falling order of scores, each divided by log2(its place + 1)."""
     import torch
 
     apart = scores[:, :-1] - scores[:, 1:] > zeroshot.TIE
-    if not apart.all():
+    if not apart.all():  # candidates that tie share the mean of their gains
         group = torch.nn.functional.pad(apart.long().cumsum(dim=1), (1, 0))
         sums = torch.zeros_like(gains).scatter_add_(1, group, gains)
         sizes = torch.zeros_like(gains).scatter_add_(1, group, torch.ones_like(gains))

@@ -3,9 +3,8 @@
 The procedure is that of Radford et al. (2021) as used by Geigle et al. (2024, section 4): a class is the mean of the
 embeddings of its prompts, each of length 1, and the prediction the class whose vector has the highest cosine with the
 image. For M-CLIP and sentence-transformers the code released with that paper leaves the embeddings of prompts as they
-are, and normalises their mean only; with the bare label not even that. So there are three rules (`RULES`). Which holds
-is decided where class vectors are made: those of length 1 give cosines, and scoring takes them as they come. Everything
-is computed in float32 whatever the encoder ran in.
+are, and normalises their mean only; with the bare label not even that. So there are three rules (`RULES`), which are
+applied where class vectors are made. Everything is computed in float32 whatever the encoder ran in.
 
 A tie counts as its expected value: where k classes share the best score and the right one is among them, the image
 counts 1/k, and it is counted as tied. Two classes with one label in a language always tie; without this rule their
@@ -201,11 +200,10 @@ def write_vectors(
     prompts: dict[str, str] | None = None,
     protocol: dict[str, dict[str, str]] | None = None,
 ) -> Path:
-    """Save image embeddings and class vectors, so that later stages need no encoder; return the path.
+    """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
-    made with, `protocol` to what else decides a result: similarity, precision and preprocessing. The file (.npz)
-    appears whole or not at all.
+    made with, `protocol` to what else decides a result: similarity, precision and preprocessing.
     """
     path = locate(path)
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}

@@ -5,9 +5,8 @@ with all its images), because rows of one cluster are not independent (Efron & T
 is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is one matrix product.
 Clusters are taken in sorted order: the order of the rows does not matter.
 
-Few clusters make plain percentile intervals too short. `percentile_interval`, the one place where ends are taken, reads
-them off at a level that allows for the number of clusters (`expanded_level`; `sum_of_means` does so for several
-samples). Percent of simulated data sets in which a 95 % interval covers the true value, with plain percentiles and
+Few clusters make plain percentile intervals too short. `percentile_interval` takes ends at a level that allows for the
+number of clusters (`expanded_level`; `sum_of_means` does so for several samples). Percent of simulated data sets in which a 95 % interval covers the true value, with plain percentiles and
 expanded, for 7, 11, 16 and 35 clusters (`analysis.calibration` and chapter 87 have more):
 
     mean of normal values                         88 90 94 93    94 94 96 95
@@ -111,8 +110,8 @@ def percentile_interval(
 def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
 
-    It stands in for a bootstrap where the share is 0 or 1. Items that are correlated, as the images of a class may be,
-    count as one: give the number of clusters. Raises InputError where the share is none of `n` items.
+    Items that are correlated, as the images of a class may be, count as one: give the number of clusters. Raises
+    InputError where the share is none of `n` items.
 
     >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
     ([0.0, 0.308], [0.692, 1.0])
@@ -162,8 +161,8 @@ def group_means(
 ) -> pd.DataFrame:
     """Return the mean over languages within each combination of `by`: by, value, ci_low, ci_high, n (rows).
 
-    The interval is over languages, as if those of the group were a sample of languages. A group of one language
-    (English, say) has a mean and no interval (NaN). Groups come in order of appearance.
+    The interval is over languages. A group of one language (English, say) has none (NaN). Groups come in order of
+    appearance.
 
     >>> scores = pd.DataFrame({"model": "a", "group": "low", "lang": ["si", "lo"], "value": [0.2, 0.4]})
     >>> round(float(group_means(scores).value[0]), 3)

@@ -55,10 +55,8 @@ def _untied_pairs(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 
 def _agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-    """Return in each resample the ordered pairs of rows that both columns put in the same order, less the others.
-
-    It is a quadratic form of the weights, of clusters (`index`: the cluster of each row) or of rows, if there is none.
-    """
+    """Return in each resample the ordered pairs of rows that both columns put in the same order, less the others."""
+    # A quadratic form of the weights, of clusters (`index`: the cluster of each row) or of rows, if there is none.
     member = None if index is None else np.eye(drawn.shape[1])[index]
     found, form = np.zeros(len(drawn)), 0
     step = max(1, 4_000_000 // len(x))
@@ -138,14 +136,11 @@ def _parts(table: pd.DataFrame, column: str) -> np.ndarray:
 
 
 def _deviations(values: np.ndarray, drawn: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return values less the weighted means of their groups in each resample, shape (resamples, rows).
-
-    Means of the groups of two columns are taken off in turn until none is left, which is least squares on both.
-    """
+    """Return values less the weighted means of their groups in each resample, shape (resamples, rows)."""
     values = np.array(np.broadcast_to(values, drawn.shape), float)
     totals = [np.maximum(drawn @ part, 1e-12) for part in parts]
     size = max(float(np.abs(values).max()), 1e-300)
-    for _ in range(500):
+    for _ in range(500):  # means of the groups of two columns in turn until none is left: least squares on both
         moved = 0.0
         for part, total in zip(parts, totals, strict=True):
             means = ((drawn * values) @ part / total) @ part.T

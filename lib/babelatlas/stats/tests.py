@@ -31,8 +31,8 @@ def holm(p: Sequence[float]) -> np.ndarray:
 def paired_permutation_test(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> float:
     """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
 
-    All patterns of signs are tried where there are at most `n_permutations` of them, random ones otherwise. Raises
-    InputError for no differences, missing or infinite ones.
+    All patterns of signs are tried where there are at most `n_permutations`, random ones otherwise. Raises InputError
+    for no differences, missing or infinite ones.
     """
     differences = np.asarray(differences, float)
     n = len(differences)
@@ -118,9 +118,9 @@ def languages_above(
 ) -> pd.DataFrame:
     """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
 
-    `scores` has one row for each `by` and language: value (fraction) and n (images). The languages are all there are,
-    not a sample; the interval says how far the count depends on the images, each accuracy being drawn anew from the
-    binomial distribution of its n images. Raises InputError for an empty table, missing values or no images.
+    `scores` has one row for each `by` and language: value (fraction) and n (images). The interval says how far the count
+    depends on the images, each accuracy being drawn anew from the binomial distribution of its n images. Raises
+    InputError for an empty table, missing values or no images.
 
     >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
     >>> languages_above(scores, [0.5]).value.tolist()
@@ -212,9 +212,9 @@ def rank_intervals(
 def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) -> list[str]:
     """Return letters for each name, so that two names share a letter just where they are not in `different`.
 
-    `names` in the order of their values, the best first: it gets "a". `different`: pairs that differ significantly, in
-    any order. By insertion and absorption (Piepho 2004, J. Comput. Graph. Stat. 13, 456-466): begin with one set of all
-    names; for each pair that differs split every set that holds both, and drop sets that lie within another.
+    `names` in the order of their values, the best first: it gets "a". By insertion and absorption (Piepho 2004, J.
+    Comput. Graph. Stat. 13, 456-466): begin with one set of all names; for each pair that differs split every set that
+    holds both, and drop sets that lie within another.
 
     >>> compact_letters(["x", "y", "z"], [("x", "z")])
     ['a', 'ab', 'b']
