@@ -2,8 +2,8 @@
 
 An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
 model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
-are those of Kashani Motlagh et al. (2024), called "the paper" here, Equations 1 to 10. They are functions of one array,
-`costs` with the axes (item, image, text), where place 0 is sense a and place 1 sense b:
+are those of Kashani Motlagh et al. (2024), "the paper" here, Equations 1 to 10: functions of `costs` with the axes
+(item, image, text), where place 0 is sense a and place 1 sense b:
 
 * TC, does the image choose the translation: beside its image the right translation costs less than the other (Eq. 2);
 * IC, does the translation choose the image: it costs less beside its image than beside the other (Eq. 4);
@@ -276,11 +276,6 @@ def chosen(extended: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.stack([extended[rows, sense, numbers[:, sense]] for sense in (0, 1)], axis=1)
 
 
-def replaced(numbers: np.ndarray) -> np.ndarray:
-    """Return which chosen images are not the original ones: bool (item, 2); the mean is the replacement rate."""
-    return np.asarray(numbers) != 0
-
-
 # --- Scores ---------------------------------------------------------------------------------------------------------
 
 
@@ -322,7 +317,7 @@ def _unit(part: pd.DataFrame, tokens: pd.DataFrame | None) -> tuple[np.ndarray, 
             numbers = oracle(wide, which, logarithms)
             name = f"oracle {which}"
             values[name] = _of_pair(chosen(wide, numbers), logarithms)
-            values[name]["replacement rate"] = replaced(numbers).mean(axis=1)
+            values[name]["replacement rate"] = (numbers != 0).mean(axis=1)
             if narrow is not None:
                 values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), True)
     return items, {(variant, name): each for variant, part in values.items() for name, each in part.items()}
@@ -392,17 +387,15 @@ def scores(
 
     `table` has the schema `disambiguation`; `tokens`, where given, the schema `tokens`. Variants: "" (the original
     images) with TC, IC, GTC, GIC and the shares of ties, "ties TC" and "ties IC"; "mix" and "side", where there are
-    such images, with IPR, INR, CPR, CNR, "ties TC" (of the ambiguous image) and "between" (see there); "oracle max" and
-    "oracle min", where there are further images, with "replacement rate"; from the tokens "without prefix",
-    "temperature 0.5" and so on, and "oracle max without prefix" (the images are chosen with the prefix, as in Table 6
-    of the paper).
+    such images, with `RATES`, "ties TC" (of the ambiguous image) and `between`; "oracle max" and "oracle min", where
+    there are further images, with "replacement rate"; from the tokens "without prefix", "temperature 0.5" and so on,
+    and "oracle max without prefix" (the images are chosen with the prefix, as in Table 6 of the paper).
 
-    A score is the mean over items, and where a model was trained several times over its replicates; then rows of the
-    metric "TC, sd" and so on hold their standard deviation (n - 1), without an interval. `n` is what a value is a mean
-    over: two triples for each item, or for GTC and GIC the items. Intervals draw items, both senses and all replicates
-    together, the same items for all models. Where all items score the same no resample differs: there the exact
-    binomial bound on the share of other items (Clopper & Pearson 1934) is how far the score could move. A single item
-    has no interval (NaN). Raises what `units` raises, and InputError where the replicates have different items.
+    A score is the mean over items, and over the replicates of a model; then rows of the metric "TC, sd" and so on hold
+    their standard deviation (n - 1). `n`: two triples for each item, or for GTC and GIC the items. Intervals draw
+    items, both senses and all replicates together, the same items for all models. Where all items score the same it is the
+    exact binomial bound on the share of other items (Clopper & Pearson 1934). A single item has none (NaN). Raises what
+    `units` raises, and InputError where the replicates have different items.
     """
     return scores_and_outcomes(table, n_resamples, seed, tokens)[0]
 

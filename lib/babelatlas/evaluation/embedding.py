@@ -62,11 +62,7 @@ SAMPLE = "A photo of: Größe, 貓!"
 
 
 def embed_images(
-    encoder: Encoder,
-    paths: list[str],
-    cache: str | os.PathLike = "",
-    batch_size: int = 0,
-    progress: bool = True,
+    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", batch_size: int = 0, progress: bool = True
 ) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 

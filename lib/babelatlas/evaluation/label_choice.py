@@ -43,25 +43,16 @@ BESIDE, INSTEAD = " beside ", " instead of "
 SAME_VECTOR = 0.999
 
 
-def kind(source: str) -> str:
-    """Return which set a source of senses belongs to; one that is neither a wordnet nor Wiktionary is its own.
-
-    >>> kind("omw-fin"), kind("wordnet-3.0"), kind("wikt"), kind("wikidata")
-    ('wordnets', 'wordnets', 'wiktionary', 'wikidata')
-    """
-    if source.startswith(("omw", "wordnet")):
-        return "wordnets"
-    return "wiktionary" if source == "wikt" else source
-
-
 def of_kinds(senses: pd.DataFrame, wnids: list[str]) -> dict[str, pd.DataFrame]:
-    """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`).
+    """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`): see `SETS`.
 
     The words are cleaned, and rid of those that equal an English one in any source, as for `labels.label_set` with its
     defaults. Then each kind chooses among its own words. Raises what `labels.candidates` raises.
     """
     left = label_sets.candidates(senses, wnids)
-    kinds = left["source"].map({source: kind(source) for source in left["source"].unique()})
+    # A source that is neither a wordnet nor Wiktionary is a kind of its own.
+    kinds = left["source"].mask(left["source"].str.startswith(("omw", "wordnet")), "wordnets")
+    kinds = kinds.replace("wikt", "wiktionary")
     found = {}
     for name in sorted(kinds.unique(), key=lambda name: ([*SETS, name].index(name), name)):
         ranked = label_sets.rank(left[kinds == name].reset_index(drop=True))
@@ -164,9 +155,8 @@ def pairs(
 def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool = False) -> pd.DataFrame:
     """Return the templates that class vectors were made with, schema `templates`.
 
-    `used`: language -> name of its set, as `zeroshot.read_prompts` gives it; `paths`: tables of templates, for sets
-    that have no name of their own in this study. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a
-    set that is neither known nor in a table.
+    `used`: language -> name of its set (`zeroshot.read_prompts`); `paths`: tables of templates, for sets that the study
+    does not know. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a set that is in neither.
     """
     own = [tables.read(path, "templates") for path in paths]
     parts = []
@@ -205,7 +195,7 @@ def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
 def check_stored(
     encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, nllb_fallback_language=""
 ) -> None:
-    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the same words (lang, label)."""
+    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the words (lang, label)."""
     again, _ = embedding.embed_by_rules(encoder, table, texts, rules, nllb_fallback_language=nllb_fallback_language)
     fit = stored.shape == again.shape
     cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)

@@ -150,12 +150,12 @@ def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dic
     return {lang: same or _similarity(preset, "zero-shot", entry, name) for lang, name in used.items()}
 
 
-def departures(preset: str, task: str, entry, **given) -> list[str]:
-    """Return the switches that are given otherwise than the preset sets them; arguments and errors as of `settings`.
+def called(preset: str, task: str, entry, **given) -> str:
+    """Return the name of a protocol: the preset, and the switches given otherwise than it sets them (`settings`).
 
     >>> from babelatlas.models import registry
-    >>> departures("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
-    ['prompts']
+    >>> called("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
+    'paper, but prompts'
     """
     chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
     found = [name for name in SWITCHES if name != "similarity" and chosen[name] != plain[name]]
@@ -163,16 +163,7 @@ def departures(preset: str, task: str, entry, **given) -> list[str]:
         sets = [chosen["prompts"], *chosen["fallback_prompts"]]
         rules = {PRESETS[preset]["similarity"] or _similarity(preset, task, entry, name) for name in sets}
         found += ["similarity"] * (rules != {asked})
-    return found
-
-
-def called(preset: str, others: list[str]) -> str:
-    """Return the name of a protocol that departs from a preset in some switches.
-
-    >>> called("paper", []), called("paper", ["prompts", "precision"])
-    ('paper', 'paper, but prompts, precision')
-    """
-    return f"{preset}, but {', '.join(others)}" if others else preset
+    return f"{preset}, but {', '.join(found)}" if found else preset
 
 
 def single(table: pd.DataFrame) -> pd.DataFrame:

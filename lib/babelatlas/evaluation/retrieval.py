@@ -408,10 +408,7 @@ def ties(table: pd.DataFrame) -> np.ndarray:
 
 
 def scores(
-    table: pd.DataFrame,
-    metrics: Sequence[str] = METRICS,
-    n_resamples: int = 1000,
-    seed: int = 0,
+    table: pd.DataFrame, metrics: Sequence[str] = METRICS, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Return each metric of each model, set of captions, protocol, language and direction with its interval.
 

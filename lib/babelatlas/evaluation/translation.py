@@ -12,10 +12,7 @@ from babelatlas.models import translators
 
 
 def evaluate(
-    scorer: translators.Scorer,
-    tuples: pd.DataFrame,
-    contexts: pd.DataFrame,
-    temperatures: Sequence[float] = (1.0,),
+    scorer: translators.Scorer, tuples: pd.DataFrame, contexts: pd.DataFrame, temperatures: Sequence[float] = (1.0,)
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the costs and the tokens of a data set: schemas `disambiguation` and `tokens`, less model and protocol.
 

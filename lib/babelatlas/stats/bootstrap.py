@@ -6,8 +6,9 @@ is a row of weights, how often each cluster was drawn, so that a statistic of al
 Clusters are taken in sorted order: the order of the rows does not matter.
 
 Few clusters make plain percentile intervals too short. `percentile_interval` takes ends at a level that allows for the
-number of clusters (`expanded_level`; `sum_of_means` does so for several samples). Percent of simulated data sets in which a 95 % interval covers the true value, with plain percentiles and
-expanded, for 7, 11, 16 and 35 clusters (`analysis.calibration` and chapter 87 have more):
+number of clusters (`expanded_level`; `sum_of_means` does so for several samples). Percent of simulated data sets in
+which a 95 % interval covers the true value, with plain percentiles and expanded, for 7, 11, 16 and 35 clusters
+(`analysis.calibration` and chapter 87 have more):
 
     mean of normal values                         88 90 94 93    94 94 96 95
     mean of skewed values (beta)                  86 90 92 94    93 93 95 95
@@ -244,11 +245,7 @@ def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tup
 
 
 def sum_of_means(
-    samples: Sequence[np.ndarray],
-    factors: Sequence[float],
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    samples: Sequence[np.ndarray], factors: Sequence[float], n_resamples: int = 2000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
     """Return a sum of means of independent samples, each times its factor, with a bootstrap interval: value, low, high.
 

@@ -5,10 +5,10 @@ which model is better, which language is easier, which model suits which languag
 takes all rows, the rows within the groups of a column (each language by itself, say), or rows given covariates;
 `correlate_means` the means of the groups; `compare_correlations` asks which of two measures agrees better with a third.
 
-Intervals are those of a bootstrap over clusters, as in `bootstrap`: a resample is a row of weights. Two cluster columns
-(languages and models) are resampled independently and a row gets the product of their weights, the pigeonhole bootstrap
-(Owen 2007, Ann. Appl. Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012,
-doi:10.1214/12-AOAS547). What depends on the rows is taken anew in each resample: ranks, means of groups, covariates.
+Intervals are those of a bootstrap over clusters, as in `bootstrap`. Two cluster columns (languages and models) are
+resampled independently and a row gets the product of their weights, the pigeonhole bootstrap (Owen 2007, Ann. Appl.
+Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012, doi:10.1214/12-AOAS547). What depends on the
+rows is taken anew in each resample: ranks, means of groups, covariates.
 """
 
 from collections.abc import Sequence
@@ -207,9 +207,8 @@ def correlate(
     """Return the correlation of two columns with a bootstrap interval over clusters, one row for each method.
 
     Columns: method, value, ci_low, ci_high, n (rows), n_clusters (the fewest, where several columns are resampled).
-    Methods: "pearson" (linear), "spearman" (of ranks; ties share their mean rank; ranks are taken anew in every
-    resample), "kendall" (tau-b; a row that is resampled twice is tied with itself). Resamples in which a column is
-    constant are left out.
+    Methods: "pearson", "spearman" (ranks are taken anew in every resample), "kendall" (tau-b; a row that is resampled
+    twice is tied with itself). Resamples in which a column is constant are left out.
 
     `within` names a column whose groups are taken each by itself: "pearson" correlates the deviations from the mean of
     the group, "spearman" the deviations of ranks within the group, "kendall" compares the rows of one group with each

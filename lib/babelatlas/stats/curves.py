@@ -110,10 +110,7 @@ def means(subsets: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.Da
 
 
 def errors(
-    curves: pd.DataFrame,
-    by: Sequence[str] = ("model", "lang"),
-    shapes: Sequence[str] = tuple(SHAPES),
-    fewest: int = 5,
+    curves: pd.DataFrame, by: Sequence[str] = ("model", "lang"), shapes: Sequence[str] = tuple(SHAPES), fewest: int = 5
 ) -> pd.DataFrame:
     """Return how well each shape describes each curve: by, shape, fitted, left_out, largest (points), n (numbers).
 

@@ -378,11 +378,7 @@ def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
 
 
 def effects(
-    found: Fit,
-    scale: str,
-    clusters: Sequence[str] = ("lang",),
-    n_resamples: int = 500,
-    seed: int = 0,
+    found: Fit, scale: str, clusters: Sequence[str] = ("lang",), n_resamples: int = 500, seed: int = 0
 ) -> pd.DataFrame:
     """Return every fixed effect in points of accuracy with its intervals, one row for each effect and interval.
 
@@ -411,18 +407,13 @@ def effects(
     return pd.concat(rows, ignore_index=True)
 
 
-def contrasts(found: Fit, names: Sequence[str] | None = None) -> pd.DataFrame:
+def contrasts(found: Fit) -> pd.DataFrame:
     """Return a test of each fixed effect, corrected for their number, and how many languages it rests on.
 
-    Columns: term, name, p (Wald's, two-sided), p_holm (Holm's correction for all effects tested), and n_clusters:
-    languages (column lang) that have the level of a term of text; for a number, all. `names`: the effects to test, all
-    but the intercept unless given. Raises InputError for an unknown name.
+    Columns: term, name, p (Wald's, two-sided), p_holm (Holm's correction for all effects but the intercept), and
+    n_clusters: languages (column lang) that have the level of a term of text; for a number, all.
     """
     table = found.coefficients.iloc[1:]
-    unknown = [name for name in (names or []) if name not in set(table["name"])]
-    if unknown:
-        raise InputError(f"There is no effect {unknown[0]!r}: {near(unknown[0], table['name'])}")
-    table = table if names is None else table[table["name"].isin(names)]
     p = 2 * scipy_stats.norm.sf(np.abs(table["value"] / table["se"]))
     matrix, _ = design(found.table, found.fixed)
     labels = found.table["lang"]

@@ -32,7 +32,7 @@ def drop_terms(found: mixed_model.Fit) -> pd.DataFrame:
     """Return a likelihood-ratio test of each fixed term of a fit by maximum likelihood: the model without it.
 
     Columns: term, statistic (chi-squared), df, p, p_holm (over the terms), aic_change (positive where the term is worth
-    its parameters). The test takes the number of languages and models for large; it is a little too ready to reject.
+    its parameters).
     """
     rows = []
     for term in found.fixed:
@@ -91,9 +91,8 @@ def inflation(table: pd.DataFrame, fixed: Sequence[str]) -> pd.DataFrame:
 def checks(found: mixed_model.Fit) -> pd.DataFrame:
     """Return what the assumptions of a fit say: columns of, n, sd, skewness, excess_kurtosis, shapiro_p.
 
-    One row for the residuals and one for each random effect as predicted. Normal values have a skewness and an excess
-    kurtosis near 0; Shapiro and Wilk's p is of the hypothesis that they are normal (predicted effects are shrunken, and
-    residuals depend on each other a little, so that it is a guide). Groups of fewer than 3 have NaN.
+    One row for the residuals and one for each random effect as predicted. Shapiro and Wilk's p is of the hypothesis
+    that they are normal (a guide: effects are shrunken, and residuals depend on each other). Fewer than 3 have NaN.
     """
     parts = {"residual": found.table["residual"].to_numpy(float)}
     parts |= {name: part["value"].to_numpy(float) for name, part in found.effects.groupby("name", sort=False)}

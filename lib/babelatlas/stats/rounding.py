@@ -1,9 +1,8 @@
 """What a rounded share says of the cases behind it: which shares whole cases can give, and of how many cases.
 
 A share of n cases is one of n + 1 numbers. A printed share that none of them rounds to cannot be right (the test of
-granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369). One that some rounds to need not
-be right: the test can refute, not confirm, and with more cases than the printed digits tell apart it says nothing. How
-far rounding can move a correlation: `rounding_slack`.
+granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369); the test can refute, not confirm.
+How far rounding can move a correlation: `rounding_slack`.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,7 @@ def rounding_slack(
     for a difference of two rounded numbers). Each of the three correlations is the cosine of two vectors: of centred
     values, of centred mid-ranks, of the signs of all differences (Kendall's tau-b). Rounding moves every entry by a
     bounded amount, which bounds the product and the lengths, and the angle by the triangle inequality; the result is
-    the narrower of both. It holds for all numbers that round so, and is seldom reached: ties count most, since each can
-    have been an order. Raises InputError for an unknown method.
+    the narrower of both. Raises InputError for an unknown method.
 
     >>> round(rounding_slack([1, 2, 3], [1, 3, 2], 0.005, 0.005), 3)
     0.011

@@ -118,8 +118,8 @@ def languages_above(
 ) -> pd.DataFrame:
     """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
 
-    `scores` has one row for each `by` and language: value (fraction) and n (images). The interval says how far the count
-    depends on the images, each accuracy being drawn anew from the binomial distribution of its n images. Raises
+    `scores` has one row for each `by` and language: value (fraction) and n (images). The interval says how far the
+    count depends on the images: each accuracy is drawn from the binomial distribution of its n images. Raises
     InputError for an empty table, missing values or no images.
 
     >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
@@ -163,20 +163,15 @@ def with_ranges(scores: pd.DataFrame) -> pd.Series:
 
 
 def rank_intervals(
-    names: Sequence[str],
-    values: np.ndarray,
-    resampled: np.ndarray,
-    level: float = 0.95,
-    n_clusters: int | None = None,
+    names: Sequence[str], values: np.ndarray, resampled: np.ndarray, level: float = 0.95, n_clusters: int | None = None
 ) -> pd.DataFrame:
     """Return the rank of each name by its value, the highest first, with the interval that the resamples give the rank.
 
     `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
     draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of resamples in
     which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
-    the best rank of theirs; the interval of a rank takes for its lower end the best and for its upper end the worst of
-    the ranks that equal values leave open, and ranks that occurred: it is a little too wide rather than too narrow. A
-    name without a value in a resample (NaN) stands last there. `n_clusters` as in `bootstrap.percentile_interval`.
+    the best rank of theirs; an interval goes from the best to the worst of the ranks that equal values leave open: it
+    is a little too wide rather than too narrow. NaN stands last. `n_clusters` as in `bootstrap.percentile_interval`.
 
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
     >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
