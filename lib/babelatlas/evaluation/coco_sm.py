@@ -64,9 +64,22 @@ def spread(report: pd.DataFrame, english: bool = True, ddof: int = 1) -> pd.Data
     """Return mean and standard deviation over languages: columns name, metric, value, sd, n (languages).
 
     `name` is "all" for the means over the translators, then each translator's. `ddof` 1 is the deviation of a sample,
-    0 of a population; `english`: whether English counts as one of the languages. The defaults are COCO-SM's.
+    0 of a population; `english`: whether English counts as one of the languages. The defaults are COCO-SM's. Raises
+    InputError where a language lacks a translator or a metric that others have.
     """
-    _complete(report)
+    _check(report)
+    for metric in METRICS:
+        gaps = report["language"][report[metric].isna()].tolist()
+        if 0 < len(gaps) < len(report):
+            raise InputError(f"The report has no {metric} in {gaps[0]}: a mean over languages needs it in all or none.")
+    there = pd.crosstab(report["language"], report["meta"])
+    lacking = np.argwhere(there.to_numpy() == 0)
+    if len(lacking):
+        row, column = lacking[0]
+        raise InputError(
+            f"The report has {there.index[row]} not by {there.columns[column]}: a mean over translators needs all "
+            "languages by all of them."
+        )
     whole = {"all": by_language(report)} | {
         name: report[report["meta"] == name].drop(columns="meta") for name in translators(report)
     }
@@ -152,20 +165,3 @@ def _check(report: pd.DataFrame) -> None:
     if len(double):
         row = double.iloc[0]
         raise InputError(f"A report has language {row['language']} by {row['meta']} twice: keep one row.")
-
-
-def _complete(report: pd.DataFrame) -> None:
-    """Raise InputError where a table is no report, or a language lacks a translator or a metric that others have."""
-    _check(report)
-    for metric in METRICS:
-        gaps = report["language"][report[metric].isna()].tolist()
-        if 0 < len(gaps) < len(report):
-            raise InputError(f"The report has no {metric} in {gaps[0]}: a mean over languages needs it in all or none.")
-    there = pd.crosstab(report["language"], report["meta"])
-    lacking = np.argwhere(there.to_numpy() == 0)
-    if len(lacking):
-        row, column = lacking[0]
-        raise InputError(
-            f"The report has {there.index[row]} not by {there.columns[column]}: a mean over translators needs all "
-            "languages by all of them."
-        )

@@ -393,7 +393,7 @@ def scores(
 
     A score is the mean over items, and over the replicates of a model; then rows of the metric "TC, sd" and so on hold
     their standard deviation (n - 1). `n`: two triples for each item, or for GTC and GIC the items. Intervals draw
-    items, both senses and all replicates together, the same items for all models. Where all items score the same it is the
+    items, both senses and all replicates together, the same for all models. Where all items score the same it is the
     exact binomial bound on the share of other items (Clopper & Pearson 1934). A single item has none (NaN). Raises what
     `units` raises, and InputError where the replicates have different items.
     """

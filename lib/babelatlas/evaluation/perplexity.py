@@ -17,8 +17,7 @@ TASK = "disambiguation"
 def perplexity(log_probabilities: Sequence[float]) -> float:
     """Return the perplexity of a translation: exp of minus the mean log-probability of its tokens (Eq. 1).
 
-    Natural logarithms. Raises InputError for no tokens, for numbers that no probability has, and for a perplexity that
-    is too large for a number.
+    Raises InputError for no tokens, for numbers that no probability has, and for a perplexity too large for a number.
 
     >>> round(perplexity([np.log(0.5), np.log(0.125)]), 6)
     4.0

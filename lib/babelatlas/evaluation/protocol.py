@@ -278,8 +278,8 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
 def told(p_holm: Sequence[float], same_as: Sequence[str] = ()) -> list[str]:
     """Return the corrected p values of one family of comparisons as a table shows them, with four decimals.
 
-    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. The
-    least that `PERMUTATIONS` random patterns of signs can give is shown as "< ": more of them would give less.
+    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. "< "
+    marks the least that `PERMUTATIONS` random patterns of signs can give.
 
     >>> told([0.0004, 0.0001999, np.nan, np.nan], ["", "", "base", ""])
     ['0.0004', '< 0.0002', 'as base', '']

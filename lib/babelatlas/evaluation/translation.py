@@ -66,7 +66,5 @@ def evaluate(
     order = ["lang", "item", "image", "text"]
     costs = pd.concat(costs).sort_index()[[*order, "cost"]]
     rows = pd.concat(rows).sort_values("temperature", kind="stable").sort_index(kind="stable")
-    return (
-        costs.reset_index(drop=True),
-        rows[[*order, "temperature", "shared", "log_probabilities"]].reset_index(drop=True),
-    )
+    rows = rows[[*order, "temperature", "shared", "log_probabilities"]]
+    return costs.reset_index(drop=True), rows.reset_index(drop=True)

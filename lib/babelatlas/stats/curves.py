@@ -169,8 +169,8 @@ def bend(
 
     A term in the square of the logarithm is added to the straight line. `value` is the gain per doubling at the largest
     number of classes less that at the smallest, in points: 0 for a straight line, negative where the fall steepens,
-    positive where it levels off. The interval draws the random subsets of each number anew (`bootstrap.sum_of_means`; a
-    number with one subset, as all classes have, stands as it is): it speaks of the subsets, not of other classes.
+    positive where it levels off. The interval draws the random subsets of each number anew (`bootstrap.sum_of_means`):
+    it speaks of the subsets, not of other classes.
     `per_doubling` is the slope of the straight line, `n` the number of sizes. Raises InputError for less than three.
     """
     by = list(by)
@@ -221,9 +221,8 @@ def _slopes(few: np.ndarray, many: np.ndarray, doublings: np.ndarray) -> dict[st
 def carried_over(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]) -> dict[str, np.ndarray]:
     """Return, for each scale, the error (points) when the cost in the other rows predicts `many` from `few`.
 
-    The rows are groups of languages or the like that one model was tested on. For each row the cost of a doubling is
-    the mean of the others'; predicted less true, so that a positive error says that accuracy fell further. On the
-    scale that has the right shape the errors are small. Raises what `cost` raises, and InputError for a single row.
+    For each row the cost of a doubling is the mean of the others'; predicted less true, so that a positive error says
+    that accuracy fell further. Raises what `cost` raises, and InputError for a single row.
 
     >>> [round(float(error), 6) for error in carried_over([0.8, 0.4], [0.4, 0.2], [1, 1])["percent"]]
     [0.0, 0.0]

@@ -201,12 +201,10 @@ def fit(
             f"The mixed model of {y} did not converge: leave out a random effect ({', '.join(random)}) or a fixed one."
         )
     variances = dict(zip(asked.exog_vc.names, found.vcomp / scale**2, strict=True))
-    parts = [
-        {"name": name, "group": group, "covariate": covariate, "variance": variances[name]}
-        for name, (group, covariate) in random.items()
-    ]
     residual = found.scale / scale**2
-    components = pd.DataFrame([*parts, {"name": "residual", "group": "", "covariate": "", "variance": residual}])
+    parts = [[name, *grouped, variances[name]] for name, grouped in random.items()]
+    parts.append(["residual", "", "", residual])
+    components = pd.DataFrame(parts, columns=["name", "group", "covariate", "variance"])
     value = found.fe_params / scale
     fixed_part = matrix.to_numpy() @ value
     both = np.hstack([part for _, part in effects.values()])
