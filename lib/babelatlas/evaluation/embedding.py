@@ -62,20 +62,19 @@ SAMPLE = "A photo of: Größe, 貓!"
 
 
 def embed_images(
-    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", batch_size: int = 0, progress: bool = True
+    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", progress: bool = True
 ) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `batch_size`
-    in pictures; 0 takes `PICTURES`. `progress`: whether a long run says how far it is. Raises InputError for a file
-    that cannot be read, a vector that is not a number, a picture that alone is too large for the device, and a cache
-    that cannot be read or written.
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `progress`:
+    whether a long run says how far it is. Raises InputError for a file that cannot be read, a vector that is not a
+    number, a picture that alone is too large for the device, and a cache that cannot be read or written.
     """
     if isinstance(paths, str | bytes | os.PathLike) or not hasattr(paths, "__len__"):
         raise InputError(f"Expected a list of paths, got {reprlib.repr(paths)}: put it between brackets.")
     if len(paths) == 0:
         raise InputError("There is no image to embed: the table of images is empty.")
-    limit = _batch(encoder, batch_size, PICTURES, PICTURES_GPU)
+    limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
     missing = [path for path in different if not os.path.isfile(path)]
@@ -127,25 +126,17 @@ def embed_images(
         return _embed(encoder, "images", keys, ones, ones, order, steps, cache, progress)[0]
 
 
-def embed_texts(
-    encoder: Encoder,
-    texts: list[str],
-    cache: str | os.PathLike = "",
-    lang: str = "",
-    batch_tokens: int = 0,
-    progress: bool = True,
-) -> np.ndarray:
+def embed_texts(encoder: Encoder, texts: list[str], cache: str | os.PathLike = "", lang: str = "") -> np.ndarray:
     """Return vectors of shape (texts, dimensions), float32, not normalised: one row for each text, in their order.
 
-    `lang`: the language of the texts, for models that are told it. `batch_tokens`: the size of a batch in tokens,
-    padding included; 0 takes `TOKENS`. The other parameters and what is raised are as for `embed_images`. Prints how
-    many texts were longer than the model's context.
+    `lang`: the language of the texts, for models that are told it. `cache` and what is raised are as for
+    `embed_images`. Prints how many texts were longer than the model's context.
     """
     texts = check_texts(texts)
     if len(texts) == 0:
         raise InputError("There is no text to embed: the list is empty.")
     labels = pd.DataFrame({"lang": check_texts([lang], "language")[0], "label": texts})
-    return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache, batch_tokens, progress)[0]
+    return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache)[0]
 
 
 def embed_classes(
@@ -155,8 +146,6 @@ def embed_classes(
     cache: str | os.PathLike = "",
     cosine: bool = True,
     nllb_fallback_language: str = "",
-    batch_tokens: int = 0,
-    progress: bool = True,
     tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
@@ -180,9 +169,7 @@ def embed_classes(
     without = sorted(set(labels["lang"]) - set(own))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(
-        encoder, "label", labels, own, cosine, cache, batch_tokens, progress, nllb_fallback_language, tell
-    )
+    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, nllb_fallback_language, tell)
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
@@ -239,11 +226,11 @@ def _check_columns(table: pd.DataFrame, noun: str) -> None:
 
 
 def _embed_texts(
-    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, nllb_fallback_language="", tell=True
+    encoder, noun, labels, templates, cosine, cache, nllb_fallback_language="", tell=True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
-    budget = _batch(encoder, batch_tokens, TOKENS, TOKENS_GPU)
+    budget = TOKENS if _on_cpu(encoder) else TOKENS_GPU
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
     told = dict.fromkeys(langs, "")
     if tokenizer.needs_language:
@@ -287,7 +274,7 @@ def _embed_texts(
 
     # A shard is prepared as a whole, since it is sorted by length.
     steps = (WORKERS, len(words), prepare, encode, finish)
-    vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, progress)
+    vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, True)
     cut = first[counts[:, COUNTS.index("cut")] > 0]
     if len(cut) and tell:
         text = words[cut.min()]
@@ -352,11 +339,8 @@ def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
     return count // 2
 
 
-def _batch(encoder: Encoder, size: int, on_cpu: int, elsewhere: int) -> int:
-    """Return the size of a batch: the one asked for, or where that is 0 the one that suits the device."""
-    if size < 0:
-        raise InputError(f"The batch size is {size}: expected at least 1, or 0 for one that suits the device.")
-    return size or (on_cpu if getattr(encoder, "device", "cpu") == "cpu" else elsewhere)
+def _on_cpu(encoder: Encoder) -> bool:
+    return getattr(encoder, "device", "cpu") == "cpu"
 
 
 def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:

@@ -2,9 +2,8 @@
 
 CoMMuTE's `evaluate.py` (github.com/MatthieuFP/CoMMuTE, e0356524) takes two text files with one number on each line, the
 score of the correct and of the incorrect translation, lower is better; line k of both belongs to line k of the data
-set's files. Since each item has a line for either sense, the two files hold the whole array of costs of its two images
-and two translations: more can be computed from them than the share that `evaluate.py` prints. That holds where what is
-incorrect on one line is what is correct on the other; `other_texts` tells the items of which it does not.
+set's files. Since each item has a line for either sense, the two files hold all costs of its two images and two
+translations, where what is incorrect on one line is what is correct on the other; `other_texts` tells where it is not.
 """
 
 import math
@@ -78,9 +77,9 @@ def accuracy(correct: np.ndarray, incorrect: np.ndarray) -> float:
 def costs(correct: np.ndarray, incorrect: np.ndarray, tuples: pd.DataFrame) -> pd.DataFrame:
     """Return the costs of the originals from a pair of files: columns lang, item, image, text, cost.
 
-    `tuples` (schema tuples), of one language, has one row for each line, in the order of the files: `commute.read`
-    returns them so where nothing is left out. The line of sense a has image a0, its correct translation is a.
-    Raises InputError where the number of lines is another, or the rows are of several languages.
+    `tuples` (schema tuples), of one language, has one row for each line, in the order of the files. The line of sense a
+    has image a0, its correct translation is a. Raises InputError where the number of lines is another, or the rows are
+    of several languages.
     """
     tuples = tables.check(tuples, "tuples")
     langs = sorted(tuples["lang"].unique())

@@ -17,9 +17,8 @@ from babelatlas.base.errors import InputError
 def share_test(first: tuple[int, int], second: tuple[int, int]) -> float:
     """Return the two-sided p value that two shares are of one size (Fisher's exact test); each: (cases, of how many).
 
-    The test takes the two samples for independent. Two models on the same sentences are not: where they tend to fail
-    together, this p value is too large, never too small, so that a small one stands.
-    Raises InputError for a count above its total.
+    The test takes the two samples for independent: for two models on the same sentences, which tend to fail together,
+    p is too large, never too small. Raises InputError for a count above its total.
 
     >>> round(share_test((8, 10), (1, 6)), 4)
     0.035

@@ -13,8 +13,7 @@ of the query, the discount of place p (from 1) is 1 / log2(p + 1), and the sum o
 is divided by that over English's. The normaliser of the softmax cancels. Candidates that tie share the mean of their
 gains. English itself has 1. It is defined for cosines only: the softmax of other scores depends on their scale.
 
-Beside the embeddings of one language and of English, a few chunks of scores are in memory, and up to half a gigabyte of
-English ones, which all languages are compared with.
+A few chunks of scores are in memory, and up to half a gigabyte of English ones, which all languages are compared with.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -127,10 +127,7 @@ def similarities(
     if rule == "cosine":
         texts, images = zeroshot.normalise(texts), zeroshot.normalise(images)
     texts, images = np.asarray(texts, np.float64), np.asarray(images, np.float64)
-    cost = np.concatenate(
-        [  # in parts: the vectors of all trials at once may not fit
-            -(texts[text[start : start + 65536]] * images[image[start : start + 65536]]).sum(axis=1)
-            for start in range(0, len(trials), 65536)
-        ]
-    )
+    # In parts: the vectors of all trials at once may not fit.
+    parts = [slice(start, start + 65536) for start in range(0, len(trials), 65536)]
+    cost = np.concatenate([-(texts[text[part]] * images[image[part]]).sum(axis=1) for part in parts])
     return trials[["lang", "item", "image", "text"]].assign(cost=cost)

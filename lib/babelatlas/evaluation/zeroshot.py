@@ -59,9 +59,8 @@ def rule(similarity: str, normalise: bool) -> str:
 def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
     """Return class vectors (classes, d) as each one's rule compares them: those of "plain mean" with length 1.
 
-    `rules`: one of `RULES` for each class. For "cosine" the vectors must have been made of embeddings of length 1, for
-    the other two of embeddings as they are; so "cosine" stands alone.
-    Raises InputError for an unknown rule and where "cosine" stands beside another.
+    `rules`: one of `RULES` for each class. "cosine" needs vectors made of embeddings of length 1, the other two of
+    embeddings as they are. Raises InputError for an unknown rule and where "cosine" stands beside another.
 
     >>> by_rules(np.array([[0.0, 2.0], [0.0, 2.0]]), ["plain mean", "dot product"]).tolist()
     [[0.0, 1.0], [0.0, 2.0]]

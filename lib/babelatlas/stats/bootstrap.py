@@ -173,11 +173,10 @@ def group_means(
     checks.check_numbers(scores, [value], "A mean over languages", [*by, cluster])
     rows = []
     for key, part in scores.groupby(by, sort=False):
+        found = [part[value].mean(), np.nan, np.nan]
         if (part[cluster] != part[cluster].iloc[0]).any():
-            row = mean_interval(part[value], part[cluster], n_resamples, level, seed).iloc[0]
-            rows.append([*key, row.value, row.ci_low, row.ci_high, len(part)])
-        else:
-            rows.append([*key, part[value].mean(), np.nan, np.nan, len(part)])
+            found = mean_interval(part[value], part[cluster], n_resamples, level, seed).iloc[0, :3]
+        rows.append([*key, *found, len(part)])
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "n"])
 
 

@@ -96,9 +96,9 @@ def expandable(method: str, n_clusters: int, n_columns: int = 1) -> int | None:
     """Return the number of clusters that a correlation's interval is expanded for, None for one of plain percentiles.
 
     Copies of a row in a resample are tied, which makes a coefficient of ranks vary more there than in samples: its
-    percentile interval is about long enough as it is. Expanded, it would hold the truth in 97 to 99 of 100 worlds. So
-    are intervals where two columns of clusters are drawn independently: by simulation (11 models; 7, 11, 16, 35
-    languages) they hold it in 95, 93, 94, 93 of 100 worlds, expanded ones in 99, 97, 98, 96.
+    percentile interval is long enough as it is; expanded, it would hold the truth in 97 to 99 of 100 worlds. So are
+    intervals where two columns of clusters are drawn: by simulation (11 models; 7, 11, 16, 35 languages) they hold it
+    in 95, 93, 94, 93 of 100 worlds, expanded ones in 99, 97, 98, 96.
     """
     return n_clusters if method == "pearson" and n_columns == 1 else None
 

@@ -1,9 +1,8 @@
 """What goes with a language's accuracy: a linear mixed model with crossed random effects, its checks and its effects.
 
-The rows are pairs of a model and a language. What is known of the language (tokens of text, classes, script, family)
-and of the pair (whether the model's authors list the language) has fixed effects; models and languages are samples, and
-have random ones: an intercept each, and slopes by model. statsmodels' MixedLM estimates it. The components are
-independent of each other, in lme4's notation (1 + x || model) + (1 | lang).
+The rows are pairs of a model and a language. What is known of the language (tokens of text, script, family) and of the
+pair (whether the model's authors list the language) has fixed effects; models and languages have random ones: an
+intercept each, and slopes by model. The components are independent, in lme4's notation (1 + x || model) + (1 | lang).
 
 Given the components, the fixed effects are the solution of Henderson's mixed-model equations (1975, Biometrics 31,
 423-447), whose matrices are sums over clusters. So a bootstrap over languages, or leaving one out, is a matrix product
