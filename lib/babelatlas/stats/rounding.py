@@ -148,8 +148,7 @@ def chance_of_fit(printed: Sequence[float], candidates: Sequence[int], twice: bo
 
     `printed`: percent with one decimal. Each of 4,000 times every one is moved by a uniformly drawn whole number of
     tenths, up to 2 percent; it counts where the best of the candidates allows as many of the moved numbers as the best
-    allows of the printed ones. So a denominator found by a search among many can be judged; `candidates` and `twice` as
-    in `denominators`.
+    allows of the printed ones. `candidates` and `twice` as in `denominators`.
 
     >>> chance_of_fit([50.0], range(250, 255))
     0.4935

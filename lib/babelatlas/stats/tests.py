@@ -109,12 +109,7 @@ def paired_difference(
 
 
 def languages_above(
-    scores: pd.DataFrame,
-    thresholds: Sequence[float],
-    by: str = "model",
-    n_resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    scores: pd.DataFrame, thresholds: Sequence[float], by="model", n_resamples: int = 1000, level=0.95, seed: int = 0
 ) -> pd.DataFrame:
     """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
 
