@@ -50,6 +50,19 @@ def tokens_of(lists, shared, temperature=1.0, image=("a0", "b0")):
     return pd.DataFrame(rows, columns=list(tables.SCHEMAS["tokens"][0]))
 
 
+def array_of(table):
+    """The items of the one unit of a `disambiguation` table, and its costs (item, image, text)."""
+    [(_, part)] = disambiguation.units(table)
+    return disambiguation.cost_grid(part, disambiguation.ORIGINALS)
+
+
+def costs_of(tokens):
+    """A `disambiguation` table of perplexities at temperature 1, from a `tokens` table."""
+    rows = tokens[tokens["temperature"] == 1]
+    cost = np.exp(perplexity.log_perplexities(rows["log_probabilities"].tolist()))
+    return rows[list(tables.TRIAL)].assign(cost=cost).reset_index(drop=True)
+
+
 # --- The equations, word by word --------------------------------------------------------------------
 
 
@@ -262,7 +275,7 @@ def test_texts_and_images_change_places_between_tc_and_ic(costs):
 def test_with_one_image_each_the_oracle_replaces_nothing():
     extended = RNG.normal(size=(9, 2, 1, 2))
     for which in ("max", "min"):
-        assert not disambiguation.replaced(disambiguation.oracle(extended, which)).any()
+        assert not disambiguation.oracle(extended, which).any()
 
 
 def test_an_oracle_for_which_all_pairs_are_equal_keeps_the_originals():
@@ -272,7 +285,7 @@ def test_an_oracle_for_which_all_pairs_are_equal_keeps_the_originals():
 def test_an_oracle_over_images_that_say_nothing_replaces_four_of_five():
     extended = np.random.default_rng(0).normal(size=(2000, 2, 5, 2))
     for which in ("max", "min"):
-        share = disambiguation.replaced(disambiguation.oracle(extended, which)).mean()
+        share = (disambiguation.oracle(extended, which) != 0).mean()
         assert share == pytest.approx(0.8, abs=0.02)
 
 
@@ -352,17 +365,19 @@ def test_functions_say_what_they_cannot_take():
 def test_a_table_becomes_an_array_whatever_the_order_of_its_rows():
     values = RNG.normal(size=(12, 4, 2))
     table = table_of(values, images=("a0", "b0", "mix", "side")).sample(frac=1, random_state=0)
-    items, found = disambiguation.costs(table)
+    [(_, part)] = disambiguation.units(table)
+    items, found = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
     assert items.tolist() == [f"w{i:03}" for i in range(12)]
     assert np.array_equal(found, values[:, :2])
-    assert np.array_equal(disambiguation.mixed(table), values[:, 2])
-    assert np.array_equal(disambiguation.mixed(table, "side"), values[:, 3])
+    assert np.array_equal(disambiguation._mixed(part, "mix"), values[:, 2])
+    assert np.array_equal(disambiguation._mixed(part, "side"), values[:, 3])
 
 
 def test_further_images_stand_behind_the_original_and_gaps_at_the_end():
     values = RNG.normal(size=(3, 5, 2))
     table = table_of(values, images=("a0", "b0", "b1", "a1", "a2"))
-    found = disambiguation.extended(table[~((table["item"] == "w001") & (table["image"] == "a2"))])
+    [(_, part)] = disambiguation.units(table[~((table["item"] == "w001") & (table["image"] == "a2"))])
+    found = disambiguation._extended(part)
     assert found.shape == (3, 2, 3, 2)
     assert np.array_equal(found[0, 0], values[0, [0, 3, 4]])
     assert np.array_equal(found[:, 1, :2], values[:, [1, 2]])
@@ -401,19 +416,11 @@ def test_a_row_given_twice_stops():
         disambiguation.scores(again, n_resamples=10)
 
 
-def test_an_array_is_of_one_model_in_one_language():
-    both = pd.concat([table_of(np.ones((2, 2, 2))), table_of(np.ones((2, 2, 2)), lang="de")])
-    with pytest.raises(InputError, match="got 2"):
-        disambiguation.costs(both)
-
-
 def test_an_ambiguous_image_that_an_item_lacks_or_that_nobody_knows_stops():
     table = table_of(np.ones((3, 3, 2)), images=("a0", "b0", "mix"))
     part = table[~((table["item"] == "w002") & (table["image"] == "mix"))]
     with pytest.raises(InputError, match=r"Item 'w002' has no costs beside its image 'mix' \(1 of 3"):
         disambiguation.scores(part, n_resamples=10)
-    with pytest.raises(InputError, match="did you mean mix"):
-        disambiguation.mixed(table, "mixx")
     with pytest.raises(InputError, match="Image 'c1' has no sense"):
         disambiguation.scores(table_of(np.ones((3, 3, 2)), images=("a0", "b0", "c1")), n_resamples=10)
 
@@ -515,39 +522,32 @@ def test_outcomes_are_what_scores_are_means_of():
 
 def test_the_prefix_that_both_translations_share_is_left_out_of_the_mean():
     lists = [[[[-1.0, -2.0, -4.0], [-1.0, -3.0]], [[-2.0, -2.0, -2.0], [-2.0, -1.0]]]]
-    found = perplexity.without_prefix(tokens_of(lists, [1]))
-    assert np.log(found["cost"]).tolist() == pytest.approx([3, 3, 2, 1])
-    whole = perplexity.at_temperature(tokens_of(lists, [1]))
+    found = perplexity.suffix_log_perplexities(tokens_of(lists, [1]))
+    assert found.tolist() == pytest.approx([3, 3, 2, 1])
+    whole = costs_of(tokens_of(lists, [1]))
     assert np.log(whole["cost"]).tolist() == pytest.approx([7 / 3, 2, 2, 1.5])
-    assert list(found.columns) == list(tables.SCHEMAS["disambiguation"][0])
 
 
 def test_translations_that_are_the_same_throughout_keep_their_prefix_and_tie():
-    found = perplexity.without_prefix(tokens_of([[[[-1.0, -2.0]] * 2] * 2], [2]))
-    assert np.log(found["cost"]).tolist() == pytest.approx([1.5] * 4)
+    found = perplexity.suffix_log_perplexities(tokens_of([[[[-1.0, -2.0]] * 2] * 2], [2]))
+    assert found.tolist() == pytest.approx([1.5] * 4)
 
 
 @pytest.mark.parametrize("shared", [2, 3, -1])
 def test_a_prefix_that_leaves_one_translation_without_tokens_stops(shared):
     with pytest.raises(InputError, match=f"Item 'w000'.*shares {shared} tokens"):
-        perplexity.without_prefix(tokens_of([[[[-1.0, -2.0, -1.0], [-1.0, -2.0]]] * 2], [shared]))
+        perplexity.suffix_log_perplexities(tokens_of([[[[-1.0, -2.0, -1.0], [-1.0, -2.0]]] * 2], [shared]))
 
 
 def test_a_translation_without_tokens_stops():
     with pytest.raises(InputError, match="maps the translation to nothing"):
-        perplexity.at_temperature(tokens_of([[[[], [-1.0]]] * 2], [0]))
-
-
-def test_a_temperature_that_was_not_asked_for_stops_with_those_that_are_there():
-    table = tokens_of([[[[-1.0], [-2.0]]] * 2], [0], temperature=0.5)
-    with pytest.raises(InputError, match=r"no tokens at temperature 1: the table has 0\.5"):
-        perplexity.at_temperature(table)
+        costs_of(tokens_of([[[[], [-1.0]]] * 2], [0]))
 
 
 def test_scores_of_tokens_have_their_own_variants():
     lists = -RNG.uniform(0.1, 3, size=(8, 2, 2, 5))
     tokens = pd.concat([tokens_of(lists, [2] * 8), tokens_of(lists / 2, [2] * 8, temperature=2.0)])
-    table = perplexity.at_temperature(tokens)
+    table = costs_of(tokens)
     found = disambiguation.scores(table, n_resamples=20, tokens=tokens)
     for variant, part in (("", lists), ("without prefix", lists[..., 2:]), ("temperature 2", lists / 2)):
         slow = slow_scores([[[slow_perplexity(t) for t in i] for i in item] for item in part.tolist()])
@@ -560,7 +560,7 @@ def test_the_oracle_is_chosen_with_the_prefix_and_scored_without():
     images = ("a0", "b0", "a1", "b1")
     lists = -RNG.uniform(0.1, 3, size=(30, 4, 2, 4))
     tokens = tokens_of(lists, [2] * 30, image=images)
-    found = disambiguation.scores(perplexity.at_temperature(tokens), n_resamples=20, tokens=tokens)
+    found = disambiguation.scores(costs_of(tokens), n_resamples=20, tokens=tokens)
     costs, bare = (
         np.exp(-part.mean(axis=-1))[:, [0, 2, 1, 3]].reshape(30, 2, 2, 2) for part in (lists, lists[..., 2:])
     )
@@ -572,7 +572,7 @@ def test_the_oracle_is_chosen_with_the_prefix_and_scored_without():
 
 def test_without_the_tokens_of_further_images_the_oracle_is_not_scored_without_prefix():
     tokens = tokens_of(-RNG.uniform(0.1, 3, size=(9, 5, 2, 4)), [2] * 9, image=("a0", "b0", "a1", "b1", "mix"))
-    table = perplexity.at_temperature(tokens)
+    table = costs_of(tokens)
     few = tokens[tokens["image"].isin(["a0", "b0", "mix"])]
     found = set(disambiguation.scores(table, n_resamples=20, tokens=few)["variant"])
     assert found == {"", "mix", "without prefix", "oracle max", "oracle min"}
@@ -586,7 +586,7 @@ def test_without_the_tokens_of_further_images_the_oracle_is_not_scored_without_p
 def test_tokens_of_other_items_or_other_models_stop():
     lists = -RNG.uniform(0.1, 3, size=(8, 2, 2, 5))
     tokens = tokens_of(lists, [2] * 8)
-    table = perplexity.at_temperature(tokens)
+    table = costs_of(tokens)
     with pytest.raises(InputError, match="Item 'w007' is in the table of costs or of tokens, not in both"):
         disambiguation.scores(table[table["item"] != "w007"], n_resamples=20, tokens=tokens)
     gap = tokens[~((tokens["item"] == "w003") & (tokens["image"] == "b0"))]
@@ -599,16 +599,14 @@ def test_tokens_of_other_items_or_other_models_stop():
 def test_a_perplexity_too_large_for_a_number_is_scored_by_its_logarithm():
     lists = [[[[-800.0], [-900.0]], [[-950.0], [-850.0]]]] * 3
     tokens = pd.concat([tokens_of(np.array(lists) / 100, [0] * 3), tokens_of(lists, [0] * 3, 0.25)])
-    found = disambiguation.scores(perplexity.at_temperature(tokens), n_resamples=10, tokens=tokens)
+    found = disambiguation.scores(costs_of(tokens), n_resamples=10, tokens=tokens)
     assert value(found, "GTC", "temperature 0.25")["value"] == 1
     assert value(found, "GIC", "temperature 0.25")["value"] == 1
-    with pytest.raises(InputError, match=r"logarithm of a perplexity is 950.*12 of 12 translations"):
-        perplexity.at_temperature(tokens, 0.25)
 
 
 def test_tokens_are_checked_as_costs_are():
     tokens = tokens_of(-RNG.uniform(0.1, 3, size=(3, 2, 2, 4)), [2] * 3).reset_index(drop=True)
-    table = perplexity.at_temperature(tokens)
+    table = costs_of(tokens)
     odd = tokens.assign(text=tokens["text"].where(tokens.index != 5, "c"))
     with pytest.raises(InputError, match=r"Translation 'c' of item 'w001'.*at temperature 1 is none of the transl"):
         disambiguation.scores(table, n_resamples=10, tokens=odd)
@@ -721,7 +719,7 @@ def test_an_ensemble_of_a_model_with_a_copy_decides_as_the_model_does():
     copy = table_of(-5 + 100 * np.log(values), "n", images=images)
     both = error_overlap.ensemble(pd.concat([one, copy]), ["m", "n"])
     assert set(both["model"]) == {"m + n"}
-    _, found = disambiguation.costs(both)
+    _, found = array_of(both)
     assert (disambiguation.tc(found) == disambiguation.tc(values[:, :2])).all()
     assert (disambiguation.ic(found) == disambiguation.ic(values[:, :2])).all()
     assert found.mean(axis=(1, 2)) == pytest.approx(np.zeros(30), abs=1e-9)
@@ -732,14 +730,14 @@ def test_an_ensemble_of_models_with_independent_noise_is_better_than_each():
     truth = np.array([[0.0, 1.0], [1.0, 0.0]])
     parts = {name: truth + 1.5 * RNG.normal(size=(200, 2, 2)) for name in "mno"}
     table = pd.concat([table_of(part, name) for name, part in parts.items()])
-    _, found = disambiguation.costs(error_overlap.ensemble(table, list("mno"), "all"))
+    _, found = array_of(error_overlap.ensemble(table, list("mno"), "all"))
     assert disambiguation.tc(found).mean() > 0.05 + max(disambiguation.tc(part).mean() for part in parts.values())
 
 
 def test_a_model_that_makes_no_difference_changes_nothing_in_an_ensemble():
     values = RNG.normal(size=(10, 2, 2))
     table = pd.concat([table_of(values), table_of(np.full((10, 2, 2), 3.0), "n")])
-    _, found = disambiguation.costs(error_overlap.ensemble(table, ["m", "n"]))
+    _, found = array_of(error_overlap.ensemble(table, ["m", "n"]))
     assert (disambiguation.tc(found) == disambiguation.tc(values)).all()
 
 
@@ -762,9 +760,7 @@ def test_positive_scores_from_files_are_averaged_as_perplexities_and_negative_on
 def test_a_model_that_is_sure_of_itself_counts_in_an_ensemble():
     logs = 1e-9 * (2 + np.array([[[0, 1], [1, 0]]] * 4))
     one = table_of(np.exp(logs)).assign(similarity="perplexity")
-    _, found = disambiguation.costs(
-        error_overlap.ensemble(pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"])
-    )
+    _, found = array_of(error_overlap.ensemble(pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"]))
     assert disambiguation.gtc(found).all()
 
 

@@ -86,13 +86,15 @@ def templates(langs, texts):
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(embedding).failed == 0
+    assert [embedding._span(seconds) for seconds in (50, 500, 50_000)] == ["50 s", "8 min", "13.9 h"]
 
 
-def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(paths, tmp_path):
+def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(paths, tmp_path, monkeypatch):
+    monkeypatch.setattr(embedding, "PICTURES", 1)
     Image.open(paths[0]).save(tmp_path / "red again.png")
     toy = Toy()
 
-    vectors = embedding.embed_images(toy, [*paths, tmp_path / "red again.png"], batch_size=1)
+    vectors = embedding.embed_images(toy, [*paths, tmp_path / "red again.png"])
 
     assert len(toy.seen) == 2
     assert vectors.tolist() == [[255, 0, 0], [0, 0, 255], [255, 0, 0], [255, 0, 0]]
@@ -294,8 +296,6 @@ def test_nothing_to_embed_and_a_missing_image_or_template_are_told(tmp_path):
         embedding.embed_classes(Toy(), labels, templates(["en"], ["{}"]))
     with pytest.raises(InputError, match="no class"):
         embedding.embed_classes(Toy(), labels[:0], templates(["en"], ["{}"]))
-    with pytest.raises(InputError, match="batch size is -1"):
-        embedding.embed_texts(Toy(), ["a"], batch_tokens=-1)
 
 
 def test_what_is_no_list_of_texts_or_paths_is_told_before_any_work(tmp_path):
@@ -348,9 +348,10 @@ def test_of_a_very_long_text_that_loses_its_end_only_the_start_is_shown(capsys):
     assert start.endswith(f"the first: text '{'a' * 79}…'.")
 
 
-def test_batches_hold_the_longest_first_and_no_more_tokens_than_asked_for():
+def test_batches_hold_the_longest_first_and_no_more_tokens_than_asked_for(monkeypatch):
+    monkeypatch.setattr(embedding, "TOKENS", 6)
     toy = Toy()
-    embedding.embed_texts(toy, ["a", "bbb", "cc", "dddd", "e", "f"], batch_tokens=6)
+    embedding.embed_texts(toy, ["a", "bbb", "cc", "dddd", "e", "f"])
     assert toy.batches == [(1, 4), (2, 3), (3, 1)]
 
 
@@ -370,31 +371,35 @@ def test_work_is_done_ahead_but_by_no_more_than_the_threads():
         assert len(pulled) == min(number + 4, 20)
 
 
-def test_a_text_longer_than_a_batch_goes_alone_and_a_fixed_width_is_kept():
+def test_a_text_longer_than_a_batch_goes_alone_and_a_fixed_width_is_kept(monkeypatch):
     toy, fixed = Toy(), Toy(context=4, trim=False)
-    embedding.embed_texts(toy, ["aaaa", "b"], batch_tokens=2)
-    embedding.embed_texts(fixed, ["a", "bbb", "cc"], batch_tokens=8)
+    monkeypatch.setattr(embedding, "TOKENS", 2)
+    embedding.embed_texts(toy, ["aaaa", "b"])
+    monkeypatch.setattr(embedding, "TOKENS", 8)
+    embedding.embed_texts(fixed, ["a", "bbb", "cc"])
     assert toy.batches == [(1, 4), (1, 1)]
     assert fixed.batches == [(2, 4), (1, 4)]
 
 
 def test_out_of_memory_halves_the_batch_and_the_smaller_size_is_kept(monkeypatch):
+    monkeypatch.setattr(embedding, "TOKENS", 32)
     monkeypatch.setattr(embedding, "SHARD", 16)
     texts = [chr(97 + number) * 2 for number in range(32)]
     toy = Toy(memory=8)
 
-    vectors = embedding.embed_texts(toy, texts, batch_tokens=32)
+    vectors = embedding.embed_texts(toy, texts)
 
     np.testing.assert_allclose(vectors, [vector(text) for text in texts], rtol=1e-6)
     assert toy.batches == [(4, 2)] * 8
 
 
-def test_out_of_memory_halves_a_batch_of_pictures_too(tmp_path):
+def test_out_of_memory_halves_a_batch_of_pictures_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedding, "PICTURES", 4)
     for grey in range(5):
         Image.new("RGB", (2, 2), (grey, 0, 0)).save(tmp_path / f"{grey}.png")
     toy = Toy(memory=2)
 
-    vectors = embedding.embed_images(toy, [tmp_path / f"{grey}.png" for grey in range(5)], batch_size=4)
+    vectors = embedding.embed_images(toy, [tmp_path / f"{grey}.png" for grey in range(5)])
 
     assert vectors[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert [shape[0] for shape in toy.batches] == [2, 2, 1]
@@ -427,7 +432,8 @@ def test_batches_shards_and_order_change_no_vector(texts, batch_tokens, shard, r
     shuffled = random.sample(texts, len(texts))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedding, "SHARD", shard)
-        found = embedding.embed_texts(Toy(), shuffled, batch_tokens=batch_tokens)
+        patch.setattr(embedding, "TOKENS", batch_tokens)
+        found = embedding.embed_texts(Toy(), shuffled)
     np.testing.assert_allclose(found, [vector(text) for text in shuffled], rtol=1e-5)
 
 
@@ -445,12 +451,14 @@ def test_a_class_is_the_mean_over_all_its_prompts_as_zeroshot_has_it(rows, texts
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedding, "SHARD", 5)
-        vectors, counts = embedding.embed_classes(Toy(told=told), labels, table, cosine=cosine, batch_tokens=40)
+        patch.setattr(embedding, "TOKENS", 40)
+        vectors, counts = embedding.embed_classes(Toy(told=told), labels, table, cosine=cosine)
 
     for row, (lang, label) in enumerate(rows):
         prompt_list, index = prompts.unique_prompts([label], own[lang])
         alone = embedding.embed_texts(Toy(told=told), prompt_list, lang=lang)
-        np.testing.assert_allclose(vectors[[row]], zeroshot.class_vectors(alone, index, cosine), rtol=1e-5)
+        length = zeroshot.normalise if cosine else np.asarray
+        np.testing.assert_allclose(vectors[[row]], length(length(alone)[index].mean(axis=1)), rtol=1e-5)
     assert counts["texts"] == sum(len(own[lang]) for lang, _ in rows)
     assert counts["unique"] <= counts["texts"]
     assert counts["tokens"] <= counts["padded"]
@@ -574,7 +582,7 @@ def test_a_run_takes_over_what_another_finished_meanwhile(tmp_path, monkeypatch)
     assert len(first.seen) <= 3, "the first and the one or two prepared ahead"
 
 
-def test_a_short_job_says_nothing_and_a_long_one_how_far_it_is(monkeypatch, capsys):
+def test_a_short_job_says_nothing_and_a_long_one_how_far_it_is(paths, monkeypatch, capsys):
     texts = [letter * 3 for letter in "abcdefgh"]
     embedding.embed_texts(Toy(), texts)
     assert capsys.readouterr().out == ""
@@ -584,7 +592,9 @@ def test_a_short_job_says_nothing_and_a_long_one_how_far_it_is(monkeypatch, caps
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"toy: {done} of 8 texts" for done in (2, 4, 6, 8)]
     assert lines[-1].endswith(" a second, 0 s left")
-    embedding.embed_texts(Toy(), texts, progress=False)
+    embedding.embed_images(Toy(), paths)
+    assert "images" in capsys.readouterr().out
+    embedding.embed_images(Toy(), paths, progress=False)
     assert capsys.readouterr().out == ""
 
 
@@ -647,7 +657,7 @@ def spent(n_languages, n_labels=25, dimensions=512):
     table = templates(langs, [f"{number} of {{}}" for number in range(80)])
     began = time.process_time()
     tracemalloc.start()
-    _, counts = embedding.embed_classes(toy, pd.DataFrame(rows, columns=["lang", "label"]), table, progress=False)
+    _, counts = embedding.embed_classes(toy, pd.DataFrame(rows, columns=["lang", "label"]), table)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak, time.process_time() - began, counts
@@ -685,14 +695,15 @@ def test_a_real_model_gives_a_text_the_vector_it_has_alone(encoder):
     def check(order, batch_tokens, shard):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(embedding, "SHARD", shard)
-            found = embedding.embed_texts(encoder, [texts[row] for row in order], batch_tokens=batch_tokens)
+            patch.setattr(embedding, "TOKENS", batch_tokens)
+            found = embedding.embed_texts(encoder, [texts[row] for row in order])
         assert np.abs(found - alone[list(order)]).max() < 1e-5
 
     check()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning:timm")
-def test_a_real_model_gives_a_picture_the_vector_it_has_alone(encoder, tmp_path):
+def test_a_real_model_gives_a_picture_the_vector_it_has_alone(encoder, tmp_path, monkeypatch):
     paths = [tmp_path / f"{number}.png" for number in range(6)]
     pictures = [pictograms.draw(wnid) for wnid in pictograms.concepts()["wnid"][: len(paths)]]
     for picture, path in zip(pictures, paths, strict=True):
@@ -700,7 +711,8 @@ def test_a_real_model_gives_a_picture_the_vector_it_has_alone(encoder, tmp_path)
     alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
 
     for batch_size in (1, 4, 64):
-        found = embedding.embed_images(encoder, paths[::-1], batch_size=batch_size)
+        monkeypatch.setattr(embedding, "PICTURES", batch_size)
+        found = embedding.embed_images(encoder, paths[::-1])
         assert np.abs(found - alone[::-1]).max() < 1e-5
 
 

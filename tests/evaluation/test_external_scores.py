@@ -22,6 +22,12 @@ FILE = {"model": "mine", "replicate": 0, "dataset": "commute", "similarity": "gi
 FILE |= {"preprocessing": "given"}
 
 
+def array_of(table):
+    """The items of the one unit of a `disambiguation` table, and its costs (item, image, text)."""
+    [(_, part)] = disambiguation.units(table)
+    return disambiguation.cost_grid(part, disambiguation.ORIGINALS)
+
+
 def write(folder, name, text):
     path = folder / name
     path.write_text(text, encoding="utf-8")
@@ -35,7 +41,7 @@ def test_a_pair_of_files_gives_the_array_of_costs(tmp_path):
     assert list(correct) == [1.5, 2, 3, 4]
     assert external_scores.accuracy(correct, incorrect) == 0.5  # the second line ties, the third is wrong
     costs = external_scores.costs(correct, incorrect, TUPLES)
-    items, array = disambiguation.costs(costs.assign(**FILE))
+    items, array = array_of(costs.assign(**FILE))
     assert list(items) == ["x", "y"]
     # Line 3 is item y, sense b: beside b0 its translation b costs 3, the other 1.
     np.testing.assert_array_equal(array, [[[1.5, 2.5], [2, 2]], [[4, 7], [1, 3]]])
@@ -46,7 +52,7 @@ def test_a_pair_of_files_gives_the_array_of_costs(tmp_path):
 @settings(max_examples=50, deadline=None)
 def test_the_share_that_the_script_prints_is_tc(lines):
     correct, incorrect = np.array(lines, float).T
-    _, array = disambiguation.costs(external_scores.costs(correct, incorrect, TUPLES).assign(**FILE))
+    _, array = array_of(external_scores.costs(correct, incorrect, TUPLES).assign(**FILE))
     assert external_scores.accuracy(correct, incorrect) == disambiguation.tc(array).mean()
 
 
@@ -55,7 +61,7 @@ def test_lines_of_the_released_files_find_their_items(mirror):
     rng = np.random.default_rng(0)
     correct, incorrect = rng.normal(size=len(items)), rng.normal(size=len(items))
     found = external_scores.costs(correct, incorrect, items)
-    _, array = disambiguation.costs(found.assign(**FILE))
+    _, array = array_of(found.assign(**FILE))
     assert disambiguation.tc(array).mean() == pytest.approx(external_scores.accuracy(correct, incorrect))
     # Line 8 (the first is 0): its image is that of its sense, as img.order has it.
     name = (mirror / "commute" / "en-fr" / "img.order").read_text().split("\n")[8].strip()

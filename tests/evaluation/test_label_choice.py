@@ -96,7 +96,7 @@ def test_two_classes_of_a_kind_do_not_share_a_word():
 
 def test_the_first_listed_word_needs_no_second_source():
     table = senses(("de", DOG, "Haustier", "omw-deu"), ("de", DOG, "Hund", "omw-deu"), ("de", DOG, "Hund", "wikt"))
-    assert told(label_choice.first_listed(table, WNIDS)) == {("de", DOG): "Haustier"}
+    assert told(labels.label_set(table, WNIDS, choice="first")) == {("de", DOG): "Haustier"}
     assert told(labels.label_set(table, WNIDS)) == {("de", DOG): "Hund"}
 
 

@@ -68,7 +68,8 @@ def test_each_preset_compares_by_the_rule_of_the_code_it_is_named_after(preset, 
     ],
 )
 def test_what_is_given_otherwise_than_a_preset_sets_it_is_named(preset, task, entry, given, found):
-    assert protocol.departures(preset, task, entry, **given) == found
+    named = f"{preset}, but {', '.join(found)}" if found else preset
+    assert protocol.called(preset, task, entry, **given) == named
 
 
 def test_an_empty_setting_is_the_presets_and_a_given_one_wins():

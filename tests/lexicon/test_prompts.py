@@ -97,7 +97,7 @@ def test_a_class_vector_from_weights_is_the_engines(monkeypatch):
     labels, texts = ["cat", "dog"], ["{}", "a {}", "{}", "{}", "the {}"]
     every, index = prompts.unique_prompts(labels, texts)
     vectors = zeroshot.normalise(np.random.default_rng(1).normal(size=(len(every), 4)))
-    by_engine = zeroshot.class_vectors(vectors, index)
+    by_engine = zeroshot.normalise(vectors[index].mean(axis=1))
     table = prompts.weighted_prompts(labels, texts)
     means = [
         rows["weight"].to_numpy() @ vectors[[every.index(prompt) for prompt in rows["prompt"]]]

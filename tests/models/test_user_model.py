@@ -112,13 +112,15 @@ def test_the_two_transforms_may_be_left_out(write):
     assert {call[4] for call in encoder.module.calls} == {None}
 
 
-def test_the_engine_gives_every_picture_and_text_its_own_vector(write, tmp_path):
+def test_the_engine_gives_every_picture_and_text_its_own_vector(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(embedding, "PICTURES", 2)
+    monkeypatch.setattr(embedding, "TOKENS", 40)
     encoder = user_model.load(write(PLAIN), device="cpu")
     images = pictures(tmp_path)
-    vectors = embedding.embed_images(encoder, [*images, images[0]], batch_size=2)
+    vectors = embedding.embed_images(encoder, [*images, images[0]])
     assert vectors[:, :2].tolist() == [[9, 7], [5, 6], [9, 7], [9, 7]]
     assert vectors[:, 2].tolist() == [np.float32(np.asarray(Image.open(path)).mean()) for path in [*images, images[0]]]
-    vectors = embedding.embed_texts(encoder, TEXTS, lang="zh", batch_tokens=40)
+    vectors = embedding.embed_texts(encoder, TEXTS, lang="zh")
     assert vectors.tolist() == [[len(text), len(text.encode()), 1] for text in TEXTS]
     assert vectors.dtype == np.float32
 

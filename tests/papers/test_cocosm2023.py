@@ -134,7 +134,7 @@ def test_the_published_numbers_have_every_cell_and_fit_their_schema():
 @pytest.mark.parametrize("model", REPORTS)
 def test_the_numbers_that_ship_are_those_of_the_published_files(model, mirror):
     file = mirror / "coco-sm" / "reports" / f"{REPORTS[model]}.csv"
-    pd.testing.assert_frame_equal(cocosm2023.published_report(model), coco_sm.read_report(file))
+    pd.testing.assert_frame_equal(cocosm2023.published_report(model), coco_sm.in_order(pd.read_csv(file)))
     printed = pd.read_csv(file.with_name(f"{file.stem}_reduced.csv"), dtype=str).melt("language", var_name="metric")
     ours = published.read(cocosm2023.PAPER).query(
         "table == @name", local_dict={"name": f"reports/{REPORTS[model]}_reduced.csv"}

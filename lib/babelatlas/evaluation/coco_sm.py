@@ -19,16 +19,9 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 
 # Columns of a report between `language` and `meta`, in the order of the original, with our names of the metrics.
-METRICS = {
-    "t2i.recall@1": "recall@1 text-to-image",
-    "t2i.recall@5": "recall@5 text-to-image",
-    "t2i.recall@10": "recall@10 text-to-image",
-    "i2t.recall@1": "recall@1 image-to-text",
-    "i2t.recall@5": "recall@5 image-to-text",
-    "i2t.recall@10": "recall@10 image-to-text",
-    "t2i.ndcg@20": "NDCG@20 text-to-image",
-    "i2t.ndcg@20": "NDCG@20 image-to-text",
-}
+WAYS = {"t2i": "text-to-image", "i2t": "image-to-text"}
+METRICS = {f"{way}.recall@{k}": f"recall@{k} {name}" for way, name in WAYS.items() for k in (1, 5, 10)}
+METRICS |= {f"{way}.ndcg@20": f"NDCG@20 {name}" for way, name in WAYS.items()}
 COLUMNS = ["language", *METRICS, "meta"]
 # The translators as the README of COCO-SM calls them.
 TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator", "nllb": "NLLB"}
@@ -37,9 +30,9 @@ TRANSLATORS = {"google": "Google Translate", "bing": "Microsoft Bing Translator"
 def report(retrieval: pd.DataFrame) -> pd.DataFrame:
     """Return the report of one model: a row for each language and translator, sorted by language.
 
-    `retrieval`: rows of schema `retrieval` of one model under one protocol; its column `captions` names the translator,
-    the report's `meta`. Columns: language, the metrics of `METRICS` (fractions), meta. A recall is the expected one
-    under random ties (`retrieval.hits`); an NDCG is NaN where a language has no query that has one.
+    `retrieval`: rows of schema `retrieval`; its column `captions` names the translator, the report's `meta`. Columns:
+    language, the metrics of `METRICS` (fractions), meta. A recall is the expected one under random ties
+    (`retrieval.hits`); an NDCG is NaN where a language has no query that has one.
     Raises InputError for several models, data sets or protocols, and where a language lacks one of the directions.
     """
     from babelatlas.evaluation import retrieval as ranks
@@ -71,9 +64,22 @@ def spread(report: pd.DataFrame, english: bool = True, ddof: int = 1) -> pd.Data
     """Return mean and standard deviation over languages: columns name, metric, value, sd, n (languages).
 
     `name` is "all" for the means over the translators, then each translator's. `ddof` 1 is the deviation of a sample,
-    0 of a population; `english`: whether English counts as one of the languages. The defaults are COCO-SM's.
+    0 of a population; `english`: whether English counts as one of the languages. The defaults are COCO-SM's. Raises
+    InputError where a language lacks a translator or a metric that others have.
     """
-    _complete(report)
+    _check(report)
+    for metric in METRICS:
+        gaps = report["language"][report[metric].isna()].tolist()
+        if 0 < len(gaps) < len(report):
+            raise InputError(f"The report has no {metric} in {gaps[0]}: a mean over languages needs it in all or none.")
+    there = pd.crosstab(report["language"], report["meta"])
+    lacking = np.argwhere(there.to_numpy() == 0)
+    if len(lacking):
+        row, column = lacking[0]
+        raise InputError(
+            f"The report has {there.index[row]} not by {there.columns[column]}: a mean over translators needs all "
+            "languages by all of them."
+        )
     whole = {"all": by_language(report)} | {
         name: report[report["meta"] == name].drop(columns="meta") for name in translators(report)
     }
@@ -93,12 +99,8 @@ def by_language(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(report: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the languages that have every translator, and every metric that any language has.
-
-    These are those that `reduced` can be made of: a language without captions that are translations of English ones
-    has no NDCG, say.
-    """
-    _columns(report, "A report")
+    """Return the rows that `reduced` can be made of: of languages with every translator and every metric there is."""
+    _check(report)
     metrics = [metric for metric in METRICS if report[metric].notna().any()]
     there = report["meta"].where(report[metrics].notna().all(axis=1))
     return report[there.groupby(report["language"]).transform("nunique") == len(translators(report))]
@@ -107,7 +109,6 @@ def complete(report: pd.DataFrame) -> pd.DataFrame:
 def reduced(report: pd.DataFrame) -> pd.DataFrame:
     """Return the reduced report, all cells text with 3 decimals as the original prints them.
 
-    Rows: a language each, its mean over the translators; `all`, "mean ± deviation" over the languages; each translator.
     Raises InputError for a report of one translator, which has no reduced one, and where a language lacks a translator.
     """
     if len(translators(report)) < 2:
@@ -129,14 +130,13 @@ def reduced(report: pd.DataFrame) -> pd.DataFrame:
 def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
     """Write a report to a CSV file, and where it has several translators the reduced one beside it; return the paths.
 
-    The second file is called as the first with `_reduced` before `.csv`; it is of the languages that `complete` keeps,
-    and left out where these are fewer than two. Raises InputError for another ending, and for
-    a table that is no report.
+    The second is called as the first with `_reduced` before `.csv`; it is of the languages that `complete` keeps, and
+    left out where these are fewer than two. Raises InputError for another ending, and for a table that is no report.
     """
     path = tables.locate(path)
     if path.suffix != ".csv":
         raise InputError(f"A report is written as CSV, got {path.name!r}: let the name end in .csv.")
-    _columns(report, "A report")
+    _check(report)
     parts = [(path, report[COLUMNS])]
     whole = complete(report)
     if len(translators(report)) > 1 and len(set(whole["language"])) > 1:
@@ -147,32 +147,6 @@ def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
     return [place for place, _ in parts]
 
 
-def read_report(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a report from a CSV file, ours or the original's, sorted by language; InputError where it is none."""
-    path = tables.locate(path)
-    if not path.is_file():
-        raise InputError(f"There is no report {path}: give the path of a CSV file that an evaluation on COCO-SM wrote.")
-    try:
-        table = pd.read_csv(
-            path, dtype={"language": str, "meta": str}, keep_default_na=False, na_values={c: [""] for c in METRICS}
-        )
-    except ValueError as error:
-        reason = str(error).strip().rstrip(".")
-        raise InputError(f"The report {path} cannot be read as CSV ({reason}): write it again.") from error
-    _columns(table, f"The report {path}")
-    table = in_order(table)
-    for metric in METRICS:
-        values = pd.to_numeric(table[metric], errors="coerce")
-        bad = table.index[(values.isna() & table[metric].notna()) | ~values.fillna(0).between(0, 1)]
-        if len(bad):
-            raise InputError(
-                f"The report {path} has {table.loc[bad[0], metric]!r} for {metric} in "
-                f"{table.loc[bad[0], 'language']}: expected a fraction from 0 to 1."
-            )
-        table[metric] = values
-    return table
-
-
 def in_order(report: pd.DataFrame) -> pd.DataFrame:
     """Return a report sorted by language, then translators in their order of appearance."""
     place = {name: number for number, name in enumerate(translators(report))}
@@ -180,31 +154,14 @@ def in_order(report: pd.DataFrame) -> pd.DataFrame:
     return report.sort_values("language", kind="stable", ignore_index=True)
 
 
-def _columns(table: pd.DataFrame, what: str) -> None:
+def _check(report: pd.DataFrame) -> None:
     """Raise InputError unless a table has the columns of a report, rows, and each language and translator once."""
-    lacking = [column for column in COLUMNS if column not in table]
+    lacking = [column for column in COLUMNS if column not in report]
     if lacking:
-        raise InputError(f"{what} has no column {', '.join(lacking)}: expected {', '.join(COLUMNS)}.")
-    if table.empty:
-        raise InputError(f"{what} has no rows: expected one for each language and translator.")
-    double = table.duplicated(["language", "meta"])
-    if double.any():
-        row = table[double].iloc[0]
-        raise InputError(f"{what} has language {row['language']} by {row['meta']} twice: keep one row.")
-
-
-def _complete(report: pd.DataFrame) -> None:
-    """Raise InputError where a table is no report, or a language lacks a translator or a metric that others have."""
-    _columns(report, "A report")
-    for metric in METRICS:
-        gaps = report["language"][report[metric].isna()].tolist()
-        if 0 < len(gaps) < len(report):
-            raise InputError(f"The report has no {metric} in {gaps[0]}: a mean over languages needs it in all or none.")
-    there = pd.crosstab(report["language"], report["meta"])
-    lacking = np.argwhere(there.to_numpy() == 0)
-    if len(lacking):
-        row, column = lacking[0]
-        raise InputError(
-            f"The report has {there.index[row]} not by {there.columns[column]}: a mean over translators needs all "
-            "languages by all of them."
-        )
+        raise InputError(f"A report has no column {', '.join(lacking)}: expected {', '.join(COLUMNS)}.")
+    if report.empty:
+        raise InputError("A report has no rows: expected one for each language and translator.")
+    double = report[report.duplicated(["language", "meta"])]
+    if len(double):
+        row = double.iloc[0]
+        raise InputError(f"A report has language {row['language']} by {row['meta']} twice: keep one row.")

@@ -2,8 +2,8 @@
 
 An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
 model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
-are those of Kashani Motlagh et al. (2024), called "the paper" here, Equations 1 to 10. They are functions of one array,
-`costs` with the axes (item, image, text), where place 0 is sense a and place 1 sense b:
+are those of Kashani Motlagh et al. (2024), "the paper" here, Equations 1 to 10: functions of `costs` with the axes
+(item, image, text), where place 0 is sense a and place 1 sense b:
 
 * TC, does the image choose the translation: beside its image the right translation costs less than the other (Eq. 2);
 * IC, does the translation choose the image: it costs less beside its image than beside the other (Eq. 4);
@@ -12,10 +12,9 @@ are those of Kashani Motlagh et al. (2024), called "the paper" here, Equations 1
 The inequalities are strict: a tie is wrong, and the share of ties is reported beside every score. Costs are equal where
 they differ by no more than `TIE` times the larger of them (times 1 where both are smaller), since what a model computes
 in another order differs in the last digits; with `tie=0` the equations hold to the letter. The perplexities of a model
-that is sure of itself all lie close above 1, where this would make ties of what differs. They are ordered as their
-logarithms are: functions of tables compare those, and equal is what differs by no more than `TIE` times the larger of
-two logarithms. Functions of arrays do so with `logarithms=True`, which says that the costs are log-perplexities. Scores
-from files (similarity "given") count as perplexities where all of a model's in a language are above 0.
+that is sure of itself all lie close above 1, where this would make ties of what differs. So functions of tables compare
+their logarithms, and equal is what differs by no more than `TIE` times the larger of these. Functions of arrays do so
+with `logarithms=True`, which says that the costs are log-perplexities.
 """
 
 import re
@@ -25,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import perplexity
 from babelatlas.evaluation.perplexity import TASK, TIE, UNIT
@@ -36,6 +35,8 @@ TEXTS = ("a", "b")
 AMBIGUOUS = ("mix", "side")
 METRICS = ("TC", "IC", "GTC", "GIC")
 RATES = ("IPR", "INR", "CPR", "CNR")
+# What is wrong with one row of costs.
+ROW = "Translation {text!r} of item {item!r} beside image {image!r} {where} %s ({n} of {size} rows)."
 
 
 # --- From tables to arrays ------------------------------------------------------------------------------------------
@@ -44,10 +45,8 @@ RATES = ("IPR", "INR", "CPR", "CNR")
 def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.DataFrame]]:
     """Yield (model, replicate, data set, language) and its rows, in order of appearance; all rows are checked first.
 
-    `table` has the schema `disambiguation`; texts come back as categories. Raises InputError, naming the first, for a
-    cost that is missing or infinite, a perplexity that is not above 0, a translation that is neither "a" nor "b", a row
-    that occurs twice, an image for which only one translation has a cost, an item with an original image for one sense
-    only, two protocols in one unit, no rows.
+    `table` has the schema `disambiguation`; texts come back as categories. Raises InputError, naming the first, for
+    rows that are not whole (`_check_rows`), a perplexity that is not above 0, and no rows.
     """
     table = tables.check(table, TASK)
     if table.empty:
@@ -55,8 +54,8 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
     table = _categories(table)
     number = table.groupby(UNIT, sort=False, observed=True).ngroup().to_numpy()
     low = (table["similarity"] == "perplexity").to_numpy() & (table["cost"].to_numpy(float) <= 0)
-    low = low, "has the cost {cost}, but a perplexity is above 0: score it again"
-    _check_rows(table, number, low, originals=True)
+    says = ROW % "has the cost {cost}, but a perplexity is above 0: score it again"
+    _check_rows(table, number, {says: low}, originals=True)
     yield from table.groupby(UNIT, sort=False, observed=True)
 
 
@@ -66,84 +65,41 @@ def _categories(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(names, str)).astype(dict.fromkeys(names, "category"))
 
 
-def _where(row: pd.Series) -> str:
-    """Return in words which model, data set, language, replicate and temperature a row is of."""
-    words = f"of {row['model']!r} on {row['dataset']!r} in {row['lang']!r}"
-    words += f" (replicate {row['replicate']})" if row["replicate"] else ""
-    return words + (f" at temperature {row['temperature']:g}" if "temperature" in row else "")
-
-
-def _check_rows(rows: pd.DataFrame, number: np.ndarray, *more: tuple[np.ndarray, str], originals: bool = False) -> None:
-    """Raise InputError for the first thing that is wrong with the costs of the first unit in which something is.
-
-    `number`: the unit of each row, numbered in order of appearance. `more`: masks of rows, and what is wrong with them.
-    `originals`: whether each item needs both original images.
-    """
+def _check_rows(rows: pd.DataFrame, number: np.ndarray, more: dict[str, np.ndarray], originals: bool = False) -> None:
+    """Raise InputError for what is wrong with the rows of the first unit in which something is, by the `number`s."""
     rows = rows.assign(unit=number)
     kinds = rows[["unit", *tables.PROTOCOL]].drop_duplicates()["unit"].value_counts()
-    image = rows.groupby(["unit", "item"], observed=True, sort=False)["image"]
-    cost = rows["cost"].to_numpy(float)
-    faults = [
-        (np.isin(number, kinds.index[kinds > 1]), _several_protocols),
-        (~np.isfinite(cost), "has the cost {cost}, expected a finite number: score it again"),
-        *more,
-        (~rows["text"].isin(TEXTS).to_numpy(), "is none of the translations 'a' and 'b': name it by its sense"),
-        (
-            rows.duplicated(["unit", "item", "image", "text"]).to_numpy(),
-            "occurs twice: keep one row for each item, image and text",
-        ),
-        (~rows.duplicated(["unit", "item", "image"], keep=False).to_numpy(), _one_translation),
-    ]
+    several, finite = np.isin(number, kinds.index[kinds > 1]), np.isfinite(rows["cost"].to_numpy(float))
+    faults = {
+        "The costs {where} have {kinds} protocols, {two}: select the rows of one.": several,
+        ROW % "has the cost {cost}, expected a finite number: score it again": ~finite,
+        **more,
+        ROW % "is none of the translations 'a' and 'b': name it by its sense": ~rows["text"].isin(TEXTS).to_numpy(),
+    }
+    twice = rows.duplicated(["unit", "item", "image", "text"]).to_numpy()
+    faults[ROW % "occurs twice: keep one row for each item, image and text"] = twice
+    says = "Item {item!r} {where} has one side only beside image {image!r}, translation {text!r}: give the cost of "
+    faults[says + "the other translation, too."] = ~rows.duplicated(["unit", "item", "image"], keep=False).to_numpy()
     if originals:
-        there = [(rows["image"] == name).groupby(image.ngroup()).transform("any").to_numpy() for name in ORIGINALS]
-        faults.append((~np.logical_and(*there), _one_original))
-    wrong = np.any([mask for mask, _ in faults], axis=0)
+        item = rows.groupby(["unit", "item"], observed=True, sort=False).ngroup()
+        there = [(rows["image"] == name).groupby(item).transform("any").to_numpy() for name in ORIGINALS]
+        says = "Item {item!r} {where} needs both original images, a0 and b0, got {there} ({items} item(s) so): give "
+        faults[says + "the missing one, or leave the item out."] = ~np.logical_and(*there)
+    wrong = np.any(list(faults.values()), axis=0)
     if not wrong.any():
         return
     here = number == number[wrong].min()
     part = rows[here]
-    mask, what = next((mask[here], what) for mask, what in faults if mask[here].any())
-    if callable(what):
-        raise InputError(what(part, part[mask]))
-    row = part[mask].iloc[0]
-    raise InputError(
-        f"Translation {row['text']!r} of item {row['item']!r} beside image {row['image']!r} {_where(row)} "
-        f"{what.format(cost=row['cost'])} ({int(mask.sum())} of {len(part)} rows)."
-    )
-
-
-def _several_protocols(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
-    protocols = part[list(tables.PROTOCOL)].drop_duplicates()
-    first_two = " and ".join(", ".join(map(str, row)) for row in protocols.to_numpy()[:2])
-    return f"The costs {_where(wrong.iloc[0])} have {len(protocols)} protocols, {first_two}: select the rows of one."
-
-
-def _one_translation(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
-    row = wrong.iloc[0]
-    return (
-        f"Item {row['item']!r} {_where(row)} has one side only beside image {row['image']!r}, translation "
-        f"{row['text']!r}: give the cost of the other translation, too."
-    )
-
-
-def _one_original(part: pd.DataFrame, wrong: pd.DataFrame) -> str:
-    row = wrong.iloc[0]
+    mask, says = next((mask[here], says) for says, mask in faults.items() if mask[here].any())
+    row, protocols = part[mask].iloc[0], part[list(tables.PROTOCOL)].drop_duplicates().to_numpy()
+    where = f"of {row['model']!r} on {row['dataset']!r} in {row['lang']!r}"
+    where += f" (replicate {row['replicate']})" if row["replicate"] else ""
+    where += f" at temperature {row['temperature']:g}" if "temperature" in row else ""
     there = sorted(set(part.loc[part["item"] == row["item"], "image"]) & set(ORIGINALS))
-    return (
-        f"Item {row['item']!r} {_where(row)} needs both original images, a0 and b0, got "
-        f"{there[0] if there else 'none'} ({wrong['item'].nunique()} item(s) so): give the missing one, or leave the "
-        "item out."
-    )
-
-
-def one_unit(table: pd.DataFrame) -> pd.DataFrame:
-    found = list(units(table))
-    if len(found) > 1:
-        raise InputError(
-            f"An array of costs is of one model, replicate, data set and language, got {len(found)}: select one "
-            "of them, or go through `units`."
-        )
-    return found[0][1]
+    facts = {"where": where, "n": int(mask.sum()), "size": len(part), "kinds": len(protocols)}
+    facts |= {"two": " and ".join(", ".join(map(str, each)) for each in protocols[:2])}
+    facts |= {"there": there[0] if there else "none", "items": part.loc[mask, "item"].nunique()}
+    raise InputError(says.format(**row, **facts))
 
 
 def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -162,27 +118,8 @@ def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np
     return item.categories.to_numpy(object)[codes], found
 
 
-def costs(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the items of one unit, sorted, and what their translations cost beside the original images.
-
-    The second has the axes (item, image, text), a before b. `table`: rows of one model, replicate, data set and
-    language (see `units`, which also says what raises InputError).
-    """
-    return cost_grid(one_unit(table), ORIGINALS)
-
-
-def mixed(table: pd.DataFrame, image: str = "mix") -> np.ndarray:
-    """Return what the translations cost beside the ambiguous image, axes (item, text), the items as in `costs`.
-
-    `image`: "mix" (half and half, Section 5.3 of the paper) or "side" (side by side). Raises InputError for another
-    image, for an item that lacks it, and what `units` raises.
-    """
-    if image not in AMBIGUOUS:
-        raise InputError(f"There is no ambiguous image {image!r}: {near(image, AMBIGUOUS)}")
-    return _mixed(one_unit(table), image)
-
-
 def _mixed(part: pd.DataFrame, image: str) -> np.ndarray:
+    """Return what the translations of a unit cost beside its ambiguous image "mix" or "side": (item, text)."""
     items, found = cost_grid(part, [image])
     lacking = np.isnan(found).any(axis=(1, 2))
     if lacking.any():
@@ -193,16 +130,8 @@ def _mixed(part: pd.DataFrame, image: str) -> np.ndarray:
     return found[:, 0]
 
 
-def extended(table: pd.DataFrame) -> np.ndarray:
-    """Return what the translations cost beside all images of the two senses, axes (item, sense, number, text).
-
-    Number 0 is the original image. Where a sense has fewer images than another the last places hold NaN. The items are
-    those of `costs`. Raises InputError for an image that has another name, and what `units` raises.
-    """
-    return _extended(one_unit(table))
-
-
 def _extended(part: pd.DataFrame) -> np.ndarray:
+    """Return the costs beside all images of a sense, the original first: (item, sense, number, text); NaN for none."""
     names = pd.unique(part["image"])
     _check_images(names)
     most = 1 + max(int(name[1:]) for name in names if name not in AMBIGUOUS)
@@ -230,38 +159,27 @@ def comparable(part: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
 # --- Measures of arrays ---------------------------------------------------------------------------------------------
 
 
-def _margin(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
-    return tie * np.maximum(0 if logarithms else 1, np.maximum(np.abs(x), np.abs(y)))
-
-
-def _lower(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
-    return x < y - _margin(x, y, tie, logarithms)
-
-
-def _equal(x: np.ndarray, y: np.ndarray, tie: float, logarithms: bool) -> np.ndarray:
-    return np.abs(x - y) <= _margin(x, y, tie, logarithms)
-
-
-def _pairs(costs: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs that a metric compares, right and wrong, each (..., sense)."""
+def _compared(costs: np.ndarray, metric: str, tie: float, logarithms: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the right one of the costs that a metric compares is lower, and where they tie: bool (..., 2)."""
     costs = np.asarray(costs, float)
     if costs.ndim < 3 or costs.shape[-2:] != (2, 2):
         raise InputError(f"Costs have the axes item, image (2), text (2), got an array of shape {costs.shape}.")
     right = np.stack([costs[..., 0, 0], costs[..., 1, 1]], axis=-1)
-    if metric == "TC":
-        return right, np.stack([costs[..., 0, 1], costs[..., 1, 0]], axis=-1)
-    return right, np.stack([costs[..., 1, 0], costs[..., 0, 1]], axis=-1)
+    wrong = np.stack([costs[..., 0, 1], costs[..., 1, 0]], axis=-1)
+    wrong = wrong if metric == "TC" else wrong[..., ::-1]
+    margin = tie * np.maximum(0 if logarithms else 1, np.maximum(np.abs(right), np.abs(wrong)))
+    return right < wrong - margin, np.abs(right - wrong) <= margin
 
 
 def tc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
-    """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2).
+    """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2; mean: Eq. 3).
 
-    `costs` (item, image, text). The mean over all is the score (Eq. 3).
+    `costs` (item, image, text).
 
     >>> tc(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
     """
-    return _lower(*_pairs(costs, "TC"), tie, logarithms)
+    return _compared(costs, "TC", tie, logarithms)[0]
 
 
 def ic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
@@ -272,11 +190,11 @@ def ic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndar
     >>> ic(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
     """
-    return _lower(*_pairs(costs, "IC"), tie, logarithms)
+    return _compared(costs, "IC", tie, logarithms)[0]
 
 
 def gtc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
-    """Return whether both images of an item choose their translation: bool (item,) (Eq. 6); its mean is Eq. 8."""
+    """Return whether both images of an item choose their translation: bool (item,) (Eq. 6; the mean: Eq. 8)."""
     return tc(costs, tie, logarithms).all(axis=-1)
 
 
@@ -289,7 +207,7 @@ def ties(costs: np.ndarray, metric: str = "TC", tie: float = TIE, logarithms: bo
     """Return where the two costs that a metric ("TC" or "IC") compares are equal: bool (item, 2), counted as wrong."""
     if metric not in ("TC", "IC"):
         raise InputError(f"Ties are those of TC or of IC, got {metric!r}.")
-    return _equal(*_pairs(costs, metric), tie, logarithms)
+    return _compared(costs, metric, tie, logarithms)[1]
 
 
 def _ambiguous(mixed: np.ndarray) -> np.ndarray:
@@ -298,16 +216,15 @@ def _ambiguous(mixed: np.ndarray) -> np.ndarray:
     return np.stack([mixed, mixed], axis=-2)
 
 
-def rates(costs: np.ndarray, mixed: np.ndarray, tie: float = TIE, logarithms: bool = False) -> dict[str, np.ndarray]:
+def rates(costs: np.ndarray, mixed: np.ndarray, logarithms: bool = False) -> dict[str, np.ndarray]:
     """Return how decisions change from the ambiguous image to the original: IPR, INR, CPR, CNR, each bool (item, 2).
 
     `costs` (item, image, text), `mixed` (item, text). A decision is that of TC. Inconsistent positive (IPR): right with
     the original image, wrong with the ambiguous one; inconsistent negative (INR): the other way round; consistent
     positive (CPR): right with both; consistent negative (CNR): wrong with both (Section 5.3 of the paper). The means
-    are the rates; they add up to 1, and IPR + CPR = TC. A tie is wrong, as in TC. Where the ambiguous image makes none,
-    IPR + CNR = INR + CPR = 0.5; where it does, IPR + CNR is more.
+    are the rates. A tie is wrong, as in TC.
     """
-    now, before = tc(costs, tie, logarithms), tc(_ambiguous(mixed), tie, logarithms)
+    now, before = (tc(each, logarithms=logarithms) for each in (costs, _ambiguous(mixed)))
     return {"IPR": now & ~before, "INR": ~now & before, "CPR": now & before, "CNR": ~now & ~before}
 
 
@@ -323,7 +240,7 @@ def between(costs: np.ndarray, mixed: np.ndarray) -> np.ndarray:
 # --- Oracle: the images that help or harm most ----------------------------------------------------------------------
 
 
-def oracle(extended: np.ndarray, which: str = "max", tie: float = TIE, logarithms: bool = False) -> np.ndarray:
+def oracle(extended: np.ndarray, which: str = "max", logarithms: bool = False) -> np.ndarray:
     """Return for each item the images that maximise ("max") or minimise ("min") GIC: numbers (item, 2), of a and of b.
 
     `extended` (item, sense, number, text), NaN where there is no image. Among the pairs with the highest (lowest) GIC
@@ -340,13 +257,12 @@ def oracle(extended: np.ndarray, which: str = "max", tie: float = TIE, logarithm
             "An oracle needs at least one image for each sense of each item; its axes are item, sense, number, text."
         )
     n, _, most, _ = extended.shape
-    first, second = extended[:, 0, :, None], extended[:, 1, None, :]  # the images of a along axis 1, of b along axis 2
-    first, second = np.broadcast_arrays(first, second)
-    pairs = np.stack([first, second], axis=-2)  # (item, number of a, number of b, image, text)
+    # The images of a along axis 1, of b along axis 2: (item, number of a, number of b, image, text).
+    pairs = np.stack(np.broadcast_arrays(extended[:, 0, :, None], extended[:, 1, None, :]), axis=-2)
     given = np.exp(pairs) if logarithms else pairs
     gap = (given[..., 0, 0] - given[..., 1, 0]) + (given[..., 1, 1] - given[..., 0, 1])  # Eq. 10
     allowed = there[:, 0, :, None] & there[:, 1, None, :]
-    right = gic(pairs, tie, logarithms) & allowed
+    right = gic(pairs, logarithms=logarithms) & allowed
     wanted = right if which == "max" else ~right & allowed
     candidates = np.where(wanted.any(axis=(1, 2), keepdims=True), wanted, allowed)
     gap = np.where(candidates, gap if which == "max" else -gap, np.inf).reshape(n, -1)
@@ -360,37 +276,29 @@ def chosen(extended: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.stack([extended[rows, sense, numbers[:, sense]] for sense in (0, 1)], axis=1)
 
 
-def replaced(numbers: np.ndarray) -> np.ndarray:
-    """Return which chosen images are not the original ones: bool (item, 2); the mean is the replacement rate.
-
-    An oracle that chooses blindly among k images for each sense has the rate 1 - 1/k.
-    """
-    return np.asarray(numbers) != 0
-
-
 # --- Scores ---------------------------------------------------------------------------------------------------------
 
 
-def _of_pair(found: np.ndarray, tie: float, logarithms: bool) -> dict[str, np.ndarray]:
+def _of_pair(found: np.ndarray, logarithms: bool) -> dict[str, np.ndarray]:
     """Return per item, as the mean over its senses, what the original or chosen images score."""
-    right = {"TC": tc(found, tie, logarithms), "IC": ic(found, tie, logarithms)}
+    right = {"TC": tc(found, logarithms=logarithms), "IC": ic(found, logarithms=logarithms)}
     values = {name: flags.mean(axis=1) for name, flags in right.items()}
     values |= {f"G{name}": flags.all(axis=1).astype(float) for name, flags in right.items()}
-    return values | {f"ties {name}": ties(found, name, tie, logarithms).mean(axis=1) for name in right}
+    return values | {f"ties {name}": ties(found, name, logarithms=logarithms).mean(axis=1) for name in right}
 
 
-def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
+def _unit(part: pd.DataFrame, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
     """Return the items of a checked unit, and by (variant, metric) the values per item."""
     part, logarithms = comparable(part)
     items, original = cost_grid(part, ORIGINALS)
-    values = {"": _of_pair(original, tie, logarithms)}
+    values = {"": _of_pair(original, logarithms)}
     images = set(part["image"].array.unique())
     for image in AMBIGUOUS:
         if image in images:
             blended = _mixed(part, image)
-            values[image] = rates(original, blended, tie, logarithms) | {"between": between(original, blended)}
-            values[image] |= {"ties TC": ties(_ambiguous(blended), "TC", tie, logarithms)}
-            values[image] = {name: flags.mean(axis=1) for name, flags in values[image].items()}
+            found = rates(original, blended, logarithms) | {"between": between(original, blended)}
+            found |= {"ties TC": ties(_ambiguous(blended), logarithms=logarithms)}
+            values[image] = {name: flags.mean(axis=1) for name, flags in found.items()}
     bare = None
     if tokens is not None:
         for temperature, rows in tokens.groupby("temperature"):
@@ -398,7 +306,7 @@ def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[
             if np.isclose(temperature, 1):
                 rows = bare = rows.assign(cost=rows["suffix_cost"])
                 name = "without prefix"
-            values[name] = _of_pair(_same(items, *cost_grid(rows, ORIGINALS)), tie, True)
+            values[name] = _of_pair(_same(items, *cost_grid(rows, ORIGINALS)), True)
     if images - {*ORIGINALS, *AMBIGUOUS}:
         wide = _extended(part)
         narrow = None
@@ -406,12 +314,12 @@ def _unit(part: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> tuple[
             narrow = _extended(bare[bare["image"].isin(images)])
             _same(items, items, np.where(np.isnan(wide), 0, narrow))
         for which in ("max", "min"):
-            numbers = oracle(wide, which, tie, logarithms)
+            numbers = oracle(wide, which, logarithms)
             name = f"oracle {which}"
-            values[name] = _of_pair(chosen(wide, numbers), tie, logarithms)
-            values[name]["replacement rate"] = replaced(numbers).mean(axis=1)
+            values[name] = _of_pair(chosen(wide, numbers), logarithms)
+            values[name]["replacement rate"] = (numbers != 0).mean(axis=1)
             if narrow is not None:
-                values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), tie, True)
+                values[f"{name} without prefix"] = _of_pair(chosen(narrow, numbers), True)
     return items, {(variant, name): each for variant, part in values.items() for name, each in part.items()}
 
 
@@ -421,7 +329,7 @@ def _token_costs(tokens: pd.DataFrame) -> pd.DataFrame:
     _check_images(tokens["image"].array.unique())
     tokens = tokens.assign(cost=perplexity.log_perplexities(tokens["log_probabilities"].tolist()), suffix_cost=np.nan)
     number = tokens.groupby([*UNIT, "temperature"], sort=False, observed=True).ngroup().to_numpy()
-    _check_rows(tokens, number)
+    _check_rows(tokens, number, {})
     whole = np.isclose(tokens["temperature"], 1)
     tokens.loc[whole, "suffix_cost"] = perplexity.suffix_log_perplexities(tokens[whole])
     return tokens.drop(columns=["log_probabilities", "shared"])
@@ -440,31 +348,25 @@ def _same(items: np.ndarray, others: np.ndarray, found: np.ndarray) -> np.ndarra
     return found
 
 
-def outcomes(table: pd.DataFrame, tie: float = TIE, tokens: pd.DataFrame | None = None) -> pd.DataFrame:
+def outcomes(table: pd.DataFrame) -> pd.DataFrame:
     """Return what each item scores: model, replicate, dataset, lang, item, variant, metric, value (from 0 to 1).
 
-    A value is the mean over the item's two senses, or for GTC and GIC whether both are right. Variants and metrics are
-    those of `scores`, which are the means over items of these values. For paired tests, take the items as units.
+    A value is the mean over the item's two senses, or for GTC and GIC whether both are right; `scores` are the means
+    over items of these values.
     """
-    return _outcomes(_values(table, tie, tokens))
+    return _outcomes(_values(table, None))
 
 
 def _outcomes(measured: Iterable[tuple]) -> pd.DataFrame:
-    keys, names, items, values, sizes = [], [], [], [], []
-    for key, unit_items, unit_values in measured:
-        for name, each in unit_values.items():
-            keys.append(key)
-            names.append(name)
-            items.append(unit_items)
-            values.append(each)
-            sizes.append(len(each))
-    rows = np.repeat(np.arange(len(keys)), sizes)
+    parts = [(key, items, name, each) for key, items, values in measured for name, each in values.items()]
+    keys, items, names, values = zip(*parts, strict=True)
+    rows = np.repeat(np.arange(len(parts)), [len(each) for each in values])
     found = pd.DataFrame(keys, columns=UNIT).join(pd.DataFrame(names, columns=["variant", "metric"])).iloc[rows]
     found = found.reset_index(drop=True).assign(item=np.concatenate(items), value=np.concatenate(values))
     return found[[*UNIT, "item", "variant", "metric", "value"]]
 
 
-def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Iterator[tuple]:
+def _values(table: pd.DataFrame, tokens: pd.DataFrame | None) -> Iterator[tuple]:
     known = {}
     if tokens is not None:
         known = dict(list(_token_costs(tokens).groupby(UNIT, sort=False, observed=True)))
@@ -475,45 +377,34 @@ def _values(table: pd.DataFrame, tie: float, tokens: pd.DataFrame | None) -> Ite
                 "that the table of costs has."
             )
     for key, part in units(table):
-        yield key, *_unit(part, tie, known.get(key))
+        yield key, *_unit(part, known.get(key))
 
 
 def scores(
-    table: pd.DataFrame,
-    n_resamples: int = 1000,
-    seed: int = 0,
-    tokens: pd.DataFrame | None = None,
-    tie: float = TIE,
-    level: float = 0.95,
+    table: pd.DataFrame, n_resamples: int = 1000, seed: int = 0, tokens: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return every score of every model, data set and language with its interval: a `scores` table.
 
     `table` has the schema `disambiguation`; `tokens`, where given, the schema `tokens`. Variants: "" (the original
     images) with TC, IC, GTC, GIC and the shares of ties, "ties TC" and "ties IC"; "mix" and "side", where there are
-    such images, with IPR, INR, CPR, CNR, "ties TC" (of the ambiguous image) and "between" (see there); "oracle max" and
-    "oracle min", where there are further images, with "replacement rate"; from the tokens "without prefix",
-    "temperature 0.5" and so on, and "oracle max without prefix" (the images are chosen with the prefix, as in Table 6
-    of the paper).
+    such images, with `RATES`, "ties TC" (of the ambiguous image) and `between`; "oracle max" and "oracle min", where
+    there are further images, with "replacement rate"; from the tokens "without prefix", "temperature 0.5" and so on,
+    and "oracle max without prefix" (the images are chosen with the prefix, as in Table 6 of the paper).
 
-    A score is the mean over items, and where a model was trained several times over its replicates; then rows of the
-    metric "TC, sd" and so on hold their standard deviation (n - 1), without an interval. `n` is what a value is a mean
-    over: two triples for each item, or for GTC and GIC the items. Intervals draw items, both senses and all replicates
-    together, the same items for all models. Where all items score the same no resample differs: there the exact
-    binomial bound on the share of other items (Clopper & Pearson 1934) is how far the score could move. A single item
-    has no interval (NaN). Raises what `units` raises, and InputError where the replicates have different items.
+    A score is the mean over items, and over the replicates of a model; then rows of the metric "TC, sd" and so on hold
+    their standard deviation (n - 1). `n`: two triples for each item, or for GTC and GIC the items. Intervals draw
+    items, both senses and all replicates together, the same for all models. Where all items score the same it is the
+    exact binomial bound on the share of other items (Clopper & Pearson 1934). A single item has none (NaN). Raises what
+    `units` raises, and InputError where the replicates have different items.
     """
-    return _scores(_values(table, tie, tokens), n_resamples, seed, level)
+    return scores_and_outcomes(table, n_resamples, seed, tokens)[0]
 
 
 def scores_and_outcomes(
     table: pd.DataFrame, n_resamples: int = 1000, seed: int = 0, tokens: pd.DataFrame | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what `scores` and `outcomes` return, measured once."""
-    measured = list(_values(table, TIE, tokens))
-    return _scores(measured, n_resamples, seed, 0.95), _outcomes(measured)
-
-
-def _scores(measured: Iterable[tuple], n_resamples: int, seed: int, level: float) -> pd.DataFrame:
+    measured = list(_values(table, tokens))
     groups: dict[tuple, list] = {}
     for (model, _, dataset, lang), items, values in measured:
         groups.setdefault((model, dataset, lang), []).append((items, values))
@@ -525,14 +416,14 @@ def _scores(measured: Iterable[tuple], n_resamples: int, seed: int, level: float
             if not np.array_equal(items, replicates[0][0]) or list(values) != names:
                 raise unlike_perplexities(model, dataset, lang)
         each = np.stack([[values[name] for name in names] for _, values in replicates], axis=0).astype(float)
-        part = _intervals(each.mean(axis=0), [metric for _, metric in names], weights, n_resamples, seed, level)
+        part = _intervals(each.mean(axis=0), [metric for _, metric in names], weights, n_resamples, seed)
         part = part.assign(variant=[variant for variant, _ in names])
         if len(replicates) > 1:
             spread = each.mean(axis=2).std(axis=0, ddof=1)
             spread = part.assign(value=spread, ci_low=np.nan, ci_high=np.nan, metric=part["metric"] + ", sd")
             part = pd.concat([part, spread], ignore_index=True)
         parts.append(part.assign(task=TASK, dataset=dataset, model=model, lang=lang, group=""))
-    return tables.check(pd.concat(parts, ignore_index=True), "scores")
+    return tables.check(pd.concat(parts, ignore_index=True), "scores"), _outcomes(measured)
 
 
 def unlike_perplexities(model: str, dataset: str, lang: str) -> InputError:
@@ -542,19 +433,16 @@ def unlike_perplexities(model: str, dataset: str, lang: str) -> InputError:
     )
 
 
-def _intervals(each, metrics, known, n_resamples, seed, level) -> pd.DataFrame:
+def _intervals(each, metrics, known, n_resamples, seed) -> pd.DataFrame:
     """Return metric, value, ci_low, ci_high, n of values (metric, item)."""
     size = each.shape[1]
     value = each.mean(axis=1)
     low = high = np.full(len(value), np.nan)
     if size > 1:
         if size not in known:
-            known[size] = (
-                bootstrap.resample_weights(size, n_resamples, seed),
-                bootstrap.clopper_pearson(0, size, level)[1],
-            )
+            known[size] = bootstrap.resample_weights(size, n_resamples, seed), bootstrap.clopper_pearson(0, size)[1]
         weights, share = known[size]
-        low, high = bootstrap.percentile_interval(weights @ each.T / size, level, size)
+        low, high = bootstrap.percentile_interval(weights @ each.T / size, n_clusters=size)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):
             top = 0.5 if metrics[row] in RATES and value[row] <= 0.5 else 1
             low[row], high[row] = value[row] * (1 - share), value[row] + share * (top - value[row])
@@ -568,17 +456,14 @@ def _intervals(each, metrics, known, n_resamples, seed, level) -> pd.DataFrame:
 def files(results: str, models: Iterable[str], translators: Iterable[str], names: Iterable[str]) -> pd.DataFrame:
     """Return where a run keeps its costs: model, translator (bool), dataset, path, tokens ("" where there are none).
 
-    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. A run
-    without a data set for disambiguation has no rows. A translator may be scored on some of the data sets only. Raises
+    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. Raises
     InputError for a data set that the study does not know, where a model has no table for one, and where a translator
     has none at all.
     """
-    rows, lacking = [], []
-    models, translators = list(models), list(translators)
+    rows, lacking, translators = [], [], list(translators)
+    models = [*models, *translators]
     for dataset in names:
-        if datasets.get_dataset(dataset).task != TASK:
-            continue
-        for model in [*models, *translators]:
+        for model in models if datasets.get_dataset(dataset).task == TASK else ():
             path = f"{results}/disambiguation/{model}_{dataset}.parquet"
             if not tables.locate(path).is_file():
                 lacking.append((model, dataset, path))

@@ -1,18 +1,17 @@
 """Embedding many pictures and texts: each different one once, in full batches, kept on disk and reused.
 
-The work is cut into shards of some thousand texts or pictures. Threads tokenise the next shards, or decode the next
-pictures, while the model is at work. Within a shard texts go to the model by their length, so that a batch has little
-padding. A batch is as large as a number of tokens allows; where memory runs out it is halved, and stays so.
+The work is cut into shards. Threads tokenise the next shards, or decode the next pictures, while the model is at work.
+Within a shard texts go to the model by their length, so that a batch has little padding. A batch is as large as a
+number of tokens allows; where memory runs out it is halved, and stays so.
 
 What is kept. A cache is a folder; in it each model has a folder for pictures and one for texts, `images-HASH` and
 `texts-HASH`, with a hash of its name, weights and precision; in that lies one file for each shard, named by a hash of
-the names of its rows, so that any number of languages lies side by side. The name of a row is a hash of what decides
-its vector: the contents of a picture, or text, templates and normalisation, and always what the model's own preparation
-makes of a sample. So a picture or label that is new is embedded alone, and a run goes on where another was killed, or
-skips what one beside it has finished. A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16
-bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made
-again. A file whose name begins with a dot is being written, or was when its run was killed: nothing reads it, and a day
-later it is deleted.
+the names of its rows. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
+templates and normalisation, and always what the model's own preparation makes of a sample. So a picture or label that
+is new is embedded alone, and a run goes on where another was killed, or skips what one beside it has finished. A file
+is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of float32,
+`counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot is being
+written, or was when its run was killed: nothing reads it, and a day later it is deleted.
 """
 
 import contextlib
@@ -63,24 +62,19 @@ SAMPLE = "A photo of: Größe, 貓!"
 
 
 def embed_images(
-    encoder: Encoder,
-    paths: list[str],
-    cache: str | os.PathLike = "",
-    batch_size: int = 0,
-    progress: bool = True,
+    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", progress: bool = True
 ) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `batch_size`
-    in pictures; 0 takes `PICTURES`. `progress`: whether a long run says how far it is. Raises InputError for a file
-    that cannot be read, a vector that is not a number, a picture that alone is too large for the device, and a cache
-    that cannot be read or written.
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `progress`:
+    whether a long run says how far it is. Raises InputError for a file that cannot be read, a vector that is not a
+    number, a picture that alone is too large for the device, and a cache that cannot be read or written.
     """
     if isinstance(paths, str | bytes | os.PathLike) or not hasattr(paths, "__len__"):
         raise InputError(f"Expected a list of paths, got {reprlib.repr(paths)}: put it between brackets.")
     if len(paths) == 0:
         raise InputError("There is no image to embed: the table of images is empty.")
-    limit = _batch(encoder, batch_size, PICTURES, PICTURES_GPU)
+    limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
     missing = [path for path in different if not os.path.isfile(path)]
@@ -107,8 +101,14 @@ def embed_images(
         _check_finite(encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}")
         return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
 
+    def name(path: str) -> bytes:
+        try:
+            return _digest(protocol, Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"The image {path} cannot be read ({error.strerror}): make or fetch it again.") from error
+
     with ThreadPoolExecutor(WORKERS) as pool:
-        names = dict(zip(different, pool.map(lambda path: _digest(protocol, _contents(path)), different), strict=True))
+        names = dict(zip(different, pool.map(name, different), strict=True))
 
         def prepare(rows: np.ndarray) -> np.ndarray:
             try:
@@ -126,25 +126,17 @@ def embed_images(
         return _embed(encoder, "images", keys, ones, ones, order, steps, cache, progress)[0]
 
 
-def embed_texts(
-    encoder: Encoder,
-    texts: list[str],
-    cache: str | os.PathLike = "",
-    lang: str = "",
-    batch_tokens: int = 0,
-    progress: bool = True,
-) -> np.ndarray:
+def embed_texts(encoder: Encoder, texts: list[str], cache: str | os.PathLike = "", lang: str = "") -> np.ndarray:
     """Return vectors of shape (texts, dimensions), float32, not normalised: one row for each text, in their order.
 
-    `lang`: the language of the texts, for models that are told it. `batch_tokens`: the size of a batch in tokens,
-    padding included; 0 takes `TOKENS`. The other parameters and what is raised are as for `embed_images`. Prints how
-    many texts were longer than the model's context.
+    `lang`: the language of the texts, for models that are told it. `cache` and what is raised are as for
+    `embed_images`. Prints how many texts were longer than the model's context.
     """
     texts = check_texts(texts)
     if len(texts) == 0:
         raise InputError("There is no text to embed: the list is empty.")
     labels = pd.DataFrame({"lang": check_texts([lang], "language")[0], "label": texts})
-    return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache, batch_tokens, progress)[0]
+    return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache)[0]
 
 
 def embed_classes(
@@ -154,21 +146,18 @@ def embed_classes(
     cache: str | os.PathLike = "",
     cosine: bool = True,
     nllb_fallback_language: str = "",
-    batch_tokens: int = 0,
-    progress: bool = True,
     tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
-    A class is the mean of its prompts: its label in each template of its language. So its vector is the sum over its
-    different prompts of (times the prompt occurs / number of templates) x its embedding.
-    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages. `cosine`:
-    whether each prompt's embedding and the mean are brought to length 1 or left as they are, as in
-    `zeroshot.class_vectors`, of which this is the form for millions of prompts: no more than some shards of them are
-    ever in memory, and only the means are kept. A label with the same templates in several languages is embedded once,
-    unless the model is told the language. `nllb_fallback_language`: what such a model is told for languages that
-    NLLB-200 has no code for; "" refuses them. `tell`: whether to print how many texts lost their end, which the counts
-    say too. The other parameters and what is raised are as for `embed_texts`.
+    A class is the mean of its prompts: its label in each template of its language.
+    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages, since only
+    some shards of prompts are ever in memory. `cosine`: whether each prompt's embedding and the mean are brought to
+    length 1, so that scores are cosines (Radford et al. 2021, section 3.1.4), or left as they are, so that scores are
+    dot products. A label with the same templates in several languages is embedded once, unless the model is told the
+    language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200 has no code for; ""
+    refuses them. `tell`: whether to print how many texts lost their end, which the counts say too. The other parameters
+    and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -180,9 +169,7 @@ def embed_classes(
     without = sorted(set(labels["lang"]) - set(own))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(
-        encoder, "label", labels, own, cosine, cache, batch_tokens, progress, nllb_fallback_language, tell
-    )
+    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, nllb_fallback_language, tell)
     texts = sum(len(own[lang]) for lang in labels["lang"])
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
 
@@ -198,8 +185,7 @@ def embed_by_rules(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
 
-    `rules`: language -> one of `zeroshot.RULES`, where "cosine" stands alone (`zeroshot.by_rules`). The other
-    parameters, the second value and what is raised are as for `embed_classes`.
+    `rules`: language -> one of `zeroshot.RULES` (`zeroshot.by_rules`). All else is as for `embed_classes`.
     """
     own = labels["lang"].map(rules)
     cosine = set(own) == {"cosine"}
@@ -213,22 +199,17 @@ def embed_captions(
     counts: Counter,
     cache: str | os.PathLike = "",
     nllb_fallback_language: str = "",
-    batch_tokens: int = 0,
-    progress: bool = True,
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
-    One after the other, each when it is asked for: what is in memory is one language of one set. `counts` is added to,
-    with the names of the counts of `embed_classes`, and only there it is told which captions lost their end: a line for
-    each language would be hundreds. `nllb_fallback_language` is as in `embed_classes`; the other parameters and what is
-    raised are as for `embed_texts`.
+    One after the other, each when it is asked for: what is in memory is one language of one set. The counts of
+    `embed_classes` are added to `counts`, and only there it is told which captions lost their end: a line for each
+    language would be hundreds. The other parameters and what is raised are as for `embed_classes`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
         forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(
-            encoder, labels, forms, cache, False, nllb_fallback_language, batch_tokens, progress, False
-        )
+        vectors, new = embed_classes(encoder, labels, forms, cache, False, nllb_fallback_language, tell=False)
         counts.update(new)
         yield part, vectors
 
@@ -245,11 +226,11 @@ def _check_columns(table: pd.DataFrame, noun: str) -> None:
 
 
 def _embed_texts(
-    encoder, noun, labels, templates, cosine, cache, batch_tokens, progress, nllb_fallback_language="", tell=True
+    encoder, noun, labels, templates, cosine, cache, nllb_fallback_language="", tell=True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
     tokenizer = encoder.tokenizer
-    budget = _batch(encoder, batch_tokens, TOKENS, TOKENS_GPU)
+    budget = TOKENS if _on_cpu(encoder) else TOKENS_GPU
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
     told = dict.fromkeys(langs, "")
     if tokenizer.needs_language:
@@ -257,10 +238,8 @@ def _embed_texts(
         without = [lang for lang in told if nllb_fallback_language and not codes[languages.canonical(lang)]]
         told = {lang: nllb_fallback_language if lang in without else lang for lang in told}
         if without:
-            print(
-                f"{encoder.name} is told {nllb_fallback_language} for {', '.join(without)}: NLLB-200 has no code for "
-                "these."
-            )
+            names = ", ".join(without)
+            print(f"{encoder.name} is told {nllb_fallback_language} for {names}: NLLB-200 has no code for these.")
     protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
     # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
     forms = {
@@ -295,7 +274,7 @@ def _embed_texts(
 
     # A shard is prepared as a whole, since it is sorted by length.
     steps = (WORKERS, len(words), prepare, encode, finish)
-    vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, progress)
+    vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, True)
     cut = first[counts[:, COUNTS.index("cut")] > 0]
     if len(cut) and tell:
         text = words[cut.min()]
@@ -316,19 +295,12 @@ def _protocol(tokenizer: Tokenizer, lang: str) -> bytes:
 
 
 def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
-    """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows.
-
-    The prompts (p,) are those that differ. They are listed row by row: `places` (entries,) among the prompts, `weights`
-    (entries,), and where each row begins and the last ends, `bounds` (rows + 1,). `owners` (p,): a prompt's first row.
-    """
+    """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows."""
+    # The prompts (p,) are those that differ. Row by row: `places` (entries,) among them, `weights` (entries,), `bounds`
+    # (rows + 1,), where each row begins and the last ends. `owners` (p,): a prompt's first row.
     place: dict[tuple[str, str], int] = {}
-    places = np.array(
-        [
-            place.setdefault((lang, text.replace("{}", word)), len(place))
-            for lang, word, form in rows
-            for text, _ in form
-        ]
-    )
+    filled = [(lang, text.replace("{}", word)) for lang, word, form in rows for text, _ in form]
+    places = np.array([place.setdefault(prompt, len(place)) for prompt in filled])
     weights = np.array([weight for _, _, form in rows for _, weight in form], np.float32)
     bounds = np.cumsum([0, *(len(form) for _, _, form in rows)])
     owners = np.searchsorted(bounds, np.unique(places, return_index=True)[1], "right") - 1
@@ -340,11 +312,9 @@ def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
 
 
 def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return vectors (texts, dimensions), the width each text was padded to, and the tokens that a batch may have.
-
-    The longest go first. A batch for which there is no memory is halved, and so are those that follow.
-    """
+    """Return vectors (texts, dimensions), the width each text was padded to, and the tokens that a batch may have."""
     widths = np.full(len(tokens), tokens.width) if tokens.width else np.maximum(tokens.lengths, 1)
+    # The longest go first. A batch for which there is no memory is halved, and so are those that follow.
     order, padded, vectors, done = np.argsort(-widths, kind="stable"), np.zeros(len(tokens)), None, 0
     while done < len(order):
         width = widths[order[done]]
@@ -361,7 +331,6 @@ def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, 
 
 
 def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
-    """Return half of a batch for which memory ran out; raises InputError where it was a single text or picture."""
     if count == 1:
         raise InputError(
             f"The memory is too small for the model {encoder.name!r} and a single {noun}: take device 'cpu', another "
@@ -370,18 +339,8 @@ def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
     return count // 2
 
 
-def _batch(encoder: Encoder, size: int, on_cpu: int, elsewhere: int) -> int:
-    """Return the size of a batch: the one asked for, or where that is 0 the one that suits the device."""
-    if size < 0:
-        raise InputError(f"The batch size is {size}: expected at least 1, or 0 for one that suits the device.")
-    return size or (on_cpu if getattr(encoder, "device", "cpu") == "cpu" else elsewhere)
-
-
-def _contents(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"The image {path} cannot be read ({error.strerror}): make or fetch it again.") from error
+def _on_cpu(encoder: Encoder) -> bool:
+    return getattr(encoder, "device", "cpu") == "cpu"
 
 
 def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:
@@ -395,22 +354,17 @@ def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int
 
 def _digest(*parts: bytes) -> bytes:
     """Return 16 bytes that stand for `parts` and for where one ends and the next begins."""
-    whole = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        whole.update(len(part).to_bytes(8, "little") + part)
-    return whole.digest()
+    whole = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    return hashlib.blake2b(whole, digest_size=16).digest()
 
 
 def _embed(
     encoder, kind, keys, sizes, costs, order, steps, cache, progress
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones the counts, and the first rows.
-
-    `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which order rows are worked
-    on. `steps`: how many threads prepare, at most how many rows of a shard at a time, and three functions: `prepare`
-    is called in those threads, `encode`, which alone calls the model, in this one, `finish`, which makes vectors and
-    counts, in a thread that follows.
-    """
+    """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones counts, and the first rows."""
+    # `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which rows are worked on.
+    # `prepare`, at most `step` rows of a shard at a time, runs in so many `threads`; `encode`, which alone calls the
+    # model, in this one; `finish`, which makes vectors and counts, in a thread that follows.
     threads, step, prepare, encode, finish = steps
     cache = cache if getattr(encoder, "reusable", True) else ""
     place: dict[bytes, int] = {}
@@ -492,11 +446,7 @@ def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]
 
 
 def _span(seconds: float) -> str:
-    """Return a time as one says it.
-
-    >>> _span(50), _span(500), _span(50_000)
-    ('50 s', '8 min', '13.9 h')
-    """
+    """Return a time as one says it: 50 s, 8 min, 13.9 h."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
@@ -528,9 +478,7 @@ def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, 
         raise
     except Exception as error:  # whatever zipfile and NumPy raise for damaged bytes
         print(f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are made again.", flush=True)
-        with contextlib.suppress(
-            OSError
-        ):  # a file that cannot be deleted can be replaced, or writing will tell why not
+        with contextlib.suppress(OSError):  # if it cannot be deleted, it can be replaced, or writing tells why not
             path.unlink()
         return none
     inside = rows >= 0
@@ -539,10 +487,7 @@ def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, 
 
 @contextlib.contextmanager
 def _part(folder: Path, kept: str) -> Iterator[Path]:
-    """Give the path of a new file in a folder, which is made; what is not renamed in the block is deleted after it.
-
-    Raises InputError where that cannot be written; `kept` is what was written before it.
-    """
+    """Give the path of a new file in a folder, deleted unless renamed; an error tells what is `kept`."""
     part = folder / f".{uuid.uuid4().hex}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,8 @@
 
 CoMMuTE's `evaluate.py` (github.com/MatthieuFP/CoMMuTE, e0356524) takes two text files with one number on each line, the
 score of the correct and of the incorrect translation, lower is better; line k of both belongs to line k of the data
-set's files. Since each item has a line for either sense, the two files hold the whole array of costs of its two images
-and two translations: more can be computed from them than the share that `evaluate.py` prints. That holds where what is
-incorrect on one line is what is correct on the other; `other_texts` tells the items of which it does not.
+set's files. Since each item has a line for either sense, the two files hold all costs of its two images and two
+translations, where what is incorrect on one line is what is correct on the other; `other_texts` tells where it is not.
 """
 
 import math
@@ -23,10 +22,9 @@ OTHER_TEXTS = ("leave out", "keep")
 
 
 def read(path: str | os.PathLike) -> np.ndarray:
-    """Return the numbers of a text file that has one on each line, as `evaluate.py` reads it.
+    """Return the numbers of a text file that has one on each line; empty lines at both ends do not count.
 
-    Empty lines at the beginning and the end do not count. Raises InputError, naming file and line, for a file that is
-    absent or empty and a line that is no finite number.
+    Raises InputError, naming file and line, for a file that is absent or empty and a line that is no finite number.
     """
     path = tables.locate(path)
     try:
@@ -35,12 +33,10 @@ def read(path: str | os.PathLike) -> np.ndarray:
         raise InputError(f"The file of scores {path} does not exist: give the path of one.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The file of scores {path} cannot be read as text: expected one number on a line.") from error
-    skipped = len(text) - len(text.lstrip("\n"))
-    lines = text.strip("\n").split("\n") if text.strip() else []
-    if not lines:
+    if not text.strip():
         raise InputError(f"The file of scores {path} is empty: expected one number on a line.")
-    numbers = []
-    for place, line in enumerate(lines, skipped + 1):
+    numbers, skipped = [], len(text) - len(text.lstrip("\n"))
+    for place, line in enumerate(text.strip("\n").split("\n"), skipped + 1):
         try:
             number = float(line)
         except ValueError as error:
@@ -81,9 +77,9 @@ def accuracy(correct: np.ndarray, incorrect: np.ndarray) -> float:
 def costs(correct: np.ndarray, incorrect: np.ndarray, tuples: pd.DataFrame) -> pd.DataFrame:
     """Return the costs of the originals from a pair of files: columns lang, item, image, text, cost.
 
-    `tuples` (schema tuples), of one language, has one row for each line, in the order of the files: `commute.read`
-    returns them so where nothing is left out. The line of sense a has image a0, its correct translation is a.
-    Raises InputError where the number of lines is another, or the rows are of several languages.
+    `tuples` (schema tuples), of one language, has one row for each line, in the order of the files. The line of sense a
+    has image a0, its correct translation is a. Raises InputError where the number of lines is another, or the rows are
+    of several languages.
     """
     tuples = tables.check(tuples, "tuples")
     langs = sorted(tuples["lang"].unique())
@@ -101,8 +97,7 @@ def costs(correct: np.ndarray, incorrect: np.ndarray, tuples: pd.DataFrame) -> p
     rows = tuples[["lang", "item"]].assign(image=sense + "0")
     right = rows.assign(text=sense, cost=correct)
     wrong = rows.assign(text=sense.map({"a": "b", "b": "a"}), cost=incorrect)
-    both = pd.concat([right, wrong]).sort_index(kind="stable").reset_index(drop=True)
-    return both
+    return pd.concat([right, wrong]).sort_index(kind="stable").reset_index(drop=True)
 
 
 def collect(
@@ -137,36 +132,35 @@ def within(rows: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
     Raises InputError where none is left.
     """
-    keys = ["lang", "item"]
-    found = rows[pd.MultiIndex.from_frame(rows[keys]).isin(pd.MultiIndex.from_frame(others[keys]))]
+    found = rows[_has(rows, others)]
     if found.empty:
-        raise InputError(
-            f"The scores and the items have nothing in common: scores in {_langs(rows)}, items in {_langs(others)}."
-        )
+        ours, theirs = (", ".join(sorted(table["lang"].unique())) or "no language" for table in (rows, others))
+        raise InputError(f"The scores and the items have nothing in common: scores in {ours}, items in {theirs}.")
     return found.reset_index(drop=True)
 
 
-def _langs(rows: pd.DataFrame) -> str:
-    return ", ".join(sorted(rows["lang"].unique())) or "no language"
+def _has(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
+    """Return which rows are of a language and item that another table has."""
+    ours, theirs = (pd.MultiIndex.from_frame(table[["lang", "item"]]) for table in (rows, others))
+    return ours.isin(theirs)
 
 
 def lacking(costs: pd.DataFrame, tuples: pd.DataFrame) -> pd.DataFrame:
-    """Return the languages of which `costs` lacks items of `tuples`: lang, items (of `tuples`), lacking (of these).
-
-    Both have the columns lang and item. A language without any score lacks all; one that lacks none has no row.
-    """
+    """Return the languages of which `costs` lacks items of `tuples`: lang, items (how many), lacking (of these)."""
     items = tuples[["lang", "item"]].drop_duplicates()
-    gone = ~pd.MultiIndex.from_frame(items).isin(pd.MultiIndex.from_frame(costs[["lang", "item"]]))
-    told = items.assign(lacking=gone).groupby("lang").agg(items=("item", "size"), lacking=("lacking", "sum"))
+    told = (
+        items.assign(lacking=~_has(items, costs))
+        .groupby("lang")
+        .agg(items=("item", "size"), lacking=("lacking", "sum"))
+    )
     return told[told["lacking"] > 0].reset_index()
 
 
 def other_texts(findings: pd.DataFrame) -> pd.DataFrame:
     """Return the items whose incorrect side is not the other sense's correct translation: lang, item, file, lines.
 
-    `findings` as `commute.read` returns them. The incorrect score of such a line is the cost of a text that is no
-    translation of the item. TC of the line is what `evaluate.py` counts; but IC, GIC, the rates and the overlap of
-    errors would compare costs of different texts. One row for each item, its lines as text, "7" or "7, 8".
+    `findings` as `commute.read` returns them. TC of such a line is what `evaluate.py` counts; but IC, GIC, the rates
+    and the overlap of errors would compare costs of different texts. One row for each item, its lines as text, "7, 8".
     """
     odd = findings[findings["finding"] == "incorrect is not the other's correct"]
     return odd.groupby(["lang", "item"], as_index=False, sort=False).agg({"file": "first", "lines": ", ".join})
@@ -181,7 +175,7 @@ def treat(costs: pd.DataFrame, odd: pd.DataFrame, treatment: str = "leave out") 
         raise InputError(f"There is no treatment {treatment!r} of other texts: {near(treatment, OTHER_TEXTS)}")
     if treatment == "keep":
         return costs
-    gone = pd.MultiIndex.from_frame(costs[["lang", "item"]]).isin(pd.MultiIndex.from_frame(odd[["lang", "item"]]))
+    gone = _has(costs, odd)
     if gone.all():
         raise InputError("The incorrect side of every item is another text: none is left, get the right files.")
     return costs[~gone].reset_index(drop=True)
@@ -191,8 +185,7 @@ def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: st
     """Return a table of costs that somebody made, CSV or Parquet in the schema `disambiguation`, checked.
 
     Its rows of `dataset` must be of the one model that is asked for, and of items that `tuples` has. It may lack some,
-    or a language: `lacking` tells them.
-    Raises InputError that names the first thing that is not so, also for costs that are not finite.
+    or a language. Raises InputError that names the first thing that is not so, and what `disambiguation.units` raises.
     """
     found = tables.read(path, "disambiguation")
     found = found[found["dataset"] == dataset].reset_index(drop=True)
@@ -204,8 +197,7 @@ def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: st
             f"The table {path} has rows of {', '.join(others)}, and the model is {model!r}: give the model's own name, "
             "and a table for each."
         )
-    for _ in disambiguation.units(found):
-        pass
+    list(disambiguation.units(found))  # which says what is wrong with a row
     wanted = tuples.groupby("lang")["item"].agg(set).to_dict()
     for (_, lang), part in found.groupby(["replicate", "lang"], sort=False):
         strange = set(part["item"]) - wanted.get(lang, set())

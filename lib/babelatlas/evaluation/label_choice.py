@@ -1,9 +1,8 @@
 """Other words for the same classes: label sets from one kind of source, from other lemmas, from existing translations.
 
-A label set is one choice among the words that name a class. How far do accuracies, and the order of models and of
-languages, depend on that choice? Each other set is compared with the one in use, in each language on the classes that
-both name, since accuracy depends on which classes there are. Geigle et al. (2024, section C.2 and Figure 6) ask the
-same with the translations that others have made of ImageNet's classes into four languages.
+How far do accuracies, and the order of models and of languages, depend on the choice among the words that name a class?
+Each other set is compared with the one in use, in each language on the classes that both name. Geigle et al. (2024,
+section C.2 and Figure 6) ask the same with the translations that others have made of ImageNet's classes.
 
 A result of such a comparison is a `zeroshot` table with two parts for each other set: `labels` is "pictograms beside
 wiktionary" where the labels in use were, "wiktionary instead of pictograms" where Wiktionary's words took their place,
@@ -23,7 +22,7 @@ from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import label_translations
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.stats import bootstrap, checks, correlation, tests
+from babelatlas.stats import checks, correlation, tests
 
 # Sets that are made of the senses -> what they are.
 SETS = {
@@ -44,36 +43,21 @@ BESIDE, INSTEAD = " beside ", " instead of "
 SAME_VECTOR = 0.999
 
 
-def kind(source: str) -> str:
-    """Return which set a source of senses belongs to; one that is neither a wordnet nor Wiktionary is its own.
-
-    >>> kind("omw-fin"), kind("wordnet-3.0"), kind("wikt"), kind("wikidata")
-    ('wordnets', 'wordnets', 'wiktionary', 'wikidata')
-    """
-    if source.startswith(("omw", "wordnet")):
-        return "wordnets"
-    return "wiktionary" if source == "wikt" else source
-
-
 def of_kinds(senses: pd.DataFrame, wnids: list[str]) -> dict[str, pd.DataFrame]:
-    """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`).
+    """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`): see `SETS`.
 
-    The words are cleaned, and rid of those that equal an English one, as for `labels.label_set` with its defaults: the
-    comparison with English uses all sources. Then each kind chooses among its own words. Raises what
-    `labels.candidates` raises.
+    The words are cleaned, and rid of those that equal an English one in any source, as for `labels.label_set` with its
+    defaults. Then each kind chooses among its own words. Raises what `labels.candidates` raises.
     """
     left = label_sets.candidates(senses, wnids)
-    kinds = left["source"].map({source: kind(source) for source in left["source"].unique()})
+    # A source that is neither a wordnet nor Wiktionary is a kind of its own.
+    kinds = left["source"].mask(left["source"].str.startswith(("omw", "wordnet")), "wordnets")
+    kinds = kinds.replace("wikt", "wiktionary")
     found = {}
     for name in sorted(kinds.unique(), key=lambda name: ([*SETS, name].index(name), name)):
         ranked = label_sets.rank(left[kinds == name].reset_index(drop=True))
         found[name] = label_sets.settle_clashes(label_sets.choose_first(ranked), ranked)
     return found
-
-
-def first_listed(senses: pd.DataFrame, wnids: list[str]) -> pd.DataFrame:
-    """Return the label set (schema `labels`) that takes the first word listed, the paper's rule (`labels.rank`)."""
-    return label_sets.label_set(senses, wnids, choice="first")
 
 
 def alternative(chosen: pd.DataFrame) -> pd.DataFrame:
@@ -96,17 +80,14 @@ def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]
     """Return ImageNet's classes and templates in the languages of CLIP_benchmark's translations, from its files.
 
     `folder` holds, for each of ar, cn, it and jp (`label_translations.TRANSLATIONS`), `XX_classnames.json` and
-    `XX_zeroshot_classification_templates.json`.
-    The first table has the columns lang, wnid, label, the second the schema `templates`, with the set "clip_benchmark".
-    Two classes may have one name. Raises InputError where a file is absent or is another one.
+    `XX_zeroshot_classification_templates.json`. The first table has the columns lang, wnid, label (two classes may have
+    one), the second the schema `templates`. Raises InputError where a file is absent or is another one.
     """
     folder = tables.locate(folder)
     names, forms = [], []
     for lang, (file, _) in label_translations.TRANSLATIONS.items():
         code = file.removeprefix("clip-benchmark-")
-        own = label_translations.read_translations(lang, folder / f"{code}_classnames.json").rename(
-            columns={"translation": "label"}
-        )
+        own = label_translations.read_translations(lang, folder / f"{code}_classnames.json")
         path = folder / f"{code}_zeroshot_classification_templates.json"
         try:
             texts = [text.replace("{c}", "{}") for text in json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]]
@@ -114,7 +95,7 @@ def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]
             raise InputError(
                 f"{path} is no file of templates with a list 'imagenet1k': download it again from CLIP_benchmark."
             ) from error
-        names.append(own.assign(lang=lang)[["lang", "wnid", "label"]])
+        names.append(own.assign(lang=lang).rename(columns={"translation": "label"})[["lang", "wnid", "label"]])
         template = pd.DataFrame({"number": range(len(texts)), "template": prompt_sets.check_templates(texts)})
         forms.append(template.assign(prompts=TRANSLATED, lang=lang, strategy="original", source="CLIP_benchmark"))
     columns = list(tables.SCHEMAS["templates"][0])
@@ -132,10 +113,9 @@ def pairs(
 
     `chosen` and each of `others` (name of the set -> table) have the columns lang, wnid, label; `classes`: language ->
     the wnids that were evaluated. Columns: set, lang, wnid, label (chosen), other, same (whether the two are one word,
-    `labels.same`); within a set and language in the order of `classes`. `codes`: languages to keep, all unless given.
-    Left out are a language in which a set shares fewer than `minimum_classes` classes, and one in which no word
-    differs. Raises InputError for an unknown language, one that was not evaluated, a class that was evaluated but has
-    no label, and where nothing is left.
+    `labels.same`); in the order of `classes`. `codes`: languages to keep, all unless given. Left out are a language in
+    which a set shares fewer than `minimum_classes` classes, and one in which no word differs. Raises InputError for an
+    unknown language, one or a class that was not evaluated or has no label, and where nothing is left.
     """
     wanted = [languages.canonical(code) for code in codes]
     absent = [code for code in wanted if code not in classes]
@@ -155,12 +135,10 @@ def pairs(
         )
     parts = []
     for name, table in others.items():
-        both = there.merge(
-            table[["lang", "wnid", "label"]].rename(columns={"label": "other"}), "inner", ["lang", "wnid"]
-        )
-        both["same"] = [
-            label_sets.same(one) == label_sets.same(two) for one, two in zip(both["label"], both["other"], strict=True)
-        ]
+        own = table[["lang", "wnid", "label"]].rename(columns={"label": "other"})
+        both = there.merge(own, "inner", ["lang", "wnid"])
+        words = zip(both["label"], both["other"], strict=True)
+        both["same"] = [label_sets.same(one) == label_sets.same(two) for one, two in words]
         groups = both.groupby("lang")["same"]
         enough = (groups.transform("size") >= minimum_classes) & ~groups.transform("all")
         parts.append(both[enough].assign(set=name))
@@ -177,9 +155,8 @@ def pairs(
 def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool = False) -> pd.DataFrame:
     """Return the templates that class vectors were made with, schema `templates`.
 
-    `used`: language -> name of its set, as `zeroshot.read_prompts` gives it; `paths`: tables of templates, for sets
-    that have no name of their own in this study. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a
-    set that is neither known nor in a table.
+    `used`: language -> name of its set (`zeroshot.read_prompts`); `paths`: tables of templates, for sets that the study
+    does not know. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a set that is in neither.
     """
     own = [tables.read(path, "templates") for path in paths]
     parts = []
@@ -218,10 +195,7 @@ def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
 def check_stored(
     encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, nllb_fallback_language=""
 ) -> None:
-    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the same words (lang, label).
-
-    Vectors of another checkpoint, label set or list of templates would be compared with new ones as if they were not.
-    """
+    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the words (lang, label)."""
     again, _ = embedding.embed_by_rules(encoder, table, texts, rules, nllb_fallback_language=nllb_fallback_language)
     fit = stored.shape == again.shape
     cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)
@@ -249,9 +223,8 @@ def vectors(
     `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
     stored is not embedded again. `rules`, `cache` and `nllb_fallback_language` as in `embedding.embed_by_rules`.
     """
-    new = [table, table.assign(label=table["other"])]
     found = []
-    for words, forms in zip(new, instead, strict=True):
+    for words, forms in zip((table, table.assign(label=table["other"])), instead, strict=True):
         if forms is not None:
             found.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
             continue
@@ -302,22 +275,22 @@ def paired(counts: pd.DataFrame) -> pd.DataFrame:
     names = counts["labels"].drop_duplicates()
     parts = {label: (*label.partition(BESIDE)[::2], True) for label in names if BESIDE in label}
     parts |= {label: (*label.partition(INSTEAD)[::-2], False) for label in names if INSTEAD in label}
-    if len(parts) < len(names):
-        lone = next(label for label in names if label not in parts)
-        raise InputError(f"The label set {lone!r} stands beside no other: give the tables that notebook 24 writes.")
-    in_use, sets, is_base = (
-        counts["labels"].map({label: part[which] for label, part in parts.items()}) for which in range(3)
-    )
-    table = counts.assign(in_use=in_use, set=sets)
-    key = ["model", "dataset", "in_use", "set", "lang"]
-    sides = []
-    for side in (is_base, ~is_base):
-        grouped = table[side].groupby(key, sort=False)
-        sums = grouped.agg(
-            right=("n_correct", "sum"),
-            n=("n_images", "sum"),
-            classes=("wnid", lambda wnids: tuple(sorted(wnids))),
-            prompts=("prompts", "first"),
+    lone = [label for label in names if label not in parts]
+    if lone:
+        raise InputError(f"The label set {lone[0]!r} stands beside no other: give the tables that notebook 24 writes.")
+    told = pd.DataFrame(parts, index=["in_use", "set", "is_base"]).T.astype({"is_base": bool})
+    table = counts.join(told, on="labels")
+    key, sides = ["model", "dataset", "in_use", "set", "lang"], []
+    for side in (table["is_base"], ~table["is_base"]):
+        sums = (
+            table[side]
+            .groupby(key, sort=False)
+            .agg(
+                right=("n_correct", "sum"),
+                n=("n_images", "sum"),
+                classes=("wnid", lambda wnids: tuple(sorted(wnids))),
+                prompts=("prompts", "first"),
+            )
         )
         sides.append(sums.assign(value=sums["right"] / sums["n"]))
     base, other = sides
@@ -344,9 +317,8 @@ def changes(
     `table`: the columns `by`, lang, base and other (accuracies, fractions), one row for each language. Columns of the
     result: by, base, other (means), value (other minus base), ci_low, ci_high (bootstrap over languages), p (paired
     sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
-    the languages by both, with its interval over languages), n (languages). One language alone has neither interval nor
-    test; where one of the accuracies is the same in all languages they have no order, and tau is NaN.
-    Raises InputError for a language that occurs twice, a column that is not there, an empty table and missing values.
+    the languages by both, with its interval over languages), n (languages). One language alone has no interval, test
+    and tau. Raises InputError for a language that occurs twice, an empty table, and columns or values that are missing.
     """
     by = list(by)
     checks.check_numbers(table, ["base", "other"], "A change", [*by, "lang"])
@@ -359,10 +331,7 @@ def changes(
         gap = (part["other"] - part["base"]).to_numpy()
         low = high = p = tau = tau_low = tau_high = np.nan
         if len(part) > 1:
-            low, high = bootstrap.mean_interval(gap, part["lang"], n_resamples, level, seed).loc[
-                0, ["ci_low", "ci_high"]
-            ]
-            p = tests.paired_permutation_test(gap, seed=seed)
+            _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, level, seed)
             if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
                 order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, level, seed)
                 tau, tau_low, tau_high = order.loc[0, ["value", "ci_low", "ci_high"]]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 
 # Perplexities, or other costs, that differ by no more than this share of the larger one are equal.
@@ -18,23 +17,18 @@ TASK = "disambiguation"
 def perplexity(log_probabilities: Sequence[float]) -> float:
     """Return the perplexity of a translation: exp of minus the mean log-probability of its tokens (Eq. 1).
 
-    Natural logarithms. Raises InputError for no tokens, for numbers that no probability has, and for a perplexity that
-    is too large for a number.
+    Raises InputError for no tokens, for numbers that no probability has, and for a perplexity too large for a number.
 
     >>> round(perplexity([np.log(0.5), np.log(0.125)]), 6)
     4.0
     """
-    return float(_perplexities(log_perplexities([np.asarray(log_probabilities, float)]))[0])
-
-
-def _perplexities(logarithms: np.ndarray) -> np.ndarray:
-    large = logarithms > np.log(np.finfo(float).max)
-    if large.any():
+    logarithm = log_perplexities([np.asarray(log_probabilities, float)])[0]
+    if logarithm > np.log(np.finfo(float).max):
         raise InputError(
-            f"The logarithm of a perplexity is {logarithms.max():g}, too large for a number ({int(large.sum())} of "
-            f"{len(large)} translations): check the log-probabilities, or leave out their temperature."
+            f"The logarithm of a perplexity is {logarithm:g}, too large for a number: check the log-probabilities, "
+            "or leave out their temperature."
         )
-    return np.exp(logarithms)
+    return float(np.exp(logarithm))
 
 
 def log_perplexities(lists: Sequence[np.ndarray]) -> np.ndarray:
@@ -57,29 +51,13 @@ def log_perplexities(lists: Sequence[np.ndarray]) -> np.ndarray:
     return -sums / lengths
 
 
-def at_temperature(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFrame:
-    """Return the perplexities at a temperature as a `disambiguation` table, from a `tokens` table.
-
-    The logits were divided by `temperature` before the softmax (Guo et al. 2017; Section 6 of the paper). Raises
-    InputError where the table has not this temperature, and what `perplexity` raises.
-    """
-    rows = _at(tokens, temperature)
-    return _as_costs(rows, _perplexities(log_perplexities(rows["log_probabilities"].tolist())))
-
-
-def without_prefix(tokens: pd.DataFrame, temperature: float = 1.0) -> pd.DataFrame:
-    """Return perplexities without the tokens that both translations of an item begin with (Section 6 of the paper).
-
-    A `disambiguation` table, from a `tokens` table: the mean goes over the tokens after the first `shared`, each
-    conditioned on the prefix as before. Two translations that are the same throughout have nothing left; they keep all
-    their tokens, and tie. Raises InputError where only one has nothing left, or `shared` exceeds a translation.
-    """
-    rows = _at(tokens, temperature)
-    return _as_costs(rows, _perplexities(suffix_log_perplexities(rows)))
-
-
 def suffix_log_perplexities(rows: pd.DataFrame) -> np.ndarray:
-    """Return the log-perplexities without the shared tokens."""
+    """Return log-perplexities of a `tokens` table without what both translations of an item begin with (Section 6).
+
+    The mean goes over the tokens after the first `shared`, each conditioned on the prefix as before. Two translations
+    that are the same throughout have nothing left; they keep all their tokens, and tie. Raises InputError where only
+    one has nothing left, or `shared` exceeds a translation.
+    """
     lists, shared = rows["log_probabilities"].tolist(), rows["shared"].to_numpy()
     left = np.fromiter((len(one) for one in lists), int, len(lists)) - shared
     image = rows[[*UNIT, "item", "image"]]
@@ -94,19 +72,3 @@ def suffix_log_perplexities(rows: pd.DataFrame) -> np.ndarray:
         )
     kept = [one if rest == 0 else one[start:] for one, start, rest in zip(lists, shared, left, strict=True)]
     return log_perplexities(kept)
-
-
-def _at(tokens: pd.DataFrame, temperature: float) -> pd.DataFrame:
-    tokens = tables.check(tokens, "tokens")
-    rows = tokens[np.isclose(tokens["temperature"], temperature)]
-    if rows.empty:
-        known = ", ".join(f"{value:g}" for value in sorted(tokens["temperature"].unique()))
-        raise InputError(
-            f"There are no tokens at temperature {temperature:g}: the table has {known or 'no rows'}; name the "
-            "temperature in notebook 23 and run it again."
-        )
-    return rows
-
-
-def _as_costs(rows: pd.DataFrame, cost: np.ndarray) -> pd.DataFrame:
-    return tables.check(rows[list(tables.TRIAL)].assign(cost=cost).reset_index(drop=True), TASK)

@@ -88,11 +88,9 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     """Return all switches for one model and task: those given, and for "" what the preset says.
 
     `task`: one of `TASKS`; `entry`: the model (`registry.Model`). A switch that the task does not have is "" (prompts,
-    choice) or () (fallback). The preset "paper" compares models whose embeddings its code leaves as they are
-    (`entry.upstream_normalises` false) by "plain mean" where prompts are templates, by "dot product" with the bare
-    label, with captions and with translations; "cosine" compares by dot products where the entry says so
-    (`entry.normalise` false). The precision of a model of the user's own file is its own business, "auto".
-    Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
+    choice) or () (fallback). The preset "paper" compares models with `entry.upstream_normalises` false by "plain mean"
+    where prompts are templates, else by "dot product"; "cosine" compares by dot products where `entry.normalise` is
+    false. Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
 
     >>> from babelatlas.models import registry
     >>> settings("paper", "retrieval", registry.get_model("mclip-xlmr-l14"), choice="first")["similarity"]
@@ -144,22 +142,20 @@ def _similarity(preset: str, task: str, entry, prompts: str) -> str:
 def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dict[str, str]:
     """Return by which of `zeroshot.RULES` each language's classes are compared: language -> rule.
 
-    `used`: language -> its set of prompts, since a preset may compare the bare label by another rule than templates.
-    `similarity`: one rule for all languages, "" for the preset's. Raises what `settings` raises.
+    `used`: language -> its set of prompts; `similarity`: one rule for all languages, "" for the preset's. Raises what
+    `settings` raises.
     """
     settings(preset, "zero-shot", entry, similarity=similarity)
     same = similarity or PRESETS[preset]["similarity"]
     return {lang: same or _similarity(preset, "zero-shot", entry, name) for lang, name in used.items()}
 
 
-def departures(preset: str, task: str, entry, **given) -> list[str]:
-    """Return the switches that are given otherwise than the preset sets them; arguments and errors as of `settings`.
-
-    A rule of similarity is compared with what the preset says of the prompts given, those of the fallback among them.
+def called(preset: str, task: str, entry, **given) -> str:
+    """Return the name of a protocol: the preset, and the switches given otherwise than it sets them (`settings`).
 
     >>> from babelatlas.models import registry
-    >>> departures("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
-    ['prompts']
+    >>> called("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
+    'paper, but prompts'
     """
     chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
     found = [name for name in SWITCHES if name != "similarity" and chosen[name] != plain[name]]
@@ -167,23 +163,11 @@ def departures(preset: str, task: str, entry, **given) -> list[str]:
         sets = [chosen["prompts"], *chosen["fallback_prompts"]]
         rules = {PRESETS[preset]["similarity"] or _similarity(preset, task, entry, name) for name in sets}
         found += ["similarity"] * (rules != {asked})
-    return found
-
-
-def called(preset: str, others: list[str]) -> str:
-    """Return the name of a protocol that departs from a preset in some switches.
-
-    >>> called("paper", []), called("paper", ["prompts", "precision"])
-    ('paper', 'paper, but prompts, precision')
-    """
-    return f"{preset}, but {', '.join(others)}" if others else preset
+    return f"{preset}, but {', '.join(found)}" if found else preset
 
 
 def single(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of results if each model has one protocol in each language, else raise InputError.
-
-    `table`: schema `zeroshot` or `subsets`. Rows of two protocols for one language are two results, not one.
-    """
+    """Return a table (schema `zeroshot` or `subsets`), or raise InputError where a language has several protocols."""
     made = table[["model", "dataset", "lang", "labels", "prompts", *PROTOCOL]].drop_duplicates()
     double = made[made.duplicated(["model", "dataset", "lang"])]
     if len(double):
@@ -205,42 +189,31 @@ def named(table: pd.DataFrame) -> str:
     'pictograms labels, label prompts, cosine, float32, model preprocessing'
     """
     words = {column: " and ".join(sorted(table[column].unique())) for column in ("labels", "prompts", *PROTOCOL)}
-    return (
-        f"{words['labels']} labels, {words['prompts']} prompts, {words['similarity']}, {words['precision']}, "
-        f"{words['preprocessing']} preprocessing"
+    return "{labels} labels, {prompts} prompts, {similarity}, {precision}, {preprocessing} preprocessing".format(
+        **words
     )
 
 
 def prepare(transform: Callable[[Image.Image], np.ndarray], preprocessing: str) -> Callable[[Image.Image], np.ndarray]:
-    """Return what prepares a picture: the model's own `transform`, after the picture was given another shape.
+    """Return what prepares a picture (RGB): the model's own `transform`, after it was given another shape.
 
     "model": the transform as it is. "crop": the square in the middle is cut out first. "squash": the picture is
-    stretched to a square as wide as its longer side. "pad": grey is added on two sides until it is one. A square
-    picture is the same by all four. The picture is RGB. Raises InputError for another name.
+    stretched to a square as wide as its longer side. "pad": grey is added on two sides until it is one. Raises
+    InputError for another name.
     """
     if preprocessing not in SWITCHES["preprocessing"]:
-        raise InputError(
-            f"There is no preprocessing {preprocessing!r}: {near(preprocessing, SWITCHES['preprocessing'])}"
-        )
-    shape = {"crop": _crop, "squash": _squash, "pad": _pad}
-    if preprocessing == "model":
-        return transform
-    return lambda picture: transform(shape[preprocessing](picture))
+        known = SWITCHES["preprocessing"]
+        raise InputError(f"There is no preprocessing {preprocessing!r}: {near(preprocessing, known)}")
+    return transform if preprocessing == "model" else lambda picture: transform(_squared(picture, preprocessing))
 
 
-def _crop(picture: Image.Image) -> Image.Image:
-    side = min(picture.size)
-    left, top = ((length - side) // 2 for length in picture.size)
-    return picture.crop((left, top, left + side, top + side))
-
-
-def _squash(picture: Image.Image) -> Image.Image:
-    side = max(picture.size)
-    return picture.resize((side, side), Image.Resampling.BICUBIC)
-
-
-def _pad(picture: Image.Image) -> Image.Image:
-    side = max(picture.size)
+def _squared(picture: Image.Image, how: str) -> Image.Image:
+    side = min(picture.size) if how == "crop" else max(picture.size)
+    if how == "squash":
+        return picture.resize((side, side), Image.Resampling.BICUBIC)
+    if how == "crop":
+        left, top = ((length - side) // 2 for length in picture.size)
+        return picture.crop((left, top, left + side, top + side))
     square = Image.new("RGB", (side, side), GREY)
     square.paste(picture, tuple((side - length) // 2 for length in picture.size))
     return square
@@ -249,10 +222,9 @@ def _pad(picture: Image.Image) -> Image.Image:
 def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
     """Return a picture at its own size on a canvas `RATIO` times as wide as its longer side, somewhere off the middle.
 
-    A picture that is square already cannot show what `prepare` does. The colour of the canvas is the median of the
-    picture's outermost pixels; the place is drawn from `seed` and the picture itself, so that it is always the same.
-    It is never in the middle, where cutting out a square would undo all: the cache of embeddings tells preparations
-    apart by what becomes of a sample. The picture is RGB.
+    A picture (RGB) that is square already cannot show what `prepare` does. The colour of the canvas is the median of
+    the picture's outermost pixels; the place is drawn from `seed` and the picture itself, so that it is always the
+    same, and never the middle, where cutting out a square would undo all.
     """
     width = round(RATIO * max(picture.size))
     pixels = np.asarray(picture)
@@ -264,17 +236,16 @@ def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
     return canvas
 
 
-def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def changes(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return by how much each turned switch changes the scores of each model, over languages.
 
     `table`: columns model, dataset, metric, switch, setting, lang, value (schema `protocols`, say); the rows whose
-    switch is "" are the base. One row for each model, dataset, metric, switch and setting: value (mean of turned minus
-    base over the languages of both, a fraction), ci_low, ci_high (bootstrap over languages), p (paired sign-flip test),
-    p_holm (Holm's correction over all comparisons), n (languages), same_as. With one language there is neither interval
-    nor p (NaN). A setting that gives every language the score it has without it, or by a setting before, is no
-    comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p and p_holm are NaN.
-    Rows are in the order of the switches (`ORDER`). Raises InputError where there is no base, and for a language that
-    occurs twice.
+    switch is "" are the base. One row for each model, dataset, metric, switch and setting, in the order of the switches
+    (`ORDER`): value (mean of turned minus base over the languages of both, a fraction), ci_low, ci_high (bootstrap over
+    languages), p (paired sign-flip test), p_holm (Holm's correction over all comparisons), n (languages), same_as. With
+    one language there is neither interval nor p (NaN). A setting that gives every language the score it has without it,
+    or by a setting before, is no comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p
+    is NaN. Raises InputError where there is no base, and for a language that occurs twice.
     """
     key, rows = ["model", "dataset", "metric"], []
     _once(table)
@@ -294,9 +265,8 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, s
             same = "" if same == ": ".join(switch) else same
             found = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
-                mean = bootstrap.mean_interval(pd.Series(gap), own["lang"].to_numpy(), n_resamples, level, seed).iloc[0]
-                p = np.nan if same else tests.paired_permutation_test(gap, PERMUTATIONS, seed)
-                found = [mean["value"], mean["ci_low"], mean["ci_high"], p]
+                found = tests.paired_mean(gap, own["lang"], n_resamples, seed=seed, n_permutations=PERMUTATIONS)
+                found[3] = np.nan if same else found[3]
             rows.append([*names, *switch, *found, len(gap), same])
     result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n", "same_as"])
     result = result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
@@ -308,8 +278,8 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, s
 def told(p_holm: Sequence[float], same_as: Sequence[str] = ()) -> list[str]:
     """Return the corrected p values of one family of comparisons as a table shows them, with four decimals.
 
-    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. The
-    least that `PERMUTATIONS` random patterns of signs can give is shown as "< ": more of them would give less.
+    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. "< "
+    marks the least that `PERMUTATIONS` random patterns of signs can give.
 
     >>> told([0.0004, 0.0001999, np.nan, np.nan], ["", "", "base", ""])
     ['0.0004', '< 0.0002', 'as base', '']
@@ -331,14 +301,13 @@ def _once(table: pd.DataFrame) -> None:
         )
 
 
-def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def ranks(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the rank of each model under each protocol by its mean over languages, with intervals over languages.
 
     `table` as for `changes`. Means are over the languages that every model has under the protocol and under the base.
     Columns: dataset, metric, switch, setting, those of `tests.rank_intervals` with `model` for name, base_value and
-    base_rank (under the base, over the same languages), n (languages). Left out are data sets and metrics with one
-    model, protocols that a model lacks, and those with fewer than two languages. Raises InputError where nothing is
-    left.
+    base_rank (under the base, over the same languages), n (languages). Raises InputError where no data set and metric
+    has two models with results in two languages.
     """
     parts = []
     _once(table)
@@ -349,7 +318,7 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, see
             if len(models) < 2 or len(base) < 2:
                 continue
             drawn = bootstrap.resample_weights(len(base), n_resamples, seed) / len(base)
-            found = tests.rank_intervals(models, turned.mean(axis=0), drawn @ turned, level, len(base))
+            found = tests.rank_intervals(models, turned.mean(axis=0), drawn @ turned, n_clusters=len(base))
             before = pd.Series(base.mean(axis=0), index=models)
             found = found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(base))
             order = before.rank(ascending=False, method="min").astype(int)
@@ -374,9 +343,8 @@ def _sides(part: pd.DataFrame, models: list[str], switch: str, setting: str) -> 
 def agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return how far each protocol ranks the models as the base does, from a table that `ranks` made.
 
-    One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores, 1 where all pairs
-    have the same order), n_models, n_pairs, n_swapped (pairs whose order is the other one), pairs (these, by name, the
-    better one under the base first).
+    One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores), n_models, n_pairs,
+    n_swapped (pairs whose order is the other one), pairs (these, by name, the better one under the base first).
     """
     rows, key = [], ["dataset", "metric", "switch", "setting"]
     for names, own in table[table["switch"] != ""].groupby(key, sort=False):
@@ -384,38 +352,32 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
         base, value, pairs = own["base_value"].to_numpy(), own["value"].to_numpy(), len(own) * (len(own) - 1) // 2
         first, second = np.triu_indices(len(own), 1)
         swapped = (base[first] > base[second]) & (value[first] < value[second])
-        told = [
-            (own["model"].iloc[a], own["model"].iloc[b]) for a, b in zip(first[swapped], second[swapped], strict=True)
-        ]
+        models = own["model"].to_numpy()
+        told = list(zip(models[first[swapped]], models[second[swapped]], strict=True))
         rows.append([*names, scipy_stats.kendalltau(base, value).statistic, len(own), pairs, len(told), told])
     return pd.DataFrame(rows, columns=[*key, "tau", "n_models", "n_pairs", "n_swapped", "pairs"])
 
 
-def swaps(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def swaps(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the pairs of models whose order a protocol turns round, and whether the difference holds on either side.
 
-    `table` as for `changes`; means and languages as in `ranks`. One row for each swapped pair of a dataset, metric,
-    switch and setting, the better one under the base first: base, base_low, base_high (mean difference first minus
-    second under the base, a fraction, with its bootstrap interval over languages), turned, turned_low, turned_high (the
-    same under the protocol), p_base, p_turned (paired sign-flip tests, corrected by Holm's method over all of this
-    table), n (languages). A swap is more than chance where both hold.
+    `table` as for `changes`; languages as in `ranks`. One row for each swapped pair of a dataset, metric, switch and
+    setting, the better one under the base first: base, base_low, base_high (mean difference first minus second under
+    the base, a fraction, with its bootstrap interval over languages), turned, turned_low, turned_high (the same under
+    the protocol), p_base, p_turned (paired sign-flip tests, Holm-adjusted over all of this table), n (languages).
     """
     rows = []
-    for row in agreement(ranks(table, 1, level, seed)).itertuples():
+    for row in agreement(ranks(table, 1, seed)).itertuples():
         part = table[(table["dataset"] == row.dataset) & (table["metric"] == row.metric)]
         models = list(part["model"].unique())
         sides = _sides(part, models, row.switch, row.setting) if row.pairs else ()
         for first, second in row.pairs:
-            found, p_values = [], []
-            for values in sides:
-                gap = values[:, models.index(first)] - values[:, models.index(second)]
-                found += (
-                    bootstrap.mean_interval(gap, None, n_resamples, level, seed)
-                    .loc[0, ["value", "ci_low", "ci_high"]]
-                    .tolist()
-                )
-                p_values.append(tests.paired_permutation_test(gap, PERMUTATIONS, seed))
-            rows.append([row.dataset, row.metric, row.switch, row.setting, first, second, *found, *p_values, len(gap)])
+            gaps = [values[:, models.index(first)] - values[:, models.index(second)] for values in sides]
+            (*base, p), (*turned, q) = (
+                tests.paired_mean(gap, None, n_resamples, seed=seed, n_permutations=PERMUTATIONS) for gap in gaps
+            )
+            where = [row.dataset, row.metric, row.switch, row.setting]
+            rows.append([*where, first, second, *base, *turned, p, q, len(gaps[0])])
     numbers = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
     columns = ["dataset", "metric", "switch", "setting", "first", "second", *numbers, "n"]
     result = pd.DataFrame(rows, columns=columns)

@@ -13,8 +13,7 @@ of the query, the discount of place p (from 1) is 1 / log2(p + 1), and the sum o
 is divided by that over English's. The normaliser of the softmax cancels. Candidates that tie share the mean of their
 gains. English itself has 1. It is defined for cosines only: the softmax of other scores depends on their scale.
 
-Beside the embeddings of one language and of English, a few chunks of scores are in memory, and up to half a gigabyte of
-English ones, which all languages are compared with.
+A few chunks of scores are in memory, and up to half a gigabyte of English ones, which all languages are compared with.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,9 +45,9 @@ FOUND = ["captions", "lang", "direction", "query", "rank", "tied", "n_tied_corre
 
 
 def parts(captions: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the captions of each set and language as one table, set by set, English first; schema `captions`.
+    """Return the captions of each set and language as one table, set by set, English first, as `evaluate` needs them.
 
-    This is the order that `evaluate` needs them in.
+    `captions` and the tables: schema `captions`.
     """
     later = captions.assign(later=captions["lang"] != ENGLISH)
     later = later.sort_values(["captions", "later", "lang", "image", "number"], ignore_index=True)
@@ -79,25 +78,21 @@ def evaluate(
     similarity: str = "cosine",
     device: str = "cpu",
 ) -> pd.DataFrame:
-    """Return one row for every query of every set and language of captions, both ways.
+    """Return one row for every query of every set and language of captions, both ways: columns `FOUND`.
 
     `images` (n, d) are the embeddings of the images that `gallery` names. `parts` gives for each set and language, in
     turn, its captions (schema `captions`) and their embeddings (rows, d); it may be a generator that embeds a language
     when its turn comes. `similarity`: one of `zeroshot.RULES`; a caption is a single text, so that "plain mean" is
-    "cosine". Dot products are divided by the length of the longest image and of the language's longest caption, which
-    changes no rank. `device`: where to compute, as torch names it.
+    "cosine". `device`: where to compute, as torch names it.
 
     A caption is looked for among all images, also those without a caption in its language; an image that has captions
     among all captions of the language.
 
     `parallel` says which captions are translations of English ones of the same set, which must come before: "all", by
-    image and number; "first", those with number 0 only; "", none. NDCG is computed for these. From text to image the
-    English query is the translated caption, and the images are the same. From image to text, the candidates are the
-    captions that both languages have; where one of the two lacks some, both rankings leave these out. NDCG is NaN where
-    captions have no English counterpart, for all of a set without English, and with dot products.
+    image and number; "first", those with number 0 only; "", none. NDCG is computed for these. From image to text, the
+    candidates are the captions that both languages have. NDCG is NaN where captions have no English counterpart, for
+    all of a set without English, and with dot products.
 
-    Returns the columns of schema `retrieval` from `captions` on, without `choice` and the protocol: captions, lang,
-    direction, query, rank, tied, n_tied_correct, n_candidates, ndcg20.
     Raises InputError for captions of an image that is not in the gallery, one given twice, a part that holds several
     languages, English after another language of its set, embeddings that do not fit, and unknown settings.
     """
@@ -112,7 +107,9 @@ def evaluate(
             f"A gallery needs each image once, with one embedding: got {len(gallery)} names, {len(place)} of them "
             f"different, and {len(images)} embeddings."
         )
-    pictures = torch.from_numpy(_scaled(images, cosine)).to(device)
+    scale = zeroshot.normalise if cosine else zeroshot.scaled
+    pictures = torch.from_numpy(scale(images)).to(device)
+    last = {"": 0, "first": 1, "all": np.inf}[parallel if cosine else ""]
     found, seen, english = [], set(), None
     for captions, vectors in parts:
         name, lang = _check_part(captions, vectors, place, pictures.shape[1])
@@ -123,46 +120,32 @@ def evaluate(
                 "first, as retrieval.parts does."
             )
         seen.add((name, lang))
-        texts = torch.from_numpy(_scaled(vectors, cosine)).to(device)
-        rows = _translated(captions, parallel if cosine else "")
+        texts = torch.from_numpy(scale(vectors)).to(device)
+        keys = list(zip(captions["image"].tolist(), captions["number"].tolist(), strict=True))
+        rows = {key: row for row, key in enumerate(keys) if key[1] < last}  # of captions that are translations
         if lang == ENGLISH:
             english = {"set": name, "texts": texts, "rows": rows, "ideals": {}}
         there = english["rows"] if english and english["set"] == name else {}
         pairs = [(row, there[key]) for key, row in rows.items() if key in there]
-        owner = np.array([place[image] for image in captions["image"].tolist()])
-        keys = zip(captions["image"].tolist(), captions["number"].tolist(), strict=True)
+        owner = np.array([place[image] for image, _ in keys])
         names, asking = [f"{image}#{number}" for image, number in keys], np.unique(owner)
         counts, ndcg = _images_of(pictures, texts, owner, pairs, english)
-        found.append((name, lang, "t2i", names, counts, len(pictures), ndcg))
+        found.append((name, lang, "t2i", names, *counts, len(pictures), ndcg))
         # An image without a caption has nothing to look for.
         counts, ndcg = _captions_of(pictures, texts, owner, pairs, english)
-        found.append((name, lang, "i2t", [gallery[row] for row in asking], counts[:, asking], len(texts), ndcg[asking]))
+        names = [gallery[row] for row in asking]
+        found.append((name, lang, "i2t", names, *counts[:, asking], len(texts), ndcg[asking]))
     if not found:
         raise InputError("There are no captions to evaluate: the table is empty.")
-    *same, names, counts, sizes, ndcg = zip(*found, strict=True)
-    lengths = [len(each) for each in names]
-    columns = [[value for value, n in zip(values, lengths, strict=True) for _ in range(n)] for values in same]
-    columns += [[name for each in names for name in each], *np.concatenate(counts, axis=1), np.repeat(sizes, lengths)]
-    return pd.DataFrame(dict(zip(FOUND, [*columns, np.concatenate(ndcg)], strict=True)))
+    return pd.concat([pd.DataFrame(dict(zip(FOUND, each, strict=True))) for each in found], ignore_index=True)
 
 
 def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width: int) -> tuple[str, str]:
     """Return the set and the language of a part; raises what `evaluate` says of one."""
-    columns = [
-        captions.get(column, pd.Series(dtype=str)).tolist() for column in ("captions", "lang", "image", "number")
-    ]
-    names = set(zip(*columns[:2], strict=True))
-    gaps = captions.isna().to_numpy().any()
-    if (
-        gaps
-        or list(captions) != [*tables.SCHEMAS["captions"][0]]
-        or len({*zip(*columns, strict=True)}) != len(captions)
-    ):
-        tables.check(captions, "captions")  # which says what is wrong
+    tables.check(captions, "captions")
+    names = set(captions[["captions", "lang"]].drop_duplicates().itertuples(index=False, name=None))
     if len(names) != 1:
-        raise InputError(
-            f"A part holds the captions of one set in one language, got {len(names)}: see retrieval.parts."
-        )
+        raise InputError(f"A part has the captions of one set in one language, got {len(names)}: see retrieval.parts.")
     ((name, lang),) = names
     if np.shape(vectors) != (len(captions), width):
         raise InputError(
@@ -178,27 +161,8 @@ def _check_part(captions: pd.DataFrame, vectors: np.ndarray, place: dict, width:
     return name, lang
 
 
-def _scaled(vectors: np.ndarray, cosine: bool) -> np.ndarray:
-    """Return vectors of length 1, or all divided by the length of the longest; raises what `normalise` raises."""
-    unit = zeroshot.normalise(vectors)
-    if cosine:
-        return unit
-    vectors = np.asarray(vectors, np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1).max()
-
-
-def _translated(captions: pd.DataFrame, parallel: str) -> dict[tuple[str, int], int]:
-    """Return the rows of captions that are translations, by what they share with the English ones: image, number."""
-    last = {"": 0, "first": 1, "all": np.inf}[parallel]
-    pairs = zip(captions["image"].tolist(), captions["number"].tolist(), strict=True)
-    return {pair: row for row, pair in enumerate(pairs) if pair[1] < last}
-
-
 def _images_of(images, texts, owner: np.ndarray, pairs: list, english: dict | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return how each text ranks its image, rank, tied and own (3, texts), and its NDCG (texts,).
-
-    `pairs`: the row of a text and that of its English one.
-    """
+    """Return how each text ranks its image, rank, tied and own (3, texts), and its NDCG; `pairs`: ours, English."""
     import torch
 
     ndcg, compare = np.full(len(texts), np.nan), None
@@ -246,12 +210,9 @@ def _captions_of(images, texts, owner: np.ndarray, pairs: list, english: dict | 
 
 
 def _english_scores(english: dict, images, text_rows, text_columns) -> Callable:
-    """Return what gives the English scores of queries (their numbers) with candidates (queries, k), by number.
-
-    Queries are the English texts `text_rows`, one for each, and candidates the images; or queries are the images and
-    candidates the English texts `text_columns`. The scores of all English texts with all images are kept where they are
-    not too many: every language asks for some of them.
-    """
+    """Return what gives the English scores of queries (their numbers) with candidates (queries, k), by number."""
+    # Queries are the English texts `text_rows` and candidates the images; or queries are the images and candidates the
+    # English texts `text_columns`. All scores are kept where they are not too many: every language asks for some.
     texts = english["texts"]
     if "scores" not in english and len(texts) * len(images) <= KEPT:
         english["scores"] = texts @ images.T
@@ -275,14 +236,11 @@ def _rows(device) -> int:
 
 
 def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tuple | None) -> tuple:
-    """Return rank, tied and own (3, queries), and what each query's ranking gains (queries,), None without `compare`.
-
-    `right` (queries, most) are the right candidates, of which those that are not `valid` only fill up. `compare`: the
-    candidates (m, d) to rank for NDCG, None for all; what looks up their English scores (`_english_scores`); the best
-    of these for each query (queries,).
-    """
+    """Return rank, tied and own (3, queries), and what each query's ranking gains, None without `compare`."""
     import torch
 
+    # `right` (queries, most): the right candidates, of which those that are not `valid` only fill up. `compare`: the
+    # candidates to rank for NDCG, None for all; what looks up their English scores; the best of these of each query.
     device, step = queries.device, _rows(queries.device)
     right, valid = torch.from_numpy(right).to(device), torch.from_numpy(valid).to(device)
     scores = torch.empty((min(step, len(queries)), len(candidates)), device=device)
@@ -303,17 +261,13 @@ def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tu
 
 
 def _ranks(scores, mine, first) -> np.ndarray:
-    """Return rank, tied and own (3, queries) by scores (queries, n), of which `mine` (queries, most) are right.
-
-    `first`: the best scores (queries, k), falling, where they are known: a query whose best right candidate is clearly
-    among them needs no look at the others.
-    """
+    """Return rank, tied and own (3, queries) by scores (queries, n), of which `mine` (queries, most) are right."""
     best = mine.amax(dim=1, keepdim=True)
     high, low = best + zeroshot.TIE, best - zeroshot.TIE
     own = (mine >= low).sum(dim=1).cpu().numpy()
     if first is None:
         better, not_worse = _above(scores, high, low)
-    else:
+    else:  # the best scores, falling: a query whose best right candidate is among them needs no look at the others
         better, not_worse = _above(first, high, low)
         rest = (first[:, -1:] >= low)[:, 0].nonzero()[:, 0]
         if len(rest):
@@ -347,14 +301,12 @@ def _ideal(queries, candidates, look_up: Callable) -> tuple:
 
 
 def _first(scores) -> tuple:
-    """Return the best scores of each row, falling, one more than `PLACES`, and their columns: what topk returns.
-
-    Where there are many columns they are looked at in groups: the best of all are in the groups with the best maxima.
-    """
+    """Return the best scores of each row, falling, one more than `PLACES`, and their columns: what topk returns."""
     import torch
 
     n, k = scores.shape[1], min(PLACES + 1, scores.shape[1])
-    size = n // GROUPS  # columns of a group: g, g + GROUPS, g + 2 GROUPS, ...
+    # The best of all are in the groups with the best maxima; columns of a group: g, g + GROUPS, g + 2 GROUPS, ...
+    size = n // GROUPS
     if size < 4:
         return tuple(scores.topk(k, dim=1))
     whole = size * GROUPS
@@ -368,11 +320,7 @@ def _first(scores) -> tuple:
 
 
 def _gain(scores, first: tuple, rows, look_up: Callable, top):
-    """Return the discounted gains (queries,) of the first `PLACES` candidates by `scores` (queries, n).
-
-    `first`: what `_first` returns of the scores. `rows` (queries,) are the numbers of the queries, `top` (queries,) the
-    best English scores. A gain is exp(100 x (English score - top)).
-    """
+    """Return the discounted gains (queries,) of the `first` candidates; `rows`: numbers of queries, `top`: English."""
     best, index = first
     gained = _discounted(best, _gains(look_up(rows, index), top))
     if scores.shape[1] > PLACES:
@@ -390,14 +338,11 @@ def _gains(english, top):
 
 
 def _discounted(scores, gains):
-    """Return the sum of gains (queries, n), each divided by log2(its place + 1), the first `PLACES` of them.
-
-    `scores` (queries, n) fall from left to right; candidates that tie share the mean of their gains.
-    """
+    """Return the sum of gains (queries, n), in falling order of scores, each divided by log2(its place + 1)."""
     import torch
 
     apart = scores[:, :-1] - scores[:, 1:] > zeroshot.TIE
-    if not apart.all():
+    if not apart.all():  # candidates that tie share the mean of their gains
         group = torch.nn.functional.pad(apart.long().cumsum(dim=1), (1, 0))
         sums = torch.zeros_like(gains).scatter_add_(1, group, gains)
         sizes = torch.zeros_like(gains).scatter_add_(1, group, torch.ones_like(gains))
@@ -410,8 +355,7 @@ def hits(table: pd.DataFrame, k: int) -> np.ndarray:
     """Return for each query the probability that a right candidate is among the first k, ties in random order.
 
     `table` has the columns rank, tied and n_tied_correct: `rank` - 1 wrong candidates come before, then `tied` wrong
-    and `n_tied_correct` right ones in any order, so that the number of right ones among the places left is
-    hypergeometric.
+    and `n_tied_correct` right ones in any order.
 
     >>> hits(pd.DataFrame({"rank": [1, 2, 1], "tied": [1, 0, 2], "n_tied_correct": [1, 1, 2]}), 1).tolist()
     [0.5, 0.0, 0.5]
@@ -463,20 +407,15 @@ def ties(table: pd.DataFrame) -> np.ndarray:
 
 
 def scores(
-    table: pd.DataFrame,
-    metrics: Sequence[str] = METRICS,
-    n_resamples: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
+    table: pd.DataFrame, metrics: Sequence[str] = METRICS, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Return each metric of each model, set of captions, protocol, language and direction with its interval.
 
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of `places`. The interval is a
-    bootstrap over images: the captions of an image are drawn together. The same images are drawn for all
-    languages that have the same number of them. Where all queries succeed, or none, a recall has the exact binomial
-    interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are left out of its mean;
-    where no query has it, or there is only one image, there is no value or no interval (NaN).
+    bootstrap over images: the captions of an image are drawn together. Where all queries succeed, or none, a recall has
+    the exact binomial interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are
+    left out of its mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
     Raises InputError for a metric that is not one of `METRICS`, and for a table without rows.
     """
     unknown = [name for name in metrics if name not in METRICS]
@@ -493,9 +432,9 @@ def scores(
             names, index = np.unique(owners[part.index][known], return_inverse=True)
             if len(names) > 1 and len(names) not in drawn:
                 drawn[len(names)] = bootstrap.resample_weights(len(names), n_resamples, seed)
-            found = _value(each[known], index, drawn.get(len(names)), metric == "median rank", level)
+            found = _value(each[known], index, drawn.get(len(names)), metric == "median rank")
             if metric.startswith("recall@") and len(names) > 1 and found[0] in (0, 1):
-                found = (found[0], *bootstrap.clopper_pearson(found[0], len(names), level))
+                found = (found[0], *bootstrap.clopper_pearson(found[0], len(names)))
             rows.append([*values, metric, *found, int(known.sum())])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])
 
@@ -509,7 +448,7 @@ def _each(table: pd.DataFrame, metric: str) -> np.ndarray:
     return hits(table, int(metric.removeprefix("recall@")))
 
 
-def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median: bool, level: float) -> tuple:
+def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median: bool) -> tuple:
     """Return the mean or median of queries, and its interval when their images (`index`) are `drawn` so often."""
     if len(each) == 0:
         return np.nan, np.nan, np.nan
@@ -527,4 +466,4 @@ def _value(each: np.ndarray, index: np.ndarray, drawn: np.ndarray | None, median
         half = below[:, -1] / 2
         low, high = (below < half[:, None]).sum(1), (below <= half[:, None]).sum(1)
         resampled = (steps[low] + steps[high]) / 2
-    return value, *map(float, bootstrap.percentile_interval(resampled, level, size))
+    return value, *map(float, bootstrap.percentile_interval(resampled, n_clusters=size))

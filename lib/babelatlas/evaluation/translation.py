@@ -12,10 +12,7 @@ from babelatlas.models import translators
 
 
 def evaluate(
-    scorer: translators.Scorer,
-    tuples: pd.DataFrame,
-    contexts: pd.DataFrame,
-    temperatures: Sequence[float] = (1.0,),
+    scorer: translators.Scorer, tuples: pd.DataFrame, contexts: pd.DataFrame, temperatures: Sequence[float] = (1.0,)
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the costs and the tokens of a data set: schemas `disambiguation` and `tokens`, less model and protocol.
 
@@ -23,9 +20,8 @@ def evaluate(
     image of the item and translation ("a", "b"): columns lang, item, image, text, cost, which is the perplexity at
     temperature 1 (Kashani Motlagh et al. 2024, Eq. 1). Tokens: also temperature, shared and log_probabilities, at all
     `temperatures` (1.0 is always among them) for the original images a0 and b0, at 1.0 for the others.
-    A trial that occurs twice (two items with one source, an item with two equal translations) is scored once, so that
-    what is equal is equal to the last bit; likewise all images of a scorer that uses none, for which `contexts` may be
-    empty.
+    A trial that occurs twice is scored once, so that what is equal is equal to the last bit; likewise all images of a
+    scorer that uses none, for which `contexts` may be empty.
     Raises InputError for an item with one sense only, one without an image of a sense, and a translation that the
     tokenizer maps to nothing, before anything is scored.
     """
@@ -37,15 +33,13 @@ def evaluate(
     trials["shown"] = trials["path"] if scorer.uses_images else ""
     words = tuples[["lang", "translation"]].drop_duplicates(ignore_index=True)
     ids = scorer.tokenize(words["translation"].tolist(), words["lang"].tolist())
-    empty = next((row for row, tokens in enumerate(ids) if len(tokens) < 2), None)
-    if empty is not None:
-        lang, translation = words.iloc[empty][["lang", "translation"]]
+    for lang, translation in words[[len(tokens) < 2 for tokens in ids]].itertuples(index=False, name=None):
         item = tuples.loc[(tuples["lang"] == lang) & (tuples["translation"] == translation), "item"].iloc[0]
         raise InputError(
             f"The tokenizer of {scorer.name!r} makes no token of the translation {translation!r} ({lang}, item "
             f"{item!r}): correct the translation, or leave the item out."
         )
-    tokens = dict(zip(zip(words["lang"], words["translation"], strict=True), ids, strict=True))
+    tokens = dict(zip(words.itertuples(index=False, name=None), ids, strict=True))
     both = tuples.pivot(index=["lang", "item"], columns="sense", values="translation")
     common = {
         (lang, item): translators.shared(tokens[lang, a], tokens[lang, b])
@@ -72,7 +66,5 @@ def evaluate(
     order = ["lang", "item", "image", "text"]
     costs = pd.concat(costs).sort_index()[[*order, "cost"]]
     rows = pd.concat(rows).sort_values("temperature", kind="stable").sort_index(kind="stable")
-    return (
-        costs.reset_index(drop=True),
-        rows[[*order, "temperature", "shared", "log_probabilities"]].reset_index(drop=True),
-    )
+    rows = rows[[*order, "temperature", "shared", "log_probabilities"]]
+    return costs.reset_index(drop=True), rows.reset_index(drop=True)

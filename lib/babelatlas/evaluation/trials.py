@@ -39,9 +39,6 @@ def select(tuples: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
 def visible(text: str) -> bool:
     """Return whether a text has anything to read: a letter, a digit, a symbol or a punctuation mark that is printed.
 
-    White space, control characters, marks without a letter and what only steers the print, such as a space of no width
-    (U+200B), are nothing (general categories of Unicode).
-
     >>> visible("%"), visible("\\u200b"), visible(" \\ufe0f")
     (True, False, False)
     """
@@ -51,9 +48,9 @@ def visible(text: str) -> bool:
 def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
     """Return each translation beside each image of its item: lang, item, image, path, text, source, translation.
 
-    `tuples` has the schema tuples, `contexts` the schema contexts; `text` is the sense of the translation. Items of
-    `contexts` that no language has are left out. Raises InputError for an item with one sense only, one without an
-    original image of a sense, a translation or source that has nothing to read (`visible`), and where there is no item.
+    `tuples`, `contexts`: the schemas of these names; `text` is the sense of the translation. Items that no language has
+    are left out. Raises InputError for an item with one sense only, one without an original image of a sense, a
+    translation or source that has nothing to read (`visible`), and where there is no item.
     """
     tuples, contexts = tables.check(tuples, "tuples"), tables.check(contexts, "contexts")
     if tuples.empty:
@@ -90,7 +87,7 @@ def check_tokens(tokenizer: Tokenizer, tuples: pd.DataFrame, name: str) -> None:
     """Raise InputError, naming language and item, where a translation is nothing to a model's tokenizer.
 
     `tuples`: schema tuples; `name` of the model. Nothing is what gives the tokens of an empty text, as a sign where
-    punctuation is removed before: its vector would be the same for all such translations.
+    punctuation is removed before.
     """
     texts = tuples["translation"].unique().tolist()
     # Any one language will do: which it is adds the same mark to all texts.
@@ -112,10 +109,9 @@ def similarities(
     """Return what each trial costs a CLIP-like model: minus the similarity of its translation and its image.
 
     `trials` as of `join`; `texts` (rows of `shown`, d) are the vectors of the translations in `shown` (columns lang and
-    translation, each pair once), `images` (paths, d) those of the files in `paths`. `rule`: "cosine" (vectors are
-    brought to length 1) or "dot product". Columns lang, item, image, text, cost, in the order of `trials`. Each
-    similarity is a sum of its own, so that equal vectors give costs equal to the last bit.
-    Raises InputError for another rule, and for a translation or an image without a vector.
+    translation, each pair once), `images` (paths, d) those of the files in `paths`. `rule`: "cosine" or "dot product".
+    Columns lang, item, image, text, cost, in the order of `trials`. Each similarity is a sum of its own, so that equal
+    vectors give equal costs. Raises InputError for another rule, and for a translation or an image without a vector.
     """
     if rule not in ("cosine", "dot product"):
         raise InputError(f"Translations and images are compared by 'cosine' or 'dot product', got {rule!r}.")
@@ -131,10 +127,7 @@ def similarities(
     if rule == "cosine":
         texts, images = zeroshot.normalise(texts), zeroshot.normalise(images)
     texts, images = np.asarray(texts, np.float64), np.asarray(images, np.float64)
-    cost = np.concatenate(
-        [  # in parts: the vectors of all trials at once may not fit
-            -(texts[text[start : start + 65536]] * images[image[start : start + 65536]]).sum(axis=1)
-            for start in range(0, len(trials), 65536)
-        ]
-    )
+    # In parts: the vectors of all trials at once may not fit.
+    parts = [slice(start, start + 65536) for start in range(0, len(trials), 65536)]
+    cost = np.concatenate([-(texts[text[part]] * images[image[part]]).sum(axis=1) for part in parts])
     return trials[["lang", "item", "image", "text"]].assign(cost=cost)

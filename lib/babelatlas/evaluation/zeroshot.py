@@ -3,9 +3,8 @@
 The procedure is that of Radford et al. (2021) as used by Geigle et al. (2024, section 4): a class is the mean of the
 embeddings of its prompts, each of length 1, and the prediction the class whose vector has the highest cosine with the
 image. For M-CLIP and sentence-transformers the code released with that paper leaves the embeddings of prompts as they
-are, and normalises their mean only; with the bare label not even that. So there are three rules (`RULES`). Which holds
-is decided where class vectors are made: those of length 1 give cosines, and scoring takes them as they come. Everything
-is computed in float32 whatever the encoder ran in.
+are, and normalises their mean only; with the bare label not even that. So there are three rules (`RULES`), which are
+applied where class vectors are made. Everything is computed in float32 whatever the encoder ran in.
 
 A tie counts as its expected value: where k classes share the best score and the right one is among them, the image
 counts 1/k, and it is counted as tied. Two classes with one label in a language always tie; without this rule their
@@ -57,25 +56,11 @@ def rule(similarity: str, normalise: bool) -> str:
     return similarity or ("cosine" if normalise else "dot product")
 
 
-def class_vectors(prompt_embeddings: np.ndarray, index: np.ndarray, cosine: bool = True) -> np.ndarray:
-    """Return one vector for each class, the mean of its prompts' embeddings: (classes, d), float32.
-
-    `prompt_embeddings` (prompts, d) and `index` (classes, templates) as `prompts.unique_prompts` gives it. `cosine`:
-    each embedding and the mean are brought to length 1, so that scores are cosines (Radford et al. 2021, section
-    3.1.4); else they are left as they are, so that scores are dot products. For millions of prompts see
-    `embedding.embed_classes`.
-    """
-    if not cosine:
-        return np.asarray(prompt_embeddings, np.float32)[index].mean(axis=1)
-    return normalise(normalise(prompt_embeddings)[index].mean(axis=1))
-
-
 def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
     """Return class vectors (classes, d) as each one's rule compares them: those of "plain mean" with length 1.
 
-    `rules`: one of `RULES` for each class. For "cosine" the vectors must have been made of embeddings of length 1, for
-    the other two of embeddings as they are (`class_vectors`, `cosine`); so "cosine" stands alone.
-    Raises InputError for an unknown rule and where "cosine" stands beside another.
+    `rules`: one of `RULES` for each class. "cosine" needs vectors made of embeddings of length 1, the other two of
+    embeddings as they are. Raises InputError for an unknown rule and where "cosine" stands beside another.
 
     >>> by_rules(np.array([[0.0, 2.0], [0.0, 2.0]]), ["plain mean", "dot product"]).tolist()
     [[0.0, 1.0], [0.0, 2.0]]
@@ -97,16 +82,15 @@ def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
 def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the scores (images, classes), float32, of image embeddings (images, d) and class vectors (classes, d).
 
-    With class vectors of length 1 they are cosines. Else they are dot products divided by the length of the image and
-    by that of the longest class vector: neither changes which class is best, and a tie is a tie at any scale.
-    Raises InputError where there is no class, or where images and classes differ in their number of dimensions.
+    With class vectors of length 1 they are cosines, else dot products divided by the length of the image and by that of
+    the longest class vector, so that a tie is a tie at any scale. Raises InputError where there is no class, or where
+    images and classes differ in their number of dimensions.
     """
     _check_shapes(images, classes)
-    return normalise(images) @ _scaled(classes).T
+    return normalise(images) @ scaled(classes).T
 
 
 def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
-    """Raise InputError where there is no class, or where images and classes are not vectors of one length."""
     shapes = np.shape(images), np.shape(classes)
     if shapes[1][:1] == (0,):
         raise InputError("There is no class to compare with: the label set is empty.")
@@ -117,11 +101,11 @@ def _check_shapes(images: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def _scaled(classes: np.ndarray) -> np.ndarray:
-    """Return class vectors divided by one number, the length of the longest; raises what `normalise` raises."""
-    normalise(classes)
-    classes = np.asarray(classes, dtype=np.float32)
-    return classes / np.linalg.norm(classes, axis=-1).max()
+def scaled(vectors: np.ndarray) -> np.ndarray:
+    """Return float32 rows divided by one number, the length of the longest; raises what `normalise` raises."""
+    normalise(vectors)
+    vectors = np.asarray(vectors, dtype=np.float32)
+    return vectors / np.linalg.norm(vectors, axis=-1).max()
 
 
 def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
@@ -145,26 +129,18 @@ def tied(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
     return (scores <= own + TIE).all(axis=1) & ((np.abs(scores - own) <= TIE).sum(axis=1) > 1)
 
 
-def _columns(image_wnids: Iterable[str], class_wnids: Iterable[str]) -> np.ndarray:
-    """Return for each image the column of its class, or -1 where the label set has none for it."""
-    place = {wnid: column for column, wnid in enumerate(class_wnids)}
-    return np.array([place.get(wnid, -1) for wnid in image_wnids], dtype=np.int64)
-
-
 def evaluate(
     images: np.ndarray, image_wnids: Iterable[str], classes: np.ndarray, class_wnids: list[str]
 ) -> pd.DataFrame:
     """Return the counts of right predictions for each class of one label set.
 
-    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) as `class_vectors` makes them, with
-    `class_wnids`; scores are those of `similarity`. Images of classes without a label are left out: a language is
-    tested on the classes that it names. Returns one row for each class that has images: wnid, n_correct, n_correct_top5
-    (expected values), n_ties, n_images.
-    Raises InputError where there is no class, where a class of the label set has no image, and for vectors that do not
-    fit each other.
+    `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) with `class_wnids`; scores are those
+    of `similarity`. Images of classes without a label are left out: a language is tested on the classes that it names.
+    Returns one row for each class: wnid, n_correct, n_correct_top5 (expected values), n_ties, n_images.
+    Raises InputError where a class of the label set has no image, and what `similarity` raises.
     """
     _check_shapes(images, classes)
-    target = _columns(image_wnids, class_wnids)
+    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
     rows = np.flatnonzero(target >= 0)
     n_images = np.bincount(target[rows], minlength=len(class_wnids))
     if (n_images == 0).any():
@@ -173,23 +149,15 @@ def evaluate(
             f"{len(without)} class(es) of the label set have no image, the first {without[0]}: "
             "use labels made for this data set, or complete the images."
         )
-    images, classes = np.asarray(images), _scaled(classes)
-    counts = np.zeros((3, len(class_wnids)))
+    images, counts = np.asarray(images), np.zeros((3, len(class_wnids)))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         # Only those that are asked for: most languages name a part of the classes.
-        scores, right = normalise(images[part]) @ classes.T, target[part]
+        scores, right = similarity(images[part], classes), target[part]
         for row, value in enumerate((hits(scores, right), hits(scores, right, k=5), tied(scores, right))):
             counts[row] += np.bincount(right, weights=value, minlength=len(class_wnids))
-    return pd.DataFrame(
-        {
-            "wnid": class_wnids,
-            "n_correct": counts[0],
-            "n_correct_top5": counts[1],
-            "n_ties": counts[2].astype(np.int64),
-            "n_images": n_images,
-        }
-    )
+    found = {"wnid": class_wnids, "n_correct": counts[0], "n_correct_top5": counts[1]}
+    return pd.DataFrame(found | {"n_ties": counts[2].astype(np.int64), "n_images": n_images})
 
 
 def subset_counts(
@@ -204,12 +172,11 @@ def subset_counts(
     """Return the right predictions when only a random subset of the classes is on offer.
 
     For each size, `n_subsets` subsets of that many classes are drawn without replacement; the images of the subset are
-    classified among its classes alone. A size that the language does not reach is left out, and a size equal to its
-    number of classes is drawn once. Draw number i of a size is the same for every model, as long as seed and classes
-    are. Returns n_classes, draw, n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
+    classified among its classes alone. A size that the language does not reach is left out, and all its classes are
+    drawn once. A draw is the same for every model, as long as seed and classes are. Returns n_classes, number (of the
+    draw), n_correct, n_images. Source: Geigle et al. (2024), Figure 2 and Table 3.
     """
-    _check_shapes(images, classes)
-    target = _columns(image_wnids, class_wnids)
+    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
     rows = np.flatnonzero(target >= 0)
     scores, target = similarity(images[rows], classes), target[rows]
     found = []
@@ -232,11 +199,10 @@ def write_vectors(
     prompts: dict[str, str] | None = None,
     protocol: dict[str, dict[str, str]] | None = None,
 ) -> Path:
-    """Save image embeddings and class vectors, so that later stages need no encoder; return the path.
+    """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
-    made with, `protocol` to what else decides a result: similarity, precision and preprocessing. The file (.npz)
-    appears whole or not at all.
+    made with, `protocol` to what else decides a result: similarity, precision and preprocessing.
     """
     path = locate(path)
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
@@ -267,7 +233,7 @@ def read_prompts(path: str | os.PathLike) -> dict[str, str]:
 def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
     """Return how each language's vectors were made and are compared: {language: {column of a result: setting}}.
 
-    Raises InputError where the file does not say it, as those that were written before it had to.
+    Raises InputError where the file does not say it.
     """
     arrays = _stored(path, tuple(f" {switch}" for switch in ("wnids", *PROTOCOL)))
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
@@ -301,7 +267,7 @@ def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
     kept = subsets[subsets["n_classes"] == wanted]
     lacking = set(subsets["lang"]) - set(kept["lang"])
     if lacking:
-        drawn = ", ".join(str(size) for size in sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique()))
+        drawn = ", ".join(map(str, sorted(subsets.loc[subsets["n_classes"] < most, "n_classes"].unique())))
         raise InputError(
             f"No subsets of {n_classes} classes were drawn for {len(lacking)} language(s), {min(lacking)} among them: "
             f"take one of {drawn}, or add {n_classes} to the sizes of notebook 29."

@@ -5,10 +5,10 @@ with all its images), because rows of one cluster are not independent (Efron & T
 is a row of weights, how often each cluster was drawn, so that a statistic of all resamples is one matrix product.
 Clusters are taken in sorted order: the order of the rows does not matter.
 
-Few clusters make plain percentile intervals too short. `percentile_interval`, the one place where ends are taken, reads
-them off at a level that allows for the number of clusters (`expanded_level`; `sum_of_means` does so for several
-samples). Percent of simulated data sets in which a 95 % interval covers the true value, with plain percentiles and
-expanded, for 7, 11, 16 and 35 clusters (`analysis.calibration` and chapter 87 have more):
+Few clusters make plain percentile intervals too short. `percentile_interval` takes ends at a level that allows for the
+number of clusters (`expanded_level`; `sum_of_means` does so for several samples). Percent of simulated data sets in
+which a 95 % interval covers the true value, with plain percentiles and expanded, for 7, 11, 16 and 35 clusters
+(`analysis.calibration` and chapter 87 have more):
 
     mean of normal values                         88 90 94 93    94 94 96 95
     mean of skewed values (beta)                  86 90 92 94    93 93 95 95
@@ -60,9 +60,7 @@ def expanded_level(level: float, n: int) -> float:
 
     A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
     level returned it matches Student's interval where the data are symmetric (the expanded percentile interval:
-    Hesterberg 2014, What teachers should know about the bootstrap, arXiv:1411.5279; ExpandProbs in R's package
-    resample). With two clusters it is 1: no level makes an interval longer than the range of the resamples. Raises
-    InputError for fewer than two clusters.
+    Hesterberg 2014, arXiv:1411.5279; ExpandProbs in R's package resample). Raises InputError for fewer than two.
 
     >>> [round(expanded_level(0.95, n), 3) for n in (7, 11, 100)]
     [0.992, 0.981, 0.954]
@@ -77,8 +75,7 @@ def expanded_p(p: float, n: int) -> float:
     """Return a bootstrap's p value made as careful as an expanded interval of `n` clusters.
 
     `p`: twice the share of resamples on the other side of 0. The result is below alpha just where the interval of level
-    1 - alpha, expanded, leaves 0 out: it is the inverse of `expanded_level`. Raises InputError for fewer than two
-    clusters.
+    1 - alpha, expanded, leaves 0 out. Raises InputError for fewer than two clusters.
 
     >>> round(expanded_p(1 - expanded_level(0.95, 7), 7), 6)
     0.05
@@ -94,10 +91,9 @@ def percentile_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
 
-    `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer). The ends are then the
-    percentiles of the level `expanded_level(level, n_clusters)`, which makes up for few clusters. Without it they are
-    those of `level` itself: for what no bootstrap over clusters made (permutations, draws of a model), and for
-    statistics whose percentile interval is not too short (see the top of this module).
+    `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer), for the percentiles of
+    `expanded_level`. None for those of `level` itself: for what no bootstrap over clusters made (permutations, draws of
+    a model), and where percentile intervals are not too short (see the top of this module).
     """
     if not 0 < level < 1:
         raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
@@ -115,8 +111,8 @@ def percentile_interval(
 def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
 
-    It stands in for a bootstrap where the share is 0 or 1. Items that are correlated, as the images of a class may be,
-    count as one: give the number of clusters. Raises InputError where the share is none of `n` items.
+    Items that are correlated, as the images of a class may be, count as one: give the number of clusters. Raises
+    InputError where the share is none of `n` items.
 
     >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
     ([0.0, 0.308], [0.692, 1.0])
@@ -126,10 +122,6 @@ def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, f
         raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
     found = scipy_stats.binomtest(n_correct, n).proportion_ci(level, method="exact")
     return float(found.low), float(found.high)
-
-
-def _sums(values: np.ndarray, index: np.ndarray, n_clusters: int) -> np.ndarray:
-    return np.bincount(index, weights=values, minlength=n_clusters)
 
 
 def mean_interval(
@@ -153,7 +145,7 @@ def mean_interval(
     checks.check_numbers(pd.DataFrame({"values": values}), ["values"], "A bootstrap")
     index, n_clusters = checks.cluster_index(clusters, "A bootstrap")
     drawn = resample_weights(n_clusters, n_resamples, seed)
-    totals, counts = _sums(values, index, n_clusters), _sums(np.ones(len(values)), index, n_clusters)
+    totals, counts = np.bincount(index, values), np.bincount(index).astype(float)
     low, high = percentile_interval((drawn @ totals) / (drawn @ counts), level, n_clusters)
     row = {"value": values.mean(), "ci_low": low, "ci_high": high, "n": len(values), "n_clusters": n_clusters}
     return pd.DataFrame([row])
@@ -170,8 +162,8 @@ def group_means(
 ) -> pd.DataFrame:
     """Return the mean over languages within each combination of `by`: by, value, ci_low, ci_high, n (rows).
 
-    The interval is over languages, as if those of the group were a sample of languages. A group of one language
-    (English, say) has a mean and no interval (NaN). Groups come in order of appearance.
+    The interval is over languages. A group of one language (English, say) has none (NaN). Groups come in order of
+    appearance.
 
     >>> scores = pd.DataFrame({"model": "a", "group": "low", "lang": ["si", "lo"], "value": [0.2, 0.4]})
     >>> round(float(group_means(scores).value[0]), 3)
@@ -181,11 +173,10 @@ def group_means(
     checks.check_numbers(scores, [value], "A mean over languages", [*by, cluster])
     rows = []
     for key, part in scores.groupby(by, sort=False):
+        found = [part[value].mean(), np.nan, np.nan]
         if (part[cluster] != part[cluster].iloc[0]).any():
-            row = mean_interval(part[value], part[cluster], n_resamples, level, seed).iloc[0]
-            rows.append([*key, row.value, row.ci_low, row.ci_high, len(part)])
-        else:
-            rows.append([*key, part[value].mean(), np.nan, np.nan, len(part)])
+            found = mean_interval(part[value], part[cluster], n_resamples, level, seed).iloc[0, :3]
+        rows.append([*key, *found, len(part)])
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "n"])
 
 
@@ -201,12 +192,11 @@ def accuracy_interval(
 ) -> pd.DataFrame:
     """Return accuracy from counts per class, with an interval over classes: by, value, ci_low, ci_high, n (images).
 
-    `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. Accuracy is the share of
-    images; the interval draws classes, because images of one class are right or wrong together. The same draws serve
-    all models in a language, so that their intervals can be compared. Where all images are right, or none, no resample
-    differs: there it is the exact binomial interval, with the classes as its items (`clopper_pearson`). One class alone
-    has no interval (NaN). 500,000 rows take a few seconds. Raises InputError for an empty table, missing counts, no
-    images, or a class given twice.
+    `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. The interval draws classes,
+    because images of one class are right or wrong together, with the same draws for all models in a language. Where all
+    images are right, or none, it is the exact binomial interval, with the classes as its items (`clopper_pearson`). One
+    class alone has no interval (NaN). Raises InputError for an empty table, missing counts, no images, or a class given
+    twice.
     """
     by = list(by)
     checks.check_numbers(counts, [correct, total], "An accuracy", [*by, item])
@@ -254,20 +244,16 @@ def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tup
 
 
 def sum_of_means(
-    samples: Sequence[np.ndarray],
-    factors: Sequence[float],
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    samples: Sequence[np.ndarray], factors: Sequence[float], n_resamples: int = 2000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
     """Return a sum of means of independent samples, each times its factor, with a bootstrap interval: value, low, high.
 
     Each sample is drawn anew by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
     distance from the mean is stretched by the inverse; and the level is raised as far as Student's quantile, with the
-    degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. With one sample it is
-    `percentile_interval` with `n_clusters`, for normal data. A sample of one value varies in no resample: where it
-    matters the interval is too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six means of 5 or 10) it
-    holds the truth in 94 to 96 of 100 worlds. Raises InputError for an empty sample or a missing value.
+    degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. A sample of one value varies in no
+    resample: where it matters the interval is too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six
+    means of 5 or 10) it holds the truth in 94 to 96 of 100 worlds. Raises InputError for an empty sample or a missing
+    value.
 
     >>> tuple(round(float(each), 6) for each in sum_of_means([[0.4, 0.4], [0.1]], [1, -1]))
     (0.3, 0.3, 0.3)

@@ -1,15 +1,14 @@
 """Do two measures agree, and what of it is left within models, within languages, given a third: correlations in parts.
 
-A table of results has a row for each model and language, so that its rows are clustered twice. A correlation over all
-of them mixes three questions: which model is better, which language is easier, which model suits which language. Here
-they are separated: `correlate` takes all rows, the rows within the groups of a column (each language by itself, say),
-or rows given covariates; `correlate_means` the means of the groups; `compare_correlations` asks which of two measures
-agrees better with a third.
+A table of results has a row for each model and language, so that a correlation over all rows mixes three questions:
+which model is better, which language is easier, which model suits which language. Here they are separated: `correlate`
+takes all rows, the rows within the groups of a column (each language by itself, say), or rows given covariates;
+`correlate_means` the means of the groups; `compare_correlations` asks which of two measures agrees better with a third.
 
-Intervals are those of a bootstrap over clusters, as in `bootstrap`: a resample is a row of weights. Two cluster columns
-(languages and models) are resampled independently and a row gets the product of their weights, the pigeonhole bootstrap
-(Owen 2007, Ann. Appl. Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012,
-doi:10.1214/12-AOAS547). What depends on the rows is taken anew in each resample: ranks, means of groups, covariates.
+Intervals are those of a bootstrap over clusters, as in `bootstrap`. Two cluster columns (languages and models) are
+resampled independently and a row gets the product of their weights, the pigeonhole bootstrap (Owen 2007, Ann. Appl.
+Stat. 1, 386-411). For a mean it errs towards too wide (Owen & Eckles 2012, doi:10.1214/12-AOAS547). What depends on the
+rows is taken anew in each resample: ranks, means of groups, covariates.
 """
 
 from collections.abc import Sequence
@@ -24,12 +23,16 @@ from babelatlas.stats import bootstrap, checks
 METHODS = ("pearson", "spearman", "kendall")
 
 
-def mid_ranks(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Return the mid-ranks of `values` in each resample, shape (resamples, values); a row stands `drawn` times."""
+def _tied(values: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many rows each resample has of each different value, (resamples, different), and each row's value."""
     unique, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[order], np.arange(len(unique)))
-    tied = np.add.reduceat(drawn[:, order], starts, axis=1)
+    return np.add.reduceat(drawn[:, order], np.searchsorted(place[order], np.arange(len(unique))), axis=1), place
+
+
+def mid_ranks(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return the mid-ranks of `values` in each resample, shape (resamples, values); a row stands `drawn` times."""
+    tied, place = _tied(values, drawn)
     return (np.cumsum(tied, axis=1) - tied + (tied + 1) / 2)[:, place]
 
 
@@ -46,19 +49,14 @@ def weighted_pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndar
     return np.divide(xy - mean_x * mean_y, scale, out=np.full(len(n), np.nan), where=scale > 1e-9)
 
 
-def untied_pairs(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+def _untied_pairs(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """Return in each resample how many ordered pairs of rows differ in `values`; copies of a row do not differ."""
-    unique, place = np.unique(values, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    tied = np.add.reduceat(drawn[:, order], np.searchsorted(place[order], np.arange(len(unique))), axis=1)
-    return drawn.sum(axis=1) ** 2 - (tied**2).sum(axis=1)
+    return drawn.sum(axis=1) ** 2 - (_tied(values, drawn)[0] ** 2).sum(axis=1)
 
 
-def agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-    """Return in each resample the ordered pairs of rows that both columns put in the same order, less the others.
-
-    It is a quadratic form of the weights, of clusters (`index`: the cluster of each row) or of rows, if there is none.
-    """
+def _agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    """Return in each resample the ordered pairs of rows that both columns put in the same order, less the others."""
+    # A quadratic form of the weights, of clusters (`index`: the cluster of each row) or of rows, if there is none.
     member = None if index is None else np.eye(drawn.shape[1])[index]
     found, form = np.zeros(len(drawn)), 0
     step = max(1, 4_000_000 // len(x))
@@ -72,20 +70,37 @@ def agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.nd
     return found if member is None else np.einsum("ij,ij->i", drawn @ form, drawn)
 
 
-def weighted_kendall(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-    """Return Kendall's tau-b in each resample, NaN where a column is constant; arguments as of `agreeing_pairs`."""
-    rows = drawn if index is None else drawn[:, index]
-    scale = np.sqrt(untied_pairs(x, rows) * untied_pairs(y, rows))
-    return np.divide(agreeing_pairs(x, y, drawn, index), scale, out=np.full(len(drawn), np.nan), where=scale > 0)
+def weighted_kendall(
+    x: np.ndarray,
+    y: np.ndarray,
+    drawn: np.ndarray,
+    index: np.ndarray | None = None,
+    groups: Sequence[np.ndarray | slice] = (slice(None),),
+) -> np.ndarray:
+    """Return Kendall's tau-b over the pairs of rows that share a group in each resample, NaN where nothing varies.
+
+    `drawn` (resamples, rows), or with `index`, the cluster of each row, (resamples, clusters); `groups`: all rows in
+    one, unless given.
+    """
+    sums = np.zeros((3, len(drawn)))
+    for rows in groups:
+        here = drawn[:, rows] if index is None else drawn[:, index]
+        first, second = x[rows], y[rows]
+        agree = _agreeing_pairs(first, second, here if index is None else drawn, index)
+        sums += agree, _untied_pairs(first, here), _untied_pairs(second, here)
+    scale = np.sqrt(sums[1] * sums[2])
+    return np.divide(sums[0], scale, out=np.full(len(drawn), np.nan), where=scale > 0)
 
 
-def expandable(method: str, n_clusters: int) -> int | None:
-    """Return the number of clusters that a correlation's interval is expanded for, None for correlations of ranks.
+def expandable(method: str, n_clusters: int, n_columns: int = 1) -> int | None:
+    """Return the number of clusters that a correlation's interval is expanded for, None for one of plain percentiles.
 
     Copies of a row in a resample are tied, which makes a coefficient of ranks vary more there than in samples: its
-    percentile interval is about long enough as it is. Expanded, it would hold the truth in 97 to 99 of 100 worlds.
+    percentile interval is long enough as it is; expanded, it would hold the truth in 97 to 99 of 100 worlds. So are
+    intervals where two columns of clusters are drawn: by simulation (11 models; 7, 11, 16, 35 languages) they hold it
+    in 95, 93, 94, 93 of 100 worlds, expanded ones in 99, 97, 98, 96.
     """
-    return n_clusters if method == "pearson" else None
+    return n_clusters if method == "pearson" and n_columns == 1 else None
 
 
 def crossed_weights(
@@ -93,8 +108,8 @@ def crossed_weights(
 ) -> tuple[np.ndarray, int]:
     """Return how often each row counts in each resample, shape (n_resamples, rows), and the least number of clusters.
 
-    `clusters`: one column, or several, which are drawn independently; then a row has the product of the weights of its
-    clusters, and may be drawn in no resample at all. Raises InputError for a column with a gap or with one cluster.
+    `clusters`: one column, or several, which are drawn independently; then a row has the product of their weights.
+    Raises InputError for a column with a gap or with one cluster.
 
     >>> table = pd.DataFrame({"lang": ["de", "de", "si"], "model": ["a", "b", "a"]})
     >>> crossed_weights(table, ["lang", "model"], 100)[0].shape
@@ -110,15 +125,6 @@ def crossed_weights(
     return drawn, least
 
 
-def _expanded(method: str, clusters: Sequence[str], n_clusters: int) -> int | None:
-    """Return the number of clusters that an interval is expanded for, None for one of plain percentiles.
-
-    Two columns drawn independently make intervals of about the right length as they are: by simulation (11 models; 7,
-    11, 16, 35 languages) they hold the truth in 95, 93, 94, 93 of 100 worlds, expanded ones in 99, 97, 98, 96.
-    """
-    return expandable(method, n_clusters) if len(clusters) == 1 else None
-
-
 def _parts(table: pd.DataFrame, column: str) -> np.ndarray:
     """Return which rows belong to which group, shape (rows, groups); raise InputError where each row is a group."""
     index, n_groups = checks.cluster_index(table[column], f"A correlation within each {column}")
@@ -130,14 +136,11 @@ def _parts(table: pd.DataFrame, column: str) -> np.ndarray:
 
 
 def _deviations(values: np.ndarray, drawn: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return values less the weighted means of their groups in each resample, shape (resamples, rows).
-
-    Means of the groups of two columns are taken off in turn until none is left, which is least squares on both.
-    """
+    """Return values less the weighted means of their groups in each resample, shape (resamples, rows)."""
     values = np.array(np.broadcast_to(values, drawn.shape), float)
     totals = [np.maximum(drawn @ part, 1e-12) for part in parts]
     size = max(float(np.abs(values).max()), 1e-300)
-    for _ in range(500):
+    for _ in range(500):  # means of the groups of two columns in turn until none is left: least squares on both
         moved = 0.0
         for part, total in zip(parts, totals, strict=True):
             means = ((drawn * values) @ part / total) @ part.T
@@ -148,33 +151,17 @@ def _deviations(values: np.ndarray, drawn: np.ndarray, parts: Sequence[np.ndarra
     return values
 
 
-def _ranks_within(values: np.ndarray, drawn: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Return the mid-ranks of the values within their own group in each resample, shape (resamples, rows)."""
-    ranks = np.zeros(drawn.shape)
-    for rows in part.T.astype(bool):
-        ranks[:, rows] = mid_ranks(values[rows], drawn[:, rows])
-    return ranks
-
-
-def _kendall_within(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b over the pairs of rows that share a group, in each resample."""
-    sums = np.zeros((3, len(drawn)))
-    for rows in part.T.astype(bool):
-        first, second, here = x[rows], y[rows], drawn[:, rows]
-        sums += agreeing_pairs(first, second, here), untied_pairs(first, here), untied_pairs(second, here)
-    scale = np.sqrt(sums[1] * sums[2])
-    return np.divide(sums[0], scale, out=np.full(len(drawn), np.nan), where=scale > 0)
-
-
 def _pair(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, method: str, parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the correlation of two columns in each resample, within the groups of `parts` if there are any."""
+    groups = list(parts[0].T.astype(bool)) if parts else [slice(None)]
     if method == "kendall":
-        if parts:
-            return _kendall_within(x, y, drawn, parts[0])
-        return weighted_kendall(x, y, drawn)
+        return weighted_kendall(x, y, drawn, groups=groups)
     columns = [x, y]
     if method == "spearman":
-        columns = [_ranks_within(v, drawn, parts[0]) if parts else mid_ranks(v, drawn) for v in columns]
+        columns = [np.zeros(drawn.shape) for _ in columns]
+        for ranks, values in zip(columns, (x, y), strict=True):
+            for rows in groups:
+                ranks[:, rows] = mid_ranks(values[rows], drawn[:, rows])
     if parts:
         sizes = [np.abs(values).max() for values in columns]
         columns = [_deviations(values, drawn, parts) for values in columns]
@@ -220,22 +207,20 @@ def correlate(
     """Return the correlation of two columns with a bootstrap interval over clusters, one row for each method.
 
     Columns: method, value, ci_low, ci_high, n (rows), n_clusters (the fewest, where several columns are resampled).
-    Methods: "pearson" (linear), "spearman" (of ranks; ties share their mean rank; ranks are taken anew in every
-    resample), "kendall" (tau-b; a row that is resampled twice is tied with itself). Resamples in which a column is
-    constant are left out.
+    Methods: "pearson", "spearman" (ranks are taken anew in every resample), "kendall" (tau-b; a row that is resampled
+    twice is tied with itself). Resamples in which a column is constant are left out.
 
     `within` names a column whose groups are taken each by itself: "pearson" correlates the deviations from the mean of
-    the group, "spearman" ranks within the group and correlates deviations from its mean rank, "kendall" compares the
-    rows of one group with each other. Two columns ask what is left when the means of both are taken off (a model in a
-    language, beyond how good the model and how easy the language is); that is defined for "pearson" alone.
+    the group, "spearman" the deviations of ranks within the group, "kendall" compares the rows of one group with each
+    other. Two columns, for "pearson" alone, ask what is left when the means of both are taken off (a model in a
+    language, beyond how good the model and how easy the language is).
 
     `given` names covariates. The partial correlation follows from the inverse of the matrix of correlations, for each
     method from its own coefficients, as R's ppcor has it (Kim 2015, CSAM 22, 665-674): for "pearson" it equals the
-    correlation of the residuals of two regressions, for "spearman" the same of ranks, for "kendall" Kendall's partial
-    tau. A covariate that is constant within the groups of `within` cannot be one there.
+    correlation of the residuals of two regressions, for "spearman" the same of ranks, for "kendall" the partial tau.
 
-    Raises InputError for an empty table, missing values, a constant column, a single cluster, an unknown method, and
-    where what is asked for is not defined.
+    Raises InputError for missing values, a constant column, a single cluster, an unknown method, and where what is
+    asked for is not defined.
 
     >>> rows = pd.DataFrame({"lang": list("abcdef"), "model": list("pppqqq")})
     >>> rows = rows.assign(x=[0, 1, 2, 6, 7, 8], y=[3, 2, 1, 9, 8, 7])
@@ -253,20 +238,12 @@ def correlate(
     rows = []
     for method, (value, resampled) in found.items():
         _check_defined(value, x, y, within, given)
-        ends = bootstrap.percentile_interval(resampled, level, _expanded(method, clusters, n_clusters))
+        ends = bootstrap.percentile_interval(resampled, level, expandable(method, n_clusters, len(clusters)))
         rows.append([method, value, *ends, len(table), n_clusters])
     return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
 
 
-def _checked_columns(
-    table: pd.DataFrame,
-    x: str,
-    y: str,
-    clusters: Sequence[str],
-    methods: Sequence[str],
-    within: Sequence[str],
-    given: Sequence[str] = (),
-) -> list[np.ndarray]:
+def _checked_columns(table, x, y, clusters, methods, within, given=()) -> list[np.ndarray]:
     """Return the numbers of x, y and the covariates; raise InputError for what no correlation can be taken of."""
     what = f"A correlation of {x} and {y}"
     checks.check_numbers(table, [x, y, *given], what, [*within, *clusters])
@@ -290,9 +267,7 @@ def _check_defined(value: float, x: str, y: str, within: Sequence[str], given: S
         )
 
 
-def _plain(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray, index: np.ndarray, method: str
-) -> tuple[float, np.ndarray]:
+def _plain(x, y, weights: np.ndarray, index: np.ndarray, method: str) -> tuple[float, np.ndarray]:
     """Return a correlation of all rows and that of each resample; `weights` of clusters, `index` the rows' clusters."""
     if method == "kendall":
         return scipy_stats.kendalltau(x, y)[0], weighted_kendall(x, y, weights, index)
@@ -303,13 +278,7 @@ def _plain(
 
 
 def _in_parts(
-    table: pd.DataFrame,
-    columns: Sequence[np.ndarray],
-    clusters: Sequence[str],
-    within: Sequence[str],
-    methods: Sequence[str],
-    n_resamples: int,
-    seed: int,
+    table, columns, clusters, within, methods, n_resamples, seed
 ) -> tuple[dict[str, tuple[float, np.ndarray]], int]:
     """Return by method the correlation within groups, given further columns, and its resamples; least clusters."""
     weights, n_clusters = crossed_weights(table, clusters, n_resamples, seed)
@@ -352,56 +321,37 @@ def leave_one_out(
     if by not in table:
         raise InputError(f"There is no column {by!r} to leave out: expected one of {', '.join(map(str, table))}.")
     whole = correlate(table, x, y, clusters, methods, 1, level, seed).set_index("method").value
-    parts = []
-    for name in sorted(table[by].unique()):
-        part = correlate(table[table[by] != name], x, y, clusters, methods, n_resamples, level, seed)
-        part.insert(0, "left_out", name)
-        parts.append(part.assign(change=part.value - part.method.map(whole)))
-    return pd.concat(parts, ignore_index=True)
+    parts = {
+        name: correlate(table[table[by] != name], x, y, clusters, methods, n_resamples, level, seed)
+        for name in sorted(table[by].unique())
+    }
+    found = pd.concat(parts, names=["left_out"]).reset_index("left_out").reset_index(drop=True)
+    return found.assign(change=found.value - found.method.map(whole))
 
 
 def correlate_means(
-    table: pd.DataFrame,
-    x: str,
-    y: str,
-    by: str,
-    given: str | Sequence[str] = (),
-    methods: Sequence[str] = METHODS,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    table: pd.DataFrame, x: str, y: str, by: str, given: str | Sequence[str] = (), **options
 ) -> pd.DataFrame:
     """Return the correlation of the means of two columns over the groups of `by`, which the interval draws.
 
-    Columns as of `correlate`, n being the number of groups. Raises what `correlate` raises.
+    Columns, `options` and what is raised are as of `correlate`, n being the number of groups.
     """
     given = _listed(given)
     checks.check_numbers(table, [x, y, *given], f"A correlation of means of {x} and {y}", [by])
     means = table.groupby(by, as_index=False)[[x, y, *given]].mean()
-    return correlate(means, x, y, by, methods, n_resamples, level, seed, given=given)
+    return correlate(means, x, y, by, given=given, **options)
 
 
 def steiger(r_jk: float, r_jh: float, r_kh: float, n: int) -> tuple[float, float]:
     """Return Steiger's Z, and its p value (two-sided), that a measure j correlates with k as it does with h.
 
     All three correlations are of the same `n` independent rows. Steiger (1980), Psychological Bulletin 87, 245-251:
-    Fisher's transforms, with the covariance taken at the mean of both correlations. Clustered rows (models of
-    one language) are not independent: there p is too small, and `compare_correlations` has a bootstrap next to it.
+    Fisher's transforms, with the covariance taken at the mean of both correlations. For clustered rows p is too small.
     Raises InputError for fewer than four rows, or three correlations that no data can have.
 
     >>> [round(number, 4) for number in steiger(0.4, 0.5, 0.1, 103)]
     [-0.8887, 0.3742]
     """
-    _possible(r_jk, r_jh, r_kh, n)
-    mean2 = ((r_jk + r_jh) / 2) ** 2
-    covariance = (r_kh * (1 - 2 * mean2) - mean2 * (1 - 2 * mean2 - r_kh**2) / 2) / (1 - mean2) ** 2
-    gap = float(np.arctanh(r_jk) - np.arctanh(r_jh))
-    z = 0.0 if gap == 0 else gap * np.sqrt((n - 3) / (2 - 2 * covariance))
-    return float(z), float(2 * scipy_stats.norm.sf(abs(z)))
-
-
-def _possible(r_jk: float, r_jh: float, r_kh: float, n: int) -> None:
-    """Raise InputError unless some data of `n` rows can have these three correlations, and a test can be made."""
     if n < 4:
         raise InputError(f"A test of two correlations needs at least four rows, got {n}.")
     determinant = 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh
@@ -410,6 +360,11 @@ def _possible(r_jk: float, r_jh: float, r_kh: float, n: int) -> None:
             f"No three measures have the correlations {r_jk}, {r_jh} and {r_kh} in a way that can be tested: the first "
             "two lie between -1 and 1, and the third must fit them."
         )
+    mean2 = ((r_jk + r_jh) / 2) ** 2
+    covariance = (r_kh * (1 - 2 * mean2) - mean2 * (1 - 2 * mean2 - r_kh**2) / 2) / (1 - mean2) ** 2
+    gap = float(np.arctanh(r_jk) - np.arctanh(r_jh))
+    z = 0.0 if gap == 0 else gap * np.sqrt((n - 3) / (2 - 2 * covariance))
+    return float(z), float(2 * scipy_stats.norm.sf(abs(z)))
 
 
 def compare_correlations(
@@ -427,10 +382,10 @@ def compare_correlations(
     """Return whether `x` correlates more with column `first` than with `second`, on the rows that have all three.
 
     Columns: method, first, second (the two correlations), value (their difference), ci_low, ci_high, p (bootstrap:
-    twice the share of resamples in which the difference has the other sign, at least 2 / (n_resamples + 1), and made as
-    careful as the interval by `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many
-    resamples can give), z, p_steiger (for "pearson" without `within`, else NaN: Steiger's test takes all rows to be
-    independent), n (rows), n_clusters. All three columns of a row are drawn together. Raises what `correlate` raises.
+    twice the share of resamples in which the difference has the other sign, made as careful as the interval by
+    `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many resamples can give), z, p_steiger
+    (for "pearson" without `within`, else NaN: `steiger` takes rows to be independent), n (rows), n_clusters. Raises
+    what `correlate` raises.
     """
     within, clusters = _listed(within), _cluster_columns(table, clusters)
     whole = []
@@ -449,7 +404,7 @@ def compare_correlations(
         gaps = _pair(columns[0], columns[1], drawn, method, parts) - _pair(columns[0], columns[2], drawn, method, parts)
         known = gaps[np.isfinite(gaps)]
         p = min(1.0, 2 * (min((known <= 0).sum(), (known >= 0).sum()) + 1) / (len(known) + 1))
-        n_drawn = _expanded(method, clusters, n_clusters)
+        n_drawn = expandable(method, n_clusters, len(clusters))
         least = min(1.0, 2 / (len(known) + 1))
         if n_drawn is not None:
             p, least = (bootstrap.expanded_p(each, n_drawn) for each in (p, least))

@@ -1,8 +1,7 @@
 """How accuracy falls with the number of classes: which shape the fall has, and whether it is a straight line.
 
-Geigle et al. (2024, Figure 2) find accuracy on ImageNet log-linear in the number of classes. At one class accuracy is 1
-and with ever more classes it cannot fall below 0, so that no straight line holds for all numbers; the question is how
-well one describes the numbers at hand, beside other shapes with as few parameters.
+Geigle et al. (2024, Figure 2) find accuracy on ImageNet log-linear in the number of classes. No straight line holds for
+all numbers; the question is how well one describes the numbers at hand, beside other shapes with as few parameters.
 
 All shapes are fitted by least squares to the mean accuracy at each number of classes, on the scale of accuracies, so
 that their errors can be compared. A number of classes counts once, however many subsets were drawn for it.
@@ -25,7 +24,12 @@ SHAPES = {
     "logistic of the rest": "1 / (1 + exp(-a - b ln(n - 1)))",
     "log-quadratic": "a + b ln n + c (ln n)^2",
 }
-SCALES = ("points", "percent", "log-odds")
+# Scale of the cost of a doubling -> what turns accuracies into it, and back.
+SCALES = {
+    "points": (np.positive, np.positive),
+    "percent": (np.log, np.exp),
+    "log-odds": (special.logit, special.expit),
+}
 
 
 def _design(n_classes: np.ndarray, shape: str) -> np.ndarray:
@@ -76,24 +80,21 @@ def _fit(design: np.ndarray, y: np.ndarray, shape: str) -> np.ndarray:
     # The same line through the transformed accuracies is near enough to start from.
     inside = y.clip(0.002, 0.998)
     start = np.linalg.lstsq(design, np.log(inside) if shape == "power" else special.logit(inside), rcond=None)[0]
-    found = optimize.leastsq(
-        lambda parameters: _accuracy(design @ parameters, shape) - y,
-        start,
-        Dfun=lambda parameters: _slopes(_accuracy(design @ parameters, shape), shape)[:, None] * design,
-        full_output=True,  # else it warns where nothing is left to gain
-    )
-    return found[0]
+
+    def derivative(parameters: np.ndarray) -> np.ndarray:
+        accuracy = _accuracy(design @ parameters, shape)
+        return (accuracy if shape == "power" else accuracy * (1 - accuracy))[:, None] * design
+
+    # With full_output, or it warns where nothing is left to gain.
+    return optimize.leastsq(
+        lambda parameters: _accuracy(design @ parameters, shape) - y, start, Dfun=derivative, full_output=True
+    )[0]
 
 
 def _accuracy(line: np.ndarray, shape: str) -> np.ndarray:
     if shape == "power":
         return np.exp(np.minimum(line, 50))
     return special.expit(line) if shape.startswith("logistic") else line
-
-
-def _slopes(accuracy: np.ndarray, shape: str) -> np.ndarray:
-    """Return how fast the accuracy of a shape grows with the line inside it."""
-    return accuracy if shape == "power" else accuracy * (1 - accuracy)
 
 
 def means(subsets: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.DataFrame:
@@ -109,18 +110,14 @@ def means(subsets: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.Da
 
 
 def errors(
-    curves: pd.DataFrame,
-    by: Sequence[str] = ("model", "lang"),
-    shapes: Sequence[str] = tuple(SHAPES),
-    fewest: int = 5,
+    curves: pd.DataFrame, by: Sequence[str] = ("model", "lang"), shapes: Sequence[str] = tuple(SHAPES), fewest: int = 5
 ) -> pd.DataFrame:
     """Return how well each shape describes each curve: by, shape, fitted, left_out, largest (points), n (numbers).
 
-    `curves` as of `means`: one row for each `by` and number of classes. `fitted` is the root mean square of the
-    residuals; `left_out` that of the errors when each number of classes is predicted from a fit to the others, which
-    does not favour the shape with more parameters; `largest` the largest residual. Raises InputError for a number of
-    classes that occurs twice in a curve, and for a curve with fewer than `fewest` numbers, which are at least one more
-    than the parameters of each shape.
+    `curves` as of `means`. `fitted` is the root mean square of the residuals; `left_out` that of the errors when each
+    number of classes is predicted from a fit to the others, which does not favour the shape with more parameters;
+    `largest` the largest residual. Raises InputError for a number of classes that occurs twice in a curve, and for a
+    curve with fewer than `fewest` numbers, which are at least one more than the parameters of each shape.
     """
     by = list(by)
     checks.check_numbers(curves, ["n_classes", "accuracy"], "The errors of a curve", by)
@@ -141,24 +138,22 @@ def errors(
         for shape in shapes:
             design = _design(x, shape)
             residual = 100 * (y - _accuracy(design @ _fit(design, y, shape), shape))
-            left = np.empty(len(x))
-            for place in range(len(x)):
-                others = np.arange(len(x)) != place
-                left[place] = _accuracy(design[place] @ _fit(design[others], y[others], shape), shape)
+            others = [_fit(np.delete(design, place, 0), np.delete(y, place), shape) for place in range(len(x))]
+            left = [_accuracy(row @ parameters, shape) for row, parameters in zip(design, others, strict=True)]
             sizes = [np.sqrt(np.mean(residual**2)), 100 * np.sqrt(np.mean((y - left) ** 2)), np.abs(residual).max()]
             rows.append([*key, shape, *sizes, len(x)])
     return pd.DataFrame(rows, columns=[*by, "shape", "fitted", "left_out", "largest", "n"])
 
 
-def residuals(curves: pd.DataFrame, by: Sequence[str] = ("model", "lang"), shape: str = "log-linear") -> pd.DataFrame:
-    """Return `curves` with what the fit of a shape leaves at each number of classes: column residual, in points.
+def residuals(curves: pd.DataFrame, by: Sequence[str] = ("model", "lang")) -> pd.DataFrame:
+    """Return `curves` (`means`) with what a log-linear fit leaves at each number of classes: residual, in points.
 
-    `curves` as of `means`. Raises InputError for an empty table, missing values or columns, and what `fit` raises.
+    Raises InputError for an empty table, missing values or columns, and what `fit` raises.
     """
     by, parts = list(by), []
     checks.check_numbers(curves, ["n_classes", "accuracy"], "What a curve leaves", by)
     for _, part in curves.groupby(by, sort=False):
-        fitted = predict(part["n_classes"], fit(part["n_classes"], part["accuracy"], shape), shape)
+        fitted = predict(part["n_classes"], fit(part["n_classes"], part["accuracy"]))
         parts.append(part.assign(residual=100 * (part["accuracy"] - fitted)))
     return pd.concat(parts, ignore_index=True)
 
@@ -174,10 +169,9 @@ def bend(
 
     A term in the square of the logarithm is added to the straight line. `value` is the gain per doubling at the largest
     number of classes less that at the smallest, in points: 0 for a straight line, negative where the fall steepens,
-    positive where it levels off. The interval draws the random subsets of each number anew (`bootstrap.sum_of_means`; a
-    number with one subset, as all classes have, stands as it is): it speaks of the subsets, not of other classes.
-    `per_doubling` is the slope of the straight line, `n` the number of sizes. Raises InputError for fewer than
-    three sizes.
+    positive where it levels off. The interval draws the random subsets of each number anew (`bootstrap.sum_of_means`):
+    it speaks of the subsets, not of other classes.
+    `per_doubling` is the slope of the straight line, `n` the number of sizes. Raises InputError for less than three.
     """
     by = list(by)
     checks.check_numbers(subsets, ["n_classes", "accuracy"], "A bend", by)
@@ -198,15 +192,6 @@ def bend(
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "per_doubling", "n"])
 
 
-def _on(accuracy: np.ndarray, scale: str) -> np.ndarray:
-    accuracy = np.asarray(accuracy, float)
-    return accuracy if scale == "points" else np.log(accuracy) if scale == "percent" else special.logit(accuracy)
-
-
-def _back(values: np.ndarray, scale: str) -> np.ndarray:
-    return values if scale == "points" else np.exp(values) if scale == "percent" else special.expit(values)
-
-
 def cost(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]) -> pd.DataFrame:
     """Return what a doubling of the number of classes costs on three scales, from two accuracies of each row.
 
@@ -218,34 +203,36 @@ def cost(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]
     >>> cost([0.8], [0.4], [1]).round(3).to_dict("records")
     [{'points': 40.0, 'percent': 50.0, 'log-odds': 1.792}]
     """
-    few, many, doublings = (np.asarray(values, float) for values in (few, many, doublings))
-    if not (doublings > 0).all():
-        raise InputError("The cost of a doubling needs more classes in one accuracy than in the other, in every row.")
-    if not ((few > 0) & (few < 1) & (many > 0) & (many < 1)).all():
-        raise InputError("The cost of a doubling needs accuracies between 0 and 1, neither of them included.")
-    table = {scale: (_on(few, scale) - _on(many, scale)) / doublings for scale in SCALES}
+    table = _slopes(*(np.asarray(values, float) for values in (few, many, doublings)))
     table["points"] = 100 * table["points"]
     table["percent"] = 100 * (1 - np.exp(-table["percent"]))
     return pd.DataFrame(table)
 
 
+def _slopes(few: np.ndarray, many: np.ndarray, doublings: np.ndarray) -> dict[str, np.ndarray]:
+    """Return by how much accuracies fall with each doubling, on each scale."""
+    if not (doublings > 0).all():
+        raise InputError("The cost of a doubling needs more classes in one accuracy than in the other, in every row.")
+    if not ((few > 0) & (few < 1) & (many > 0) & (many < 1)).all():
+        raise InputError("The cost of a doubling needs accuracies between 0 and 1, neither of them included.")
+    return {scale: (to(few) - to(many)) / doublings for scale, (to, _) in SCALES.items()}
+
+
 def carried_over(few: Sequence[float], many: Sequence[float], doublings: Sequence[float]) -> dict[str, np.ndarray]:
     """Return, for each scale, the error (points) when the cost in the other rows predicts `many` from `few`.
 
-    The rows are groups of languages or the like that one model was tested on. For each row the cost of a doubling is
-    the mean of the others'; predicted less true, so that a positive error says that accuracy fell further. On the
-    scale that has the right shape the errors are small. Raises what `cost` raises, and InputError for a single row.
+    For each row the cost of a doubling is the mean of the others'; predicted less true, so that a positive error says
+    that accuracy fell further. Raises what `cost` raises, and InputError for a single row.
 
     >>> [round(float(error), 6) for error in carried_over([0.8, 0.4], [0.4, 0.2], [1, 1])["percent"]]
     [0.0, 0.0]
     """
     few, many, doublings = (np.asarray(values, float) for values in (few, many, doublings))
-    cost(few, many, doublings)
+    slopes = _slopes(few, many, doublings)
     if len(few) < 2:
         raise InputError(f"A cost is carried over from other rows, and needs at least two, got {len(few)}.")
     found = {}
-    for scale in SCALES:
-        slope = (_on(few, scale) - _on(many, scale)) / doublings
-        others = (slope.sum() - slope) / (len(slope) - 1)
-        found[scale] = 100 * (_back(_on(few, scale) - others * doublings, scale) - many)
+    for scale, (to, back) in SCALES.items():
+        others = (slopes[scale].sum() - slopes[scale]) / (len(few) - 1)
+        found[scale] = 100 * (back(to(few) - others * doublings) - many)
     return found

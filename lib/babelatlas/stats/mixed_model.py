@@ -1,13 +1,12 @@
 """What goes with a language's accuracy: a linear mixed model with crossed random effects, its checks and its effects.
 
-The rows are pairs of a model and a language. What is known of the language (tokens of text, classes, script, family)
-and of the pair (whether the model's authors list the language) has fixed effects; models and languages are samples, and
-have random ones: an intercept each, and slopes by model. statsmodels' MixedLM estimates it. The components are
-independent of each other, in lme4's notation (1 + x || model) + (1 | lang).
+The rows are pairs of a model and a language. What is known of the language (tokens of text, script, family) and of the
+pair (whether the model's authors list the language) has fixed effects; models and languages have random ones: an
+intercept each, and slopes by model. The components are independent, in lme4's notation (1 + x || model) + (1 | lang).
 
 Given the components, the fixed effects are the solution of Henderson's mixed-model equations (1975, Biometrics 31,
 423-447), whose matrices are sums over clusters. So a bootstrap over languages, or leaving one out, is a matrix product
-and a solution of small equations (`sums`, `solve`); the components are then those of all rows.
+and a solution of small equations (`sums_by_cluster`, `solve`); the components are then those of all rows.
 
 Associations, not causes: nobody gave languages their text at random.
 """
@@ -31,10 +30,10 @@ OTHER = "other"
 class Fit:
     """A mixed model as fitted: what it was asked, and what came out.
 
-    `table`: the rows, with the columns fitted (fixed and random effects), fixed (the fixed part) and residual, all on
-    the scale of column `y`. `coefficients`: term, name, value, se; `covariance` of these. `components`: name, group,
-    covariate, variance; the last row is the residual. `effects`: name, group, level, value: the random effects as
-    predicted. `likelihood` is the logarithm, restricted where `reml`; `parameters` counts coefficients and variances.
+    `table`: the rows, with the columns fitted (fixed and random effects), fixed (the fixed part) and residual, on the
+    scale of column `y`. `coefficients`: term, name, value, se; `covariance` of these. `components`: name, group,
+    covariate, variance; the last row is the residual. `effects`: name, group, level, value, as predicted.
+    `likelihood` is the logarithm, restricted where `reml`; `parameters` counts coefficients and variances.
     """
 
     y: str
@@ -76,8 +75,7 @@ SCALES: dict[str, tuple[Callable, Callable]] = {
 def scaled(table: pd.DataFrame, scale: str) -> pd.Series:
     """Return the column value of a table (fractions of n images) on a scale of `SCALES`.
 
-    On "angle" and "logit" the share is (k + 1/2) / (n + 1) with k images right, which is never 0 or 1. Raises
-    InputError for another scale.
+    On "angle" and "logit" the share is (k + 1/2) / (n + 1) with k images right. Raises InputError for another scale.
 
     >>> scaled(pd.DataFrame({"value": [0.5], "n": [100]}), "logit").tolist()
     [0.0]
@@ -92,8 +90,7 @@ def scaled(table: pd.DataFrame, scale: str) -> pd.Series:
 def log_jacobian(table: pd.DataFrame, scale: str) -> float:
     """Return what is added to a log-likelihood on a scale to make it one of accuracies, so that scales can be compared.
 
-    The sum over rows of the logarithm of the scale's derivative by the accuracy (Box and Cox 1964, J. R. Stat. Soc. B
-    26, 211-252); 0 for "accuracy".
+    The sum of the logarithm of the scale's derivative (Box and Cox 1964, J. R. Stat. Soc. B 26, 211-252).
     """
     if scale == "accuracy":
         return 0.0
@@ -111,12 +108,11 @@ def sampling_variance(table: pd.DataFrame, scale: str) -> np.ndarray:
 
 
 def design(table: pd.DataFrame, fixed: Sequence[str]) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return the matrix of the fixed effects, and the columns of each term.
+    """Return the matrix of the fixed effects, "intercept" first, and the columns of each term.
 
-    A column of numbers is taken as it is; one of text becomes an indicator "term: level" for each level but the one
-    with the most rows, the reference (the first by name where two have as many; a pandas Categorical keeps its first
-    category as the reference). The first column is "intercept". Raises InputError for a column that is not there, one
-    level only, gaps, or terms of which one follows from the others.
+    A column of numbers is taken as it is; one of text becomes an indicator "term: level" for each level but the
+    reference, the one with the most rows (the first by name where two have as many), or of a pandas Categorical the
+    first. Raises InputError for a column that is not there, one level only, gaps, or terms that depend on each other.
     """
     columns, terms = {"intercept": np.ones(len(table))}, {}
     for term in fixed:
@@ -129,17 +125,15 @@ def design(table: pd.DataFrame, fixed: Sequence[str]) -> tuple[pd.DataFrame, dic
             terms[term], columns[term] = [term], values.to_numpy(float)
             continue
         if isinstance(values.dtype, pd.CategoricalDtype):
-            levels = [level for level in values.cat.categories if (values == level).any()]
+            levels = list(values.cat.remove_unused_categories().cat.categories)
         else:
             sizes = values.value_counts()
             levels = sorted(sizes.index, key=lambda level: (-sizes[level], level))
         if len(levels) < 2:
             raise InputError(f"A fixed effect needs two levels, but every row has the same {term}, {levels[0]!r}.")
         levels = [levels[0], *sorted(levels[1:], key=lambda level: (level == OTHER, level))]
-        terms[term] = [f"{term}: {level}" for level in levels[1:]]
-        columns |= {
-            name: (values == level).to_numpy(float) for name, level in zip(terms[term], levels[1:], strict=True)
-        }
+        added = {f"{term}: {level}": (values == level).to_numpy(float) for level in levels[1:]}
+        terms[term], columns = list(added), columns | added
     matrix = pd.DataFrame(columns)
     rank = np.linalg.matrix_rank(matrix / matrix.std(ddof=0).replace(0, 1))
     if rank < matrix.shape[1]:
@@ -162,26 +156,9 @@ def _random(table: pd.DataFrame, random: dict[str, tuple[str, str]]) -> dict[str
             raise InputError(
                 f"The random effect {name!r} needs two levels of {group}, but there is only {levels[0]!r}."
             )
-        matrix = np.zeros((len(table), len(levels)))
-        matrix[np.arange(len(table)), index] = table[covariate].to_numpy(float) if covariate else 1.0
-        matrices[name] = (list(levels), matrix)
+        values = table[covariate].to_numpy(float) if covariate else np.ones(len(table))
+        matrices[name] = (list(levels), np.eye(len(levels))[index] * values[:, None])
     return matrices
-
-
-def _given_components(
-    away: np.ndarray, fixed: np.ndarray, random: np.ndarray, spread: np.ndarray, residual: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the random effects as predicted, and the covariance of the fixed ones, where the variances are known.
-
-    `away` (rows): the response less the fixed part, y - X b. `fixed` is X (rows, coefficients), `random` Z (rows,
-    effects), `spread` the diagonal of G, the variance of each effect, `residual` s2; V = Z G Z' + s2 I.
-    """
-    inner = residual * np.eye(random.shape[1]) + (random.T @ random) * spread
-    # G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all effects at once.
-    predicted = spread * np.linalg.solve(inner, random.T @ away)
-    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
-    weighed = (fixed - random @ (spread[:, None] * np.linalg.solve(inner, random.T @ fixed))) / residual
-    return predicted, np.linalg.inv(fixed.T @ weighed)
 
 
 def fit(
@@ -191,9 +168,9 @@ def fit(
 
     `fixed`: columns, of numbers or of text (`design`). `random`: name -> (group, covariate), a random intercept for
     each level of the column `group` where the covariate is "", else a random slope of that column (centre it
-    beforehand: it is independent of the intercept). `reml` for estimates; likelihoods are compared with reml=False.
-    Raises InputError for what `design` raises, values of `y` that are missing, random effects without two levels, fewer
-    rows than coefficients, and where the estimation does not converge.
+    beforehand: it is independent of the intercept). Likelihoods are compared with reml=False. Raises what `design`
+    raises, and InputError for values of `y` that are missing, random effects without two levels, fewer rows than
+    coefficients, and where the estimation does not converge.
     """
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
     from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
@@ -223,20 +200,25 @@ def fit(
             f"The mixed model of {y} did not converge: leave out a random effect ({', '.join(random)}) or a fixed one."
         )
     variances = dict(zip(asked.exog_vc.names, found.vcomp / scale**2, strict=True))
-    parts = [
-        {"name": name, "group": group, "covariate": covariate, "variance": variances[name]}
-        for name, (group, covariate) in random.items()
-    ]
     residual = found.scale / scale**2
-    components = pd.DataFrame([*parts, {"name": "residual", "group": "", "covariate": "", "variance": residual}])
+    parts = [[name, *grouped, variances[name]] for name, grouped in random.items()]
+    parts.append(["residual", "", "", residual])
+    components = pd.DataFrame(parts, columns=["name", "group", "covariate", "variance"])
     value = found.fe_params / scale
     fixed_part = matrix.to_numpy() @ value
     both = np.hstack([part for _, part in effects.values()])
     spread = np.concatenate([np.full(part.shape[1], variances[name]) for name, (_, part) in effects.items()])
-    away = table[y].to_numpy(float) - fixed_part
-    predicted, covariance = _given_components(away, matrix.to_numpy(), both, spread, residual)
+    # With X the fixed columns, Z = `both`, G the diagonal matrix of `spread`, s2 = `residual` and V = Z G Z' + s2 I:
+    # G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y - X b), all effects at once.
+    inner = residual * np.eye(both.shape[1]) + (both.T @ both) * spread
+    predicted = spread * np.linalg.solve(inner, both.T @ (table[y].to_numpy(float) - fixed_part))
+    # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of the Hessian of all parameters.
+    columns = matrix.to_numpy()
+    weighed = (columns - both @ (spread[:, None] * np.linalg.solve(inner, both.T @ columns))) / residual
+    covariance = np.linalg.inv(columns.T @ weighed)
     levels = [(name, random[name][0], level) for name, (levels, _) in effects.items() for level in levels]
-    term_of = {column: term for term, columns in terms.items() for column in columns}
+    term_of = {name: term for term, names in terms.items() for name in names}
+    coefficients = {"term": [term_of.get(name, "") for name in matrix], "name": list(matrix), "value": value}
     fitted = fixed_part + both @ predicted
     return Fit(
         y=y,
@@ -244,14 +226,7 @@ def fit(
         random=dict(random),
         reml=reml,
         table=table.assign(fitted=fitted, fixed=fixed_part, residual=table[y].to_numpy(float) - fitted),
-        coefficients=pd.DataFrame(
-            {
-                "term": [term_of.get(name, "") for name in matrix],
-                "name": list(matrix),
-                "value": value,
-                "se": np.sqrt(np.diag(covariance)),
-            }
-        ),
+        coefficients=pd.DataFrame(coefficients | {"se": np.sqrt(np.diag(covariance))}),
         covariance=covariance,
         components=components,
         effects=pd.DataFrame(levels, columns=["name", "group", "level"]).assign(value=predicted),
@@ -266,11 +241,10 @@ def fit(
 def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None) -> dict:
     """Return Henderson's equations of a fit as sums over the clusters of column `cluster`, its components held.
 
-    `table` takes the place of the rows of the fit: other rows or other values in the same columns. Random effects whose
-    levels lie each within one cluster are part of its covariance; the others stand in the equations beside the fixed
-    effects. Returns `clusters` (names), `left` (clusters, k, k), `right` (clusters, k), `prior` (k), what the diagonal
-    gets once, `names` of the fixed effects, which come first, and `levels`, (name, level) of the random ones after
-    them. Raises what `fit` raises.
+    `table` takes the place of the rows of the fit. Random effects whose levels lie each within one cluster are part of
+    its covariance; the others stand in the equations beside the fixed effects. Returns `clusters` (names), `left`
+    (clusters, k, k), `right` (clusters, k), `prior` (k), what the diagonal gets once, `names` of the fixed effects,
+    which come first, and `levels`, (name, level) of the random ones after them. Raises what `fit` raises.
     """
     table = found.table if table is None else table.reset_index(drop=True)
     if cluster not in table or table[cluster].nunique() < 2:
@@ -281,14 +255,9 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
     # An effect without variance is none; the bound keeps its prior finite.
     least = 1e-9 * variances["residual"]
     homes = {name: table.groupby(found.random[name][0])[cluster].nunique().max() == 1 for name in effects}
-    beside = [part for name, (_, part) in effects.items() if not homes[name]]
-    both = np.hstack([matrix.to_numpy(), *beside])
-    prior = [np.zeros(matrix.shape[1])]
-    prior += [
-        np.full(part.shape[1], 1 / max(variances[name], least))
-        for name, (_, part) in effects.items()
-        if not homes[name]
-    ]
+    beside = {name: part for name, (_, part) in effects.items() if not homes[name]}
+    both = np.hstack([matrix.to_numpy(), *beside.values()])
+    prior = [np.full(part.shape[1], 1 / max(variances[name], least)) for name, part in beside.items()]
     y = table[found.y].to_numpy(float)
     names, index = np.unique(table[cluster].astype(str), return_inverse=True)
     left, right = np.zeros((len(names), both.shape[1], both.shape[1])), np.zeros((len(names), both.shape[1]))
@@ -304,18 +273,17 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
         "clusters": list(names),
         "left": left,
         "right": right,
-        "prior": np.concatenate(prior),
+        "prior": np.concatenate([np.zeros(matrix.shape[1]), *prior]),
         "names": list(matrix),
-        "levels": [(name, level) for name, (levels, _) in effects.items() if not homes[name] for level in levels],
+        "levels": [(name, level) for name in beside for level in effects[name][0]],
     }
 
 
 def solve(equations: dict, drawn: np.ndarray | None = None, everything: bool = False) -> np.ndarray:
     """Return the fixed effects where cluster c counts `drawn[r, c]` times: shape (resamples, names).
 
-    `equations` as `sums` returns them; `drawn` None: every cluster once, one row. With `everything` the random effects
-    of the equations follow, in the order of `levels`. An effect that cannot be told from the
-    clusters drawn (no language of a script, say) is NaN.
+    `equations` as of `sums_by_cluster`; `drawn` None: every cluster once, one row. With `everything` the random effects
+    follow, in the order of `levels`. An effect that cannot be told from the clusters drawn is NaN.
     """
     n, k = equations["right"].shape
     drawn = np.ones((1, n)) if drawn is None else np.asarray(drawn, float)
@@ -337,10 +305,7 @@ def solve(equations: dict, drawn: np.ndarray | None = None, everything: bool = F
 
 
 def resample(found: Fit, cluster: str = "lang", n_resamples: int = 500, seed: int = 0) -> np.ndarray:
-    """Return the fixed effects in resamples that draw whole clusters: shape (n_resamples, coefficients).
-
-    The variance components are those of all rows. Raises what `sums` raises.
-    """
+    """Return the fixed effects in resamples that draw whole clusters, the components held: (n_resamples, names)."""
     equations = sums_by_cluster(found, cluster)
     return solve(equations, bootstrap.resample_weights(len(equations["clusters"]), n_resamples, seed))
 
@@ -351,10 +316,9 @@ def effects_without(found: Fit, by: str) -> pd.DataFrame:
     The components are those of all rows. NaN where an effect cannot be told from the rest.
     """
     equations = sums_by_cluster(found, by)
-    n = len(equations["clusters"])
-    return pd.DataFrame(solve(equations, 1 - np.eye(n)), columns=equations["names"]).assign(
-        left_out=equations["clusters"]
-    )[["left_out", *equations["names"]]]
+    table = pd.DataFrame(solve(equations, 1 - np.eye(len(equations["clusters"]))), columns=equations["names"])
+    table.insert(0, "left_out", equations["clusters"])
+    return table
 
 
 def predict(found: Fit, table: pd.DataFrame) -> pd.Series:
@@ -378,9 +342,8 @@ def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
     `coefficients`: (draws, coefficients), in the order of the fit. For a number: the fitted accuracy half a unit above
     minus half a unit below, all else equal; for a level: the accuracy that the rows would have with it minus that with
     the reference level (an average predictive comparison: Gelman and Pardoe 2007, Sociological Methodology 37, 23-51).
-    The fitted values are those of all rows, random effects included; only the effect itself varies between draws. On
-    the scale "accuracy" it is 100 times the coefficient. The intercept has none (NaN). Raises InputError for another
-    scale, or a number of coefficients that is not the fit's.
+    The fitted values are those of all rows; only the effect varies between draws. The intercept has none (NaN). Raises
+    InputError for another scale, or a number of coefficients that is not the fit's.
     """
     if scale not in SCALES:
         raise InputError(f"There is no scale {scale!r}: {near(scale, SCALES)}")
@@ -412,33 +375,25 @@ def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
 
 
 def effects(
-    found: Fit,
-    scale: str,
-    clusters: Sequence[str] = ("lang",),
-    n_resamples: int = 500,
-    level: float = 0.95,
-    seed: int = 0,
+    found: Fit, scale: str, clusters: Sequence[str] = ("lang",), n_resamples: int = 500, seed: int = 0
 ) -> pd.DataFrame:
     """Return every fixed effect in points of accuracy with its intervals, one row for each effect and interval.
 
-    Columns: term, name, value (points), ci_low, ci_high, interval ("Wald", or "bootstrap over <cluster>"), n (rows),
-    n_clusters (0 for Wald's). Wald's interval is of the coefficient plus or minus the normal quantile times its
-    standard error, turned into points; the bootstrap draws whole clusters, the components held (`resample`). Effects
-    are those of `in_points`; the intercept is left out.
+    Columns: term, name, value (points, `in_points`), ci_low, ci_high (95 %), interval ("Wald", or "bootstrap over
+    <cluster>"), n (rows), n_clusters (0 for Wald's). Wald's interval is of the coefficient plus or minus the normal
+    quantile times its standard error, turned into points; the bootstrap draws whole clusters, the components held.
     """
     values = found.coefficients["value"].to_numpy()
     point = in_points(found, values, scale)[0]
-    reach = scipy_stats.norm.ppf((1 + level) / 2) * found.coefficients["se"].to_numpy()
-    ends = []
-    for sign in (-1, 1):
-        moved = values + sign * reach * np.eye(len(values))
-        ends.append(np.diagonal(in_points(found, moved, scale)))
+    reach = scipy_stats.norm.ppf(0.975) * found.coefficients["se"].to_numpy()
+    moved = [values + sign * reach * np.eye(len(values)) for sign in (-1, 1)]
+    ends = [np.diagonal(in_points(found, each, scale)) for each in moved]
     parts = [("Wald", *ends, 0)]
     for cluster in clusters:
         drawn = in_points(found, resample(found, cluster, n_resamples, seed), scale)
         low, high = np.full((2, len(values)), np.nan)
         n_clusters = found.table[cluster].nunique()
-        low[1:], high[1:] = bootstrap.percentile_interval(drawn[:, 1:], level, n_clusters)
+        low[1:], high[1:] = bootstrap.percentile_interval(drawn[:, 1:], n_clusters=n_clusters)
         parts.append((f"bootstrap over {cluster}", low, high, n_clusters))
     rows = [
         found.coefficients[["term", "name"]]
@@ -449,22 +404,16 @@ def effects(
     return pd.concat(rows, ignore_index=True)
 
 
-def contrasts(found: Fit, by: str = "lang", names: Sequence[str] | None = None) -> pd.DataFrame:
+def contrasts(found: Fit) -> pd.DataFrame:
     """Return a test of each fixed effect, corrected for their number, and how many languages it rests on.
 
-    Columns: term, name, p (Wald's, two-sided, of the coefficient and its standard error), p_holm (Holm's correction for
-    all effects tested), and n_clusters: different values of `by` that have the level of a term of text; for a number,
-    all. `names`: the effects to test, all but the intercept unless given. One level picked from many for its large
-    effect is large by chance as well: so levels are corrected together. Raises InputError for an unknown name.
+    Columns: term, name, p (Wald's, two-sided), p_holm (Holm's correction for all effects but the intercept), and
+    n_clusters: languages (column lang) that have the level of a term of text; for a number, all.
     """
     table = found.coefficients.iloc[1:]
-    unknown = [name for name in (names or []) if name not in set(table["name"])]
-    if unknown:
-        raise InputError(f"There is no effect {unknown[0]!r}: {near(unknown[0], table['name'])}")
-    table = table if names is None else table[table["name"].isin(names)]
     p = 2 * scipy_stats.norm.sf(np.abs(table["value"] / table["se"]))
     matrix, _ = design(found.table, found.fixed)
-    labels = found.table[by]
+    labels = found.table["lang"]
     is_number = table["term"] == table["name"]
     n = [
         labels.nunique() if number else labels[matrix[name].to_numpy() > 0].nunique()
@@ -474,14 +423,14 @@ def contrasts(found: Fit, by: str = "lang", names: Sequence[str] | None = None) 
 
 
 def slopes(
-    found: Fit, name: str, scale: str, cluster: str = "lang", n_resamples: int = 500, level: float = 0.95, seed: int = 0
+    found: Fit, name: str, scale: str, cluster: str = "lang", n_resamples: int = 500, seed: int = 0
 ) -> pd.DataFrame:
     """Return the slope of each level of a random slope, in points for one unit of its covariate.
 
     `name`: a random effect of the fit whose covariate has a fixed effect too, and whose levels are not within the
-    clusters. The slope is the sum of both; in points it is the mean over the level's rows of the fitted accuracy half a
-    unit above minus half a unit below. Columns: level, value, ci_low, ci_high (bootstrap over clusters, the components
-    held), n (rows), n_clusters; the highest first. Raises InputError for another random effect.
+    clusters. The slope is the sum of both, in points as in `in_points`. Columns: level, value, ci_low, ci_high
+    (bootstrap over clusters, the components held), n (rows), n_clusters; the highest first. Raises InputError for
+    another random effect.
     """
     group, covariate = found.random.get(name, ("", ""))
     names = list(found.coefficients["name"])
@@ -500,7 +449,7 @@ def slopes(
         wide = widening(part, scale)
         step = solved[:, [names.index(covariate)]] + solved[:, [len(names) + place]]
         points = 100 * ((inverse(at + step / 2) - inverse(at - step / 2)) * wide).mean(axis=1)
-        low, high = bootstrap.percentile_interval(points[1:], level, n)
+        low, high = bootstrap.percentile_interval(points[1:], n_clusters=n)
         rows.append([own, points[0], float(low), float(high), len(part), part[cluster].nunique()])
     table = pd.DataFrame(rows, columns=["level", "value", "ci_low", "ci_high", "n", "n_clusters"])
     return table.sort_values(["value", "level"], ascending=[False, True], ignore_index=True)

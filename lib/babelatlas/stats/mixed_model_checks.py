@@ -1,6 +1,7 @@
 """Tests, shares of variance and residual checks of a fitted mixed model."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,6 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import mixed_model, tests
-
-# --- tests, shares of variance, checks -------------------------------------------------------------
 
 
 def likelihood_ratio(smaller: mixed_model.Fit, larger: mixed_model.Fit) -> tuple[float, int, float]:
@@ -33,7 +32,7 @@ def drop_terms(found: mixed_model.Fit) -> pd.DataFrame:
     """Return a likelihood-ratio test of each fixed term of a fit by maximum likelihood: the model without it.
 
     Columns: term, statistic (chi-squared), df, p, p_holm (over the terms), aic_change (positive where the term is worth
-    its parameters). The test takes the number of languages and models for large; it is a little too ready to reject.
+    its parameters).
     """
     rows = []
     for term in found.fixed:
@@ -92,9 +91,8 @@ def inflation(table: pd.DataFrame, fixed: Sequence[str]) -> pd.DataFrame:
 def checks(found: mixed_model.Fit) -> pd.DataFrame:
     """Return what the assumptions of a fit say: columns of, n, sd, skewness, excess_kurtosis, shapiro_p.
 
-    One row for the residuals and one for each random effect as predicted. Normal values have a skewness and an excess
-    kurtosis near 0; Shapiro and Wilk's p is of the hypothesis that they are normal (predicted effects are shrunken, and
-    residuals depend on each other a little, so that it is a guide). Groups of fewer than 3 have NaN.
+    One row for the residuals and one for each random effect as predicted. Shapiro and Wilk's p is of the hypothesis
+    that they are normal (a guide: effects are shrunken, and residuals depend on each other). Fewer than 3 have NaN.
     """
     parts = {"residual": found.table["residual"].to_numpy(float)}
     parts |= {name: part["value"].to_numpy(float) for name, part in found.effects.groupby("name", sort=False)}
@@ -123,18 +121,13 @@ def spread_by(found: mixed_model.Fit, by: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[by, "sd", "n", "p"]).sort_values(["sd", by], ascending=[False, True])
 
 
-def shared_residuals(found: mixed_model.Fit, of: str = "model", over: str = "lang") -> pd.DataFrame:
+def shared_residuals(found: mixed_model.Fit) -> pd.DataFrame:
     """Return the correlation of residuals of each two models over languages: first, second, value, n; highest first.
 
     The fit takes residuals for independent; models that learned from the same texts may be wrong together.
     """
-    wide = found.table.pivot_table(index=over, columns=of, values="residual")
+    wide = found.table.pivot_table(index="lang", columns="model", values="residual")
     related, n = wide.corr(min_periods=3), wide.notna().astype(int).T @ wide.notna().astype(int)
-    names = list(wide)
-    rows = [
-        [one, other, related.loc[one, other], int(n.loc[one, other])]
-        for place, one in enumerate(names)
-        for other in names[place + 1 :]
-    ]
+    rows = [[*pair, related.loc[pair], int(n.loc[pair])] for pair in combinations(wide, 2)]
     table = pd.DataFrame(rows, columns=["first", "second", "value", "n"]).dropna()
     return table.sort_values(["value", "first", "second"], ascending=[False, True, True], ignore_index=True)

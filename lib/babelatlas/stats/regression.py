@@ -48,7 +48,6 @@ def log_linear_fit(
     accuracy: pd.Series | np.ndarray,
     cluster: pd.Series | np.ndarray | None = None,
     n_resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Fit accuracy = intercept + slope * ln(n_classes) by least squares; return one row.
@@ -68,7 +67,7 @@ def log_linear_fit(
     fit = scipy_stats.linregress(x, y)
     _, slopes = _line(x, y, bootstrap.resample_weights(n_clusters, n_resamples, seed)[:, index])
     points = 100 * np.log(2)
-    low, high = bootstrap.percentile_interval(points * slopes, level, n_clusters)
+    low, high = bootstrap.percentile_interval(points * slopes, n_clusters=n_clusters)
     residual = 100 * float(np.abs(y - fit.intercept - fit.slope * x).max())
     row = {"intercept": fit.intercept, "slope": fit.slope, "per_doubling": points * fit.slope, "ci_low": low}
     row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(table), "n_clusters": n_clusters}

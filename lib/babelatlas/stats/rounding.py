@@ -1,9 +1,8 @@
 """What a rounded share says of the cases behind it: which shares whole cases can give, and of how many cases.
 
 A share of n cases is one of n + 1 numbers. A printed share that none of them rounds to cannot be right (the test of
-granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369). One that some rounds to need not
-be right: the test can refute, not confirm, and with more cases than the printed digits tell apart it says nothing. How
-far rounding can move a correlation: `rounding.rounding_slack`.
+granularity, "GRIM": Brown & Heathers 2017, Soc. Psychol. Personal. Sci. 8, 363-369); the test can refute, not confirm.
+How far rounding can move a correlation: `rounding_slack`.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,7 @@ def rounding_slack(
     for a difference of two rounded numbers). Each of the three correlations is the cosine of two vectors: of centred
     values, of centred mid-ranks, of the signs of all differences (Kendall's tau-b). Rounding moves every entry by a
     bounded amount, which bounds the product and the lengths, and the angle by the triangle inequality; the result is
-    the narrower of both. It holds for all numbers that round so, and is seldom reached: ties count most, since each can
-    have been an order. Raises InputError for an unknown method.
+    the narrower of both. Raises InputError for an unknown method.
 
     >>> round(rounding_slack([1, 2, 3], [1, 3, 2], 0.005, 0.005), 3)
     0.011
@@ -42,9 +40,10 @@ def rounding_slack(
         end / max(low_u * low_v if (end > 0) == (sign > 0) else high_u * high_v, 1e-300)
         for end, sign in zip(ends, (-1, 1), strict=True)
     )
-    angle, turned = np.arccos(np.clip(value, -1, 1)), 0.0
-    for vector, moves in ((u, moves_u), (v, moves_v)):
-        turned += np.arcsin(min(1.0, np.linalg.norm(moves) / np.linalg.norm(vector)))
+    angle = np.arccos(np.clip(value, -1, 1))
+    turned = sum(
+        np.arcsin(min(1.0, np.linalg.norm(moves) / np.linalg.norm(vector))) for vector, moves, *_ in (first, second)
+    )
     low = max(low, np.cos(min(np.pi, angle + turned)))
     high = min(high, np.cos(max(0.0, angle - turned)))
     return float(max(value - low, high - value, 0.0))
@@ -77,10 +76,8 @@ def _movable(values: np.ndarray, half: float, method: str) -> tuple[np.ndarray, 
 def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int, unit: float = 1.0) -> np.ndarray:
     """Return the share of a whole number of `n` cases that is nearest to `value`; any shape, in the unit of `value`.
 
-    `unit` is what all cases are: 1 for fractions, 100 for percent.
-
-    Compare it with the printed share: where it does not round to it, `n` whole cases cannot have given it. Raises
-    InputError for no cases.
+    `unit` is what all cases are: 1 for fractions, 100 for percent. Where the result does not round to the printed
+    share, `n` whole cases cannot have given it. Raises InputError for no cases.
 
     >>> nearest_share([0.62, 0.65], 8).tolist(), nearest_share(16.7, 295, 100).round(2).item()
     ([0.625, 0.625], 16.61)
@@ -94,8 +91,6 @@ def nearest_share(value: Sequence[float] | float, n: Sequence[int] | int, unit: 
 def refutable(n: Sequence[int] | int, decimals: int) -> np.ndarray:
     """Return the share of all printed values that `n` whole cases cannot give; `decimals` are those of the fraction.
 
-    0 where the test says nothing, as there are as many cases as printed values, or more.
-
     >>> refutable([50, 80, 200], 2).round(2).tolist()
     [0.5, 0.2, 0.0]
     """
@@ -106,10 +101,9 @@ def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance:
     """Return the smallest number of cases of which all `shares` are whole numbers: a number that was not released.
 
     `shares`: fractions in full precision, of the same cases (several models on one set). `tolerance`: how far a number
-    of cases may be from whole; single-precision shares need about 1e-7 times the cases. A search over many numbers
-    finds one by chance unless the shares are several and `tolerance` is small: with k shares the expected number of
-    false finds is about (at_most - at_least) * (2 * tolerance) ** k, and shares 0 and 1 do not count. Raises InputError
-    where no number fits, and for no shares or missing ones.
+    of cases may be from whole; single-precision shares need about 1e-7 times the cases. With k shares other than 0 and
+    1 the expected number of false finds is about (at_most - at_least) * (2 * tolerance) ** k. Raises InputError where
+    no number fits, and for no shares or missing ones.
 
     >>> denominator([1 / 7, 3 / 7], 2, 100)
     7
@@ -149,33 +143,21 @@ def _allowed(values: np.ndarray, n: np.ndarray, decimals: int, unit: float, twic
     return np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
 
 
-def chance_of_fit(
-    printed: Sequence[float],
-    candidates: Sequence[int],
-    decimals: int = 1,
-    unit: float = 100.0,
-    twice: bool = False,
-    moved: float = 2.0,
-    n_draws: int = 4000,
-    seed: int = 0,
-) -> float:
+def chance_of_fit(printed: Sequence[float], candidates: Sequence[int], twice: bool = False, seed: int = 0) -> float:
     """Return how probable it is that numbers that are no shares of one n fit a candidate as well as `printed` do.
 
-    Each of `n_draws` times every printed number is moved by a uniformly drawn whole number of its last digits, up to
-    `moved` (in the unit of `printed`); it counts where the best of the candidates allows as many of the moved numbers
-    as the best allows of the printed ones. So a denominator found by a search among many can be judged; `candidates`
-    and `twice` as in `denominators`.
+    `printed`: percent with one decimal. Each of 4,000 times every one is moved by a uniformly drawn whole number of
+    tenths, up to 2 percent; it counts where the best of the candidates allows as many of the moved numbers as the best
+    allows of the printed ones. `candidates` and `twice` as in `denominators`.
 
     >>> chance_of_fit([50.0], range(250, 255))
     0.4935
     """
-    scale = 10.0**decimals
-    grid = np.arange(round(unit * scale) + 1) / scale
-    allowed = _allowed(grid[None, :], np.asarray(list(candidates))[:, None], decimals, unit, twice)
-    digits = np.rint(np.asarray(printed, float) * scale).astype(int)
+    grid = np.arange(1001) / 10
+    allowed = _allowed(grid[None, :], np.asarray(list(candidates))[:, None], 1, 100.0, twice)
+    digits = np.rint(np.asarray(printed, float) * 10).astype(int)
     best = allowed[:, digits].sum(axis=1).max()
-    steps = round(moved * scale)
-    shifts = np.random.default_rng(seed).integers(-steps, steps + 1, size=(n_draws, len(digits)))
+    shifts = np.random.default_rng(seed).integers(-20, 21, size=(4000, len(digits)))
     drawn = np.clip(digits + shifts, 0, len(grid) - 1)
     met = np.stack([row[drawn].sum(axis=1) for row in allowed])
     return float((met.max(axis=0) >= best).mean())

@@ -31,8 +31,8 @@ def holm(p: Sequence[float]) -> np.ndarray:
 def paired_permutation_test(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> float:
     """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
 
-    All patterns of signs are tried where there are at most `n_permutations` of them, random ones otherwise. Raises
-    InputError for no differences, missing or infinite ones.
+    All patterns of signs are tried where there are at most `n_permutations`, random ones otherwise. Raises InputError
+    for no differences, missing or infinite ones.
     """
     differences = np.asarray(differences, float)
     n = len(differences)
@@ -56,6 +56,14 @@ def sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.nd
     return as_far / 2**n if exact else (as_far + 1) / (n_permutations + 1)
 
 
+def paired_mean(
+    gap: np.ndarray, units=None, n_resamples: int = 2000, level: float = 0.95, seed: int = 0, n_permutations=10_000
+) -> list[float]:
+    """Return the mean of paired differences, its bootstrap interval over `units`, and `paired_permutation_test`'s p."""
+    mean = bootstrap.mean_interval(gap, units, n_resamples, level, seed).iloc[0]
+    return [mean["value"], mean["ci_low"], mean["ci_high"], paired_permutation_test(gap, n_permutations, seed)]
+
+
 def paired_difference(
     table: pd.DataFrame,
     of: str = "model",
@@ -72,8 +80,8 @@ def paired_difference(
 
     Returns one row for each combination of `by` and pair: by, first, second, value (mean of first minus second, a
     fraction), ci_low, ci_high (bootstrap over units), p (sign-flip permutation test, two-sided), p_holm (Holm's
-    correction over all rows returned), n (units). `pairs` lists (first, second), all pairs unless given. Raises
-    InputError for an empty table, missing values, a unit that occurs twice, an unknown name, or fewer than two units.
+    correction over all rows), n (units). `pairs`: all unless given. Raises InputError for an empty table, missing
+    values, a unit that occurs twice, an unknown name, or fewer than two units.
     """
     by = list(by)
     checks.check_numbers(table, [value], "A paired difference", [*by, of, unit])
@@ -93,27 +101,21 @@ def paired_difference(
                     f"The pair {first!r}, {second!r} cannot be compared in {key}: one of them is not there."
                 )
             gap = (wide[first] - wide[second]).dropna()
-            mean = bootstrap.mean_interval(gap, gap.index, n_resamples, level, seed).iloc[0]
-            p = paired_permutation_test(gap, n_permutations, seed)
-            rows.append([*key, first, second, mean.value, mean.ci_low, mean.ci_high, p, np.nan, len(gap)])
+            found = paired_mean(gap, gap.index, n_resamples, level, seed, n_permutations)
+            rows.append([*key, first, second, *found, np.nan, len(gap)])
     columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
     result = pd.DataFrame(rows, columns=columns)
     return result.assign(p_holm=holm(result.p))
 
 
 def languages_above(
-    scores: pd.DataFrame,
-    thresholds: Sequence[float],
-    by: str = "model",
-    n_resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    scores: pd.DataFrame, thresholds: Sequence[float], by="model", n_resamples: int = 1000, level=0.95, seed: int = 0
 ) -> pd.DataFrame:
     """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
 
-    `scores` has one row for each `by` and language: value (fraction) and n (images). The languages are all there are,
-    not a sample; the interval says how far the count depends on the images, each accuracy being drawn anew from the
-    binomial distribution of its n images. Raises InputError for an empty table, missing values or no images.
+    `scores` has one row for each `by` and language: value (fraction) and n (images). The interval says how far the
+    count depends on the images: each accuracy is drawn from the binomial distribution of its n images. Raises
+    InputError for an empty table, missing values or no images.
 
     >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
     >>> languages_above(scores, [0.5]).value.tolist()
@@ -144,22 +146,27 @@ def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
     return pd.Series(texts, index=scores.index)
 
 
+def with_ranges(scores: pd.DataFrame) -> pd.Series:
+    """Return the values of a table in percent as text, with their intervals in brackets where there are any.
+
+    >>> with_ranges(pd.DataFrame({"value": [0.5, 1], "ci_low": [0.4, np.nan], "ci_high": [0.6, np.nan]})).tolist()
+    ['50.0 (40.0 to 60.0)', '100.0']
+    """
+    pairs = zip(scores["value"], ranges(scores), strict=True)
+    texts = [f"{100 * value:.1f}" + f" ({ends})" * bool(ends) for value, ends in pairs]
+    return pd.Series(texts, index=scores.index, dtype=str)
+
+
 def rank_intervals(
-    names: Sequence[str],
-    values: np.ndarray,
-    resampled: np.ndarray,
-    level: float = 0.95,
-    n_clusters: int | None = None,
+    names: Sequence[str], values: np.ndarray, resampled: np.ndarray, level: float = 0.95, n_clusters: int | None = None
 ) -> pd.DataFrame:
     """Return the rank of each name by its value, the highest first, with the interval that the resamples give the rank.
 
     `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
     draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of resamples in
     which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
-    the best rank of theirs; the interval of a rank takes for its lower end the best and for its upper end the worst of
-    the ranks that equal values leave open, and ranks that occurred: it is a little too wide rather than too narrow. One
-    name alone has rank 1. A name without a value in a resample (NaN) stands last there. `n_clusters` as in
-    `bootstrap.percentile_interval`: both intervals, of values and of ranks, have the same level.
+    the best rank of theirs; an interval goes from the best to the worst of the ranks that equal values leave open: it
+    is a little too wide rather than too narrow. NaN stands last. `n_clusters` as in `bootstrap.percentile_interval`.
 
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
     >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
@@ -195,9 +202,9 @@ def rank_intervals(
 def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) -> list[str]:
     """Return letters for each name, so that two names share a letter just where they are not in `different`.
 
-    `names` in the order of their values, the best first: it gets "a". `different`: pairs that differ significantly, in
-    any order. By insertion and absorption (Piepho 2004, J. Comput. Graph. Stat. 13, 456-466): begin with one set of all
-    names; for each pair that differs split every set that holds both, and drop sets that lie within another.
+    `names` in the order of their values, the best first: it gets "a". By insertion and absorption (Piepho 2004, J.
+    Comput. Graph. Stat. 13, 456-466): begin with one set of all names; for each pair that differs split every set that
+    holds both, and drop sets that lie within another.
 
     >>> compact_letters(["x", "y", "z"], [("x", "z")])
     ['a', 'ab', 'b']
@@ -221,14 +228,3 @@ def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) 
     sets.sort(key=sorted)
     words = [alphabet[n % 52] + (str(n // 52) if n >= 52 else "") for n in range(len(sets))]
     return ["".join(word for word, part in zip(words, sets, strict=True) if n in part) for n in range(len(names))]
-
-
-def with_ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
-    """Return the values of a table in percent as text, with their intervals in brackets where there are any.
-
-    >>> with_ranges(pd.DataFrame({"value": [0.5, 1], "ci_low": [0.4, np.nan], "ci_high": [0.6, np.nan]})).tolist()
-    ['50.0 (40.0 to 60.0)', '100.0']
-    """
-    pairs = zip(scores["value"], ranges(scores, decimals), strict=True)
-    texts = [f"{100 * value:.{decimals}f} ({ends})" if ends else f"{100 * value:.{decimals}f}" for value, ends in pairs]
-    return pd.Series(texts, index=scores.index, dtype=str)
