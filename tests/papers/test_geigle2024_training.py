@@ -242,8 +242,8 @@ def test_assignments_are_counted_as_a_loop_counts_them():
 
 
 def test_errata_are_complete_and_say_what_is_computed():
-    found = module.errata({})
-    assert list(found) == ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort"]
+    found = module.errata()
+    assert list(found) == ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort", "cells"]
     assert set(found.kind) == {"follows", "inference"}
     assert found.ne("").all(axis=None)
     assert not found.duplicated(["place", "finding"]).any()

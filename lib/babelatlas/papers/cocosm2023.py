@@ -160,7 +160,7 @@ def excluded_images(folders: dict[str, Path]) -> pd.DataFrame:
 DEFINITIONS = definitions.read(PAPER, "cocosm2023", globals())
 
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
+def errata() -> pd.DataFrame:
     """Return what a reader of the README should know, each with the computation that shows it (`scorecard.errata`)."""
     tables = {"counted": from_reports(), "left_out": from_reports(english=False)}
     values = {name: table.set_index("cell")["value"] for name, table in tables.items()}

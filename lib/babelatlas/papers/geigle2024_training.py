@@ -302,7 +302,7 @@ def assignments() -> pd.DataFrame:
     return pd.DataFrame({"languages": names, "said": said, "wikimatrix": [name == " ".join(known) for name in names]})
 
 
-def errata(available: dict | None = None) -> pd.DataFrame:
+def errata() -> pd.DataFrame:
     """Return the inconsistencies and remarks on these tables (`scorecard.errata`); what is said is computed here."""
     facts = _table7_facts() | _table4_facts() | _adapter_facts() | _table6_facts()
     return definitions.errata(PAPER, "geigle2024_training", facts | _prompt_facts() | _unseen_facts())

@@ -1,7 +1,7 @@
 """What becomes of each printed number when it is computed again: equal, within rounding, different, not recomputable.
 
 A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
-of the papers (`modules`) hold them; they call the functions that score our own models. A block of claims is explained
+of the papers (`MODULES`) hold them; they call the functions that score our own models. A block of claims is explained
 by one definition for all its cells: of those that the claims name, the one that meets most of them, the stated one
 where several meet as many. So a number is never matched by a definition of its own.
 """
@@ -9,7 +9,6 @@ where several meet as many. So a number is never matched by a definition of its 
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -20,13 +19,19 @@ from babelatlas.papers import (
     claims,
     cocosm2023,
     geigle2024,
+    geigle2024_errata,
     geigle2024_training,
     kashanimotlagh2024,
     liu2021,
+    liu2021_errata,
     thapliyal2022,
+    thapliyal2022_errata,
 )
 from babelatlas.papers.definitions import Definition
 
+# What computes the papers' numbers again, and what says what does not fit in them.
+MODULES = (geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021)
+ERRATA = (geigle2024_errata, geigle2024_training, thapliyal2022_errata, kashanimotlagh2024, cocosm2023, liu2021_errata)
 # The papers, by citation key, as a reader knows them.
 PAPERS = {
     "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
@@ -53,15 +58,10 @@ SOURCES = {
 }
 
 
-def modules() -> tuple[ModuleType, ...]:
-    """Return the modules that compute a paper's numbers again: each has DEFINITIONS, and `errata(sources)` if any."""
-    return geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021
-
-
 def definitions() -> dict[tuple[str, str], Definition]:
     """Return all definitions by paper and name; raise InputError where two share a name."""
     found: dict[tuple[str, str], Definition] = {}
-    for module in modules():
+    for module in MODULES:
         for definition in module.DEFINITIONS:
             key = definition.paper, definition.name
             if key in found:
@@ -227,19 +227,13 @@ def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, *more])
 
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
+def errata() -> pd.DataFrame:
     """Return the inconsistencies of all papers, each with the computation that shows it.
 
     Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
     corrected (what it would be), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
     and why), kind ("follows" from printed or released numbers, or "inference"), sort: "inconsistency" for numbers and
     sentences that cannot both be right, "remark" for what a reader should know: a sentence that the numbers support
-    only in part, an undeclared choice, an unusual count. A module's `errata` gets the same sources as its definitions.
+    only in part, an undeclared choice, an unusual count.
     """
-    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort"]
-    parts = []
-    for module in modules():
-        if hasattr(module, "errata"):
-            part = module.errata(available or {})
-            parts.append(part[columns])
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return pd.concat([module.errata() for module in ERRATA], ignore_index=True).drop(columns="cells")
