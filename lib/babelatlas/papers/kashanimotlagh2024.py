@@ -141,7 +141,6 @@ def errata() -> pd.DataFrame:
             "found": ", ".join(f"{name} {counts.loc[lang, 'items']}" for lang, name in LANGUAGES.items()),
             "everywhere": counts["everywhere"].iloc[0],
             "german": counts.loc["de", "items"],
-            "cells": ("ambiguous sentences, German",),
         },
         "inr": {
             "n_larger": len(larger),

@@ -42,12 +42,10 @@ def _data_facts() -> dict[str, dict]:
             "sum": images.sum(),
             "off": abs(total - images.sum()),
             "read": READ,
-            "cells": ("Total images | tot.",),
         },
         "tamil": {
             "used": paper.row_of("Table 2", "used for captions")["ta"],
             "found": marvl("images")["ta"],
-            "cells": ("used for captions | TA",),
         },
         "limit": {"limit": paper.printed("Section 3.4")["valid images below which a concept is discarded"]},
         "swahili": {
@@ -57,7 +55,6 @@ def _data_facts() -> dict[str, dict]:
             "types": length.loc["sw", "types"],
             "average": table["Avg. length | avg."],
             "mean": paper.release_averages()["value"].iloc[0],
-            "cells": ("Avg. length | SW",),
         },
         "ttr": {
             "sample": SAMPLE,
@@ -67,7 +64,6 @@ def _data_facts() -> dict[str, dict]:
             "exact": listed((length["types"] / (length["length"] * SAMPLE))[spaced], ".3f"),
             "all": listed(length["ttr"][spaced]),
             "chinese": table["Word types | ZH"] / (table["Avg. length | ZH"] * sentences["zh"]),
-            "cells": tuple(f"TTR | {lang.upper()}" for lang in LANGUAGES),
         },
         "kappa": {
             "kappa": kappa,
@@ -80,7 +76,6 @@ def _data_facts() -> dict[str, dict]:
             "sizes": " or ".join(map(str, sizes)),
             "nearest": possible[np.abs(possible - kappa).argmin()],
             "read": READ,
-            "cells": ("Fleiss' kappa | TR",),
         },
         "balance": {
             "balanced": listed(marvl("captions, two true and two false"), ",.0f"),
@@ -130,7 +125,6 @@ def _consistency_facts() -> dict[str, dict]:
             "k_least": possible[0],
             "k_most": possible[-1],
             "perhaps": odd + 10,
-            "cells": tuple(f"{paper.TRANSLATED}, xUNITER | {lang}, consistency" for lang in ("TR", "avg.")),
         },
         "figure-9": {
             "n_off": len(off),
@@ -171,7 +165,6 @@ def _text_facts() -> dict[str, dict]:
             "most": gain.max(),
             "larger": " and ".join(gain[gain >= 2.5].sort_values().index),
             "mean": gain.mean(),
-            "cells": ("largest gain of manual translation, without mUNITER",),
         },
         "votes": {
             "three": voted.iloc[0],
@@ -186,6 +179,5 @@ def _text_facts() -> dict[str, dict]:
             "printed": paper.printed("Section 2.3")["ImageNet-1k synsets that are species of dogs"],
             "dogs": paper.n_dogs("dog"),
             "leaves": paper.n_dogs("leaves"),
-            "cells": ("ImageNet-1k synsets that are species of dogs",),
         },
     }

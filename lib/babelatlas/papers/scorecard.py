@@ -101,16 +101,9 @@ def status(printed: str, relation: str, value: float, slack: float) -> str:
     """
     if not np.isfinite(value):
         return "not recomputable"
-    number = claims.value(printed)
-    off = {
-        "=": abs(value - number) - claims.half_unit(printed),
-        ">": number - value,
-        "≥": number - value,
-        "<": value - number,
-        "≤": value - number,
-    }[relation]
-    strict = relation in ("<", ">")
-    if off < -1e-9 or (abs(off) <= 1e-9 and not strict):
+    more = value - claims.value(printed)
+    off = {"=": abs(more) - claims.half_unit(printed), ">": -more, "≥": -more, "<": more, "≤": more}[relation]
+    if off < -1e-9 or (abs(off) <= 1e-9 and relation not in "<>"):
         return "equal"
     return "within rounding" if off <= slack + 1e-9 and slack > 0 else "different"
 
@@ -146,17 +139,14 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
             results[key] = "needs " + " and ".join(SOURCES.get(source, source) for source in absent)
         else:
             found = definition.compute({source: available[source] for source in definition.needs})
-            if found["cell"].duplicated().any():
-                double = found.loc[found["cell"].duplicated(), "cell"].iloc[0]
+            for double in found.loc[found["cell"].duplicated(), "cell"]:
                 raise InputError(
                     f"The definition {definition.name!r} of {definition.paper} gives the cell {double!r} twice."
                 )
             results[key] = found.set_index("cell")[["value", "slack"]].astype(float)
     result = results[key]
     if isinstance(result, str):
-        return pd.DataFrame(
-            {"value": np.nan, "slack": 0.0, "status": "not recomputable", "missing": result}, index=block.index
-        )
+        return _missing(block, result)
     tried = result.reindex(block["cell"]).set_axis(block.index)
     tried["slack"] = tried["slack"].fillna(0.0)
     tried["status"] = [
@@ -166,14 +156,17 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
     return tried.assign(missing="")
 
 
+def _missing(block: pd.DataFrame, reason: str) -> pd.DataFrame:
+    return pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": reason}, index=block.index)
+
+
 def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str) -> pd.DataFrame:
     """Return the rows of a block with the one definition that meets most of its claims."""
     met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
     given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
     first = next((name for name in tried if given[name]), "")
     best = max(tried, key=lambda name: (met[name], name == first), default="")
-    empty = pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": ""}, index=block.index)
-    rows = tried.get(best, empty)
+    rows = tried.get(best, _missing(block, ""))
     result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
     result["definition"] = [best if np.isfinite(value) else "" for value in rows["value"]]
     result["basis"] = "silent" if not stated else "stated" if best == stated else "other"

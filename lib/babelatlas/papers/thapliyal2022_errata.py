@@ -1,12 +1,15 @@
 """Thapliyal et al. (2022), Crossmodal-3600: what does not fit; the sentences lie in `data/errata`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 
 import pandas as pd
 
 from babelatlas.papers import definitions
 from babelatlas.papers import thapliyal2022 as paper
 from babelatlas.stats import correlation
+
+METHODS = [method.title() for method in correlation.METHODS]  # as the paper prints them
 
 
 def errata() -> pd.DataFrame:
@@ -32,7 +35,7 @@ def _table_4_facts() -> dict[str, dict]:
             "best": ", ".join(sorted(set(best))),
             "n_languages": best.size,
             "n_plain": _agreeing(plain),
-            "cells": tuple(f"{m2} | {m1} | {lang} | SxS" for m2, m1 in plain for lang in paper.JUDGED),
+            "cells": _cells(map(" | ".join, plain), paper.JUDGED, ["SxS"]),
         },
         "pairs": usual
         | {
@@ -41,12 +44,7 @@ def _table_4_facts() -> dict[str, dict]:
             "moved": "; ".join(f"{m2} against {m1} has those of {a} and {b}" for (m2, m1), (a, b) in moved.items()),
             "n_assigned": _agreeing(paper.assignment()),
             "n_adding": ((through - printed["XM600"]).abs() <= paper.HALF["CIDEr"] + paper.DIFFERENCE + 1e-9).sum(),
-            "cells": tuple(
-                f"{m2} | {m1} | {lang} | {column}"
-                for m2, m1 in moved
-                for lang in paper.JUDGED
-                for column in ("XM3600", "COCO-DEV")
-            ),
+            "cells": _cells(map(" | ".join, moved), paper.JUDGED, ("XM3600", "COCO-DEV")),
         },
     }
 
@@ -61,7 +59,6 @@ def _table_5_facts() -> dict[str, dict]:
             "n_cells": 2 * len(paper.comparisons()),
             "n_printed": _agreeing(paper.assignment()),
             "n_fixed": _agreeing(paper.assignment(), True),
-            "cells": ("Bg | zh | COCO-DEV", "Lg | zh | COCO-DEV"),
         }
     }
 
@@ -101,12 +98,7 @@ def _coefficient_facts() -> dict[str, dict]:
             "without": "; ".join(
                 f"{model} {row['first']:.2f} and {row['second']:.2f}" for model, row in left.iterrows()
             ),
-            "cells": tuple(
-                f"{method.title()} | {lang} | {column}"
-                for method in correlation.METHODS
-                for lang in ("all", *paper.JUDGED)
-                for column in ("XM3600", "COCO-DEV")
-            ),
+            "cells": _cells(METHODS, ("all", *paper.JUDGED), ("XM3600", "COCO-DEV")),
         }
     }
 
@@ -121,9 +113,7 @@ def _size_facts() -> dict[str, dict]:
             "once": _listed(once, ["XM600"]).removeprefix("XM600 "),
             "n_each": n // len(paper.JUDGED),
             "n_models": len(paper.MODELS),
-            "cells": tuple(
-                f"{method.title()} | {lang} | N" for method in correlation.METHODS for lang in ("all", *paper.JUDGED)
-            ),
+            "cells": _cells(METHODS, ("all", *paper.JUDGED), ["N"]),
         }
     }
 
@@ -146,7 +136,6 @@ def _text_facts() -> dict[str, dict]:
                 f"{name} {sizes[name]:.0f} million, {bare[name]:.0f} without embeddings" for name in sizes
             ),
             "sizes": ", ".join(f"{name} {size:.0f} million" for name, size in sizes.items()),
-            "cells": tuple(f"{name}, parameters" for name in sizes),
         },
     }
 
@@ -174,6 +163,11 @@ def _table_1_facts() -> dict[str, dict]:
             "cells": tuple(f"{lang} | Num. Cap." for lang in off),
         }
     }
+
+
+def _cells(*parts: Iterable[str]) -> tuple[str, ...]:
+    """Return the cells that have one of each of the parts."""
+    return tuple(map(" | ".join, product(*parts)))
 
 
 def _agreeing(pairs: dict[tuple[str, str], tuple[str, str]], fixed: bool = False) -> int:
