@@ -320,15 +320,10 @@ def retrieval_languages(english: bool, unlabelled: bool) -> pd.DataFrame:
 
 def image_counts() -> pd.DataFrame:
     """Return how many images a retrieval data set has: the denominator of the released recalls of captions."""
-    table = published.read("babel-imagenet-retrieval")
-    table = table[table["metric"] == I2T]
+    table = published.read("babel-imagenet-retrieval").query("metric == @I2T").groupby("dataset")["value"]
     # Single-precision shares of some thousand images are whole to a thousandth.
-    return cells(
-        {
-            f"images | {DATASETS[dataset]}": rounding.denominator(part["value"], 500, 10_000, tolerance=0.01)
-            for dataset, part in table.groupby("dataset")
-        }
-    )
+    n = {dataset: rounding.denominator(part, 500, 10_000, tolerance=0.01) for dataset, part in table}
+    return cells({f"images | {DATASETS[dataset]}": size for dataset, size in n.items()})
 
 
 def product_of_captions() -> pd.DataFrame:

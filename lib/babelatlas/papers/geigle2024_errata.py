@@ -32,10 +32,8 @@ def _language_facts() -> dict[str, dict]:
     table = paper.labelled_languages()
     ends = table.groupby("group")["classes"].agg(["min", "max"])
     smallest = table.query("group == 'high'").sort_values("classes")["lang"].iloc[0]
-    sizes = [
-        paper.retrieval_languages(*which).set_index("cell")["value"].astype(int)
-        for which in ((False, False), (True, False), (True, True))
-    ]
+    kinds = (False, False), (True, False), (True, True)
+    sizes = [paper.retrieval_languages(*which).set_index("cell")["value"].astype(int) for which in kinds]
     told = [
         ", ".join(f"{found[f'languages | {name}']} on {name}" for name in paper.DATASETS.values()) for found in sizes
     ]

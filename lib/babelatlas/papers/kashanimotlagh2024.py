@@ -85,11 +85,8 @@ def text_only_model() -> pd.DataFrame:
 def numbers_of_tables() -> pd.DataFrame:
     """Return the cells of the tables that the text repeats."""
     vgamt = scores().loc["VGAMT"]
-    found = {
-        "IPR": vgamt["mix", "IPR"],
-        "INR": vgamt["mix", "INR"],
-        "translations corrected": 100 * vgamt["mix", "IPR"],
-    }
+    found = {rate: vgamt["mix", rate] for rate in ("IPR", "INR")}
+    found["translations corrected"] = 100 * vgamt["mix", "IPR"]
     found |= {metric: vgamt["", metric] for metric in ("IC", "GIC", "TC", "GTC")}
     found |= {f"Max {metric}": vgamt["oracle max", metric] for metric in ("IC", "GIC")}
     return cells({f"VGAMT, {name}": value for name, value in found.items()})

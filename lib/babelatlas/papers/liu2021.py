@@ -207,13 +207,9 @@ def votes(row: str) -> pd.DataFrame:
 
 def kappa_sizes(kappa: float, accuracy: float, sizes: Sequence[int]) -> list[int]:
     """Return the numbers of examples, half of them true, that allow both an accuracy and a kappa (three decimals)."""
-    wrong = {n: round((1 - accuracy) * n * VALIDATORS) for n in sizes}
-    return [
-        n
-        for n, k in wrong.items()
-        if abs(1 - k / n / VALIDATORS - accuracy) <= 0.0005 + 1e-9
-        and (np.abs(kappas(k, n) - kappa) <= 0.0005 + 1e-9).any()
-    ]
+    wrong, half = {n: round((1 - accuracy) * n * VALIDATORS) for n in sizes}, 0.0005 + 1e-9
+    found = [n for n, k in wrong.items() if abs(1 - k / n / VALIDATORS - accuracy) <= half]
+    return [n for n in found if (np.abs(kappas(wrong[n], n) - kappa) <= half).any()]
 
 
 def means_over_languages() -> pd.DataFrame:
@@ -335,27 +331,21 @@ def consistency(search: bool, twice: bool, variant: str = TRANSLATED) -> pd.Data
     return cells(found)
 
 
-def _consistency_of_chinese(search: bool) -> pd.DataFrame:
-    """Return the same for Table 5's consistencies of MaRVL in Chinese, and for those of translate train."""
-    n, found = int(marvl("captions")["zh"]), {}
-    for values in (
-        printed("Table 5").filter(like="MaRVL ZH→EN, consistency"),
-        printed("Section 6").filter(regex="^translate train, .*consistency"),
-    ):
+def chinese_consistencies() -> tuple[pd.Series, pd.Series]:
+    """Return as printed Table 5's consistencies of MaRVL in Chinese, and those of translate train, by cell."""
+    train = printed("Section 6").filter(regex="^translate train, .*consistency")
+    return printed("Table 5").filter(like="MaRVL ZH→EN, consistency"), train
+
+
+def all_consistencies(search: bool) -> pd.DataFrame:
+    """Return the shares nearest to all consistencies of MaRVL: of Table 2's captions, or, of translated data only, of
+    the numbers of sentences that fit best (`search`)."""
+    parts = [consistency(search, False, variant) for variant in ([TRANSLATED] if search else [ZERO, TRANSLATED])]
+    n = int(marvl("captions")["zh"])
+    for values in chinese_consistencies():
         best = sentences_that_fit(values, n, twice=False)[0][-1] if search else n
-        found |= dict(zip(values.index, rounding.nearest_share(values, best, 100), strict=True))
-    return cells(found)
-
-
-def nearest_consistency() -> pd.DataFrame:
-    """Return the shares of Table 2's captions nearest to all consistencies that are tested against them."""
-    parts = [consistency(False, False, ZERO), consistency(False, False), _consistency_of_chinese(False)]
+        parts.append(cells(values.index, rounding.nearest_share(values, best, 100)))
     return pd.concat(parts, ignore_index=True)
-
-
-def fitting_consistency() -> pd.DataFrame:
-    """Return the shares of the numbers of sentences that fit best, of translated data."""
-    return pd.concat([consistency(True, False), _consistency_of_chinese(True)], ignore_index=True)
 
 
 def nlvr2_consistency() -> pd.DataFrame:

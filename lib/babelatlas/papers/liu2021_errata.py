@@ -105,9 +105,8 @@ def _consistency_facts() -> dict[str, dict]:
         fitting[lang] = paper.sentences_that_fit(values, captions[lang])
         n_whole += int(rounding.denominators(values, [captions[lang]], twice=True)["met"].iloc[0])
         chances.append(rounding.chance_of_fit(values, range(200, captions[lang] + 1), twice=True))
-    chinese = paper.printed("Table 5").filter(like="MaRVL ZH→EN, consistency")
+    chinese, train = paper.chinese_consistencies()
     hand = paper.sentences_that_fit(chinese, captions["zh"], twice=False)
-    train = paper.printed("Section 6").filter(regex="^translate train, .*consistency")
     at = [rounding.denominators(values, [captions["zh"]], twice=True)["met"].iloc[0] for values in (chinese, train)]
     return {
         "xuniter": {

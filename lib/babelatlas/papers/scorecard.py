@@ -200,24 +200,21 @@ def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
     definitions where the paper states none; `computed`: claims that were computed; `followed`: the share of these that
     are met, NaN where there is none.
     """
-    by = list(by)
-    rows = []
-    for key, part in card.groupby(by, sort=False):
-        counts = {name: int((part["status"] == name).sum()) for name in STATUSES}
-        met, tested = part["status"].isin(STATUSES[:2]), only_tested(part)
-        computed = (part["status"] != STATUSES[3]) & ~tested
-        found = met & computed
-        more = {
-            "only tested": int((met & tested).sum()),
-            "refuted": int((tested & ~met).sum()),
-            "other definition": int((found & (part["basis"] == "other")).sum()),
-            "chosen": int((found & (part["basis"] == "silent") & (part["tried"] > 1)).sum()),
-            "computed": int(computed.sum()),
-            "followed": found.sum() / computed.sum() if computed.any() else np.nan,
-        }
-        rows.append({**dict(zip(by, key, strict=True)), "claims": len(part), **counts, **more})
-    more = ["only tested", "refuted", "other definition", "chosen", "computed", "followed"]
-    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, *more])
+    met, tested = card["status"].isin(STATUSES[:2]), only_tested(card)
+    computed = (card["status"] != STATUSES[3]) & ~tested
+    found = met & computed
+    flags = {name: card["status"] == name for name in STATUSES}
+    flags |= {
+        "only tested": met & tested,
+        "refuted": tested & ~met,
+        "other definition": found & (card["basis"] == "other"),
+        "chosen": found & (card["basis"] == "silent") & (card["tried"] > 1),
+        "computed": computed,
+        "followed": found,
+    }
+    table = pd.DataFrame({"claims": 1, **flags}, index=card.index)
+    table = table.groupby([card[column] for column in by], sort=False).sum()
+    return table.assign(followed=table["followed"] / table["computed"]).reset_index()
 
 
 def errata() -> pd.DataFrame:

@@ -398,14 +398,8 @@ def words() -> pd.DataFrame:
 def nearest_shares() -> pd.DataFrame:
     """Return the shares of rated captions nearest to Table 2."""
     names = {"good": "%GOOD+", "medium": "%MED+", "bad": "%BAD"}
-    table = ratings().set_index("lang")
-    return cells(
-        {
-            f"{lang} | {names[column]}": 100 * float(rounding.nearest_share(row[column], RATED))
-            for lang, row in table.iterrows()
-            for column in names
-        }
-    )
+    table = ratings().rename(columns=names).melt("lang", var_name="rated")
+    return cells(table["lang"] + " | " + table["rated"], 100 * rounding.nearest_share(table["value"], RATED))
 
 
 def text_model_parameters(embeddings: bool = True) -> pd.DataFrame:
@@ -425,19 +419,19 @@ def through_other_models(first: bool) -> pd.DataFrame:
     table = comparisons()
     table = table.assign(value=through_others(table, "XM600").round(9))
     table = table[table[["m2", "m1"]].eq(MODELS[0]).any(axis=1) == first]
-    return cells(table["m2"] + " | " + table["m1"] + " | " + table["lang"] + " | XM600", table["value"], DIFFERENCE)
+    return cells(_names(table, "XM600"), table["value"], DIFFERENCE)
+
+
+def _names(table: pd.DataFrame, column: str | pd.Series) -> pd.Series:
+    return table["m2"] + " | " + table["m1"] + " | " + table["lang"] + " | " + column
 
 
 def differences_of_table_5(turned: bool = True, assigned: bool = False, fixed: bool = False) -> pd.DataFrame:
     """Return differences of Table 5 for the rows of Table 4: m1 less m2 where `turned`, or as `assignment` has them."""
     pairs = {row: row[::-1] if turned else row for row in assignment()}
     table = differences(cider(fixed), assignment() if assigned else pairs)
-    found = {
-        f"{row['m2']} | {row['m1']} | {row['lang']} | {column}": row[column]
-        for row in table.to_dict("records")
-        for column in ("XM3600", "COCO-DEV")
-    }
-    return cells(found, slack=DIFFERENCE)
+    table = table.melt(["m2", "m1", "lang"], var_name="column")
+    return cells(_names(table, table["column"]), table["value"], DIFFERENCE)
 
 
 def table_6(mirrored: bool, fixed: bool = False) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from cycler import cycler
 from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
@@ -107,8 +108,6 @@ def show(figure: Figure | Axes | Image, caption: str, alt: str, dpi: int = 150) 
 
 def percent_axis(axis: Axes, which: str = "y") -> Axes:
     """Label the ticks of an axis that holds fractions as percent; return the Axes."""
-    from matplotlib.ticker import PercentFormatter
-
     for letter in which:
         getattr(axis, f"{letter}axis").set_major_formatter(PercentFormatter(xmax=1, decimals=0))
     return axis
