@@ -74,12 +74,6 @@ def test_a_model_that_does_not_see_images_has_the_scores_of_the_text(card):
     assert found["text-only model | GTC"] == 0
 
 
-def test_two_decimals_are_too_few_to_refute_a_share_of_154_items():
-    found = kashanimotlagh2024.granularity()
-    assert set(found["n"]) == {154, 308}
-    assert (found["refutable"] == 0).all()
-
-
 def test_the_errata_say_what_the_numbers_show():
     found = kashanimotlagh2024.errata()
     assert found["place"].tolist() == ["Section 3", "Section 5.3", "Section 5.5"]

@@ -48,11 +48,9 @@ def read(paths: str | os.PathLike | list[str | os.PathLike] = "") -> pd.DataFram
     twice, an empty key, a printed value that is no number, an unknown relation, a claim without definition and note, or
     a block whose claims name different definitions.
     """
-    if not paths:
-        paths = sorted(published.CLAIMS.glob("*.csv"))
-    paths = [tables.locate(path) for path in (paths if isinstance(paths, list) else [paths])]
-    parts = [_file(path) for path in paths]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "line"])
+    paths = paths or sorted(published.CLAIMS.glob("*.csv"))
+    paths = paths if isinstance(paths, list) else [paths]
+    table = pd.concat([_file(tables.locate(path)) for path in paths], ignore_index=True)
     double = table.duplicated(KEY)
     if double.any():
         row = table[double].iloc[0]
@@ -80,11 +78,11 @@ def _shipped(paper: str) -> pd.DataFrame:
     return read(published.CLAIMS / f"{paper}.csv")
 
 
+@cache
 def _named(paper: str, ids: str) -> str:
     """Return the names of definitions for their ids, with the same separators; what is no id stays."""
     known = definitions.names(paper)
-    parts = [part.strip() for part in ids.split(";")]
-    return "; ".join(known.get(part, part) for part in parts)
+    return "; ".join(known.get(part, part) for part in map(str.strip, ids.split(";")))
 
 
 def _file(path: Path) -> pd.DataFrame:
@@ -102,8 +100,7 @@ def _file(path: Path) -> pd.DataFrame:
         raise InputError(
             f"The table of claims {path} should have the columns {', '.join(COLUMNS)}, got {', '.join(table)}."
         )
-    named = {key: _named(*key) for key in set(zip(table["paper"], table["definitions"], strict=True))}
-    table["definitions"] = [named[key] for key in zip(table["paper"], table["definitions"], strict=True)]
+    table["definitions"] = [_named(*ids) for ids in zip(table["paper"], table["definitions"], strict=True)]
     table["line"] = [f"{path.name}, line {number + 2}" for number in range(len(table))]
     for row in table.itertuples():
         where = f"{row.line}, {_name(row)}"

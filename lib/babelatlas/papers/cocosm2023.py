@@ -21,12 +21,8 @@ PAPER = "cocosm2023"
 # The README's names of models and of what the means are of, with ours.
 MODELS = {"OpenCLIP": "OpenCLIP XLMR-B B-32", "UForm": "UForm multilingual v2"}
 ROWS = {"Mean": "all", "Google Translate": "google", "Microsoft Translator": "bing", "Meta NLLB": "nllb"}
-COLUMNS = {
-    "Mean (all)": "all",
-    "Mean (Google Translate)": "google",
-    "Mean (Microsoft Translator)": "bing",
-    "Mean (NLLB)": "nllb",
-}
+COLUMNS = {"Mean (all)": "all", "Mean (Google Translate)": "google", "Mean (Microsoft Translator)": "bing"}
+COLUMNS |= {"Mean (NLLB)": "nllb"}
 MISSPELT = {"Ukranian": "Ukrainian"}
 HALF = 0.0005  # half a unit of the reports' last decimal
 EXCLUDED = Path("meta") / "excluded.txt"
@@ -98,6 +94,11 @@ def _labels(direction: str) -> list[tuple[str, str, float]]:
     return [*recalls, ("NDCG", f"{direction}.ndcg@20", 1.0)]
 
 
+def _cell(shown: str, label: str, what: str) -> str:
+    """Return a cell of the README: its table of recalls has the models in its head, that of NDCG at its side."""
+    return f"{shown} NDCG | {what}" if label == "NDCG" else f"{what} | {shown} {label}"
+
+
 def from_reports(english: bool = True, ddof: int = 1, direction: str = "t2i") -> pd.DataFrame:
     """Return every number of the README's two tables from the reports: columns cell, value, slack (printed units).
 
@@ -109,13 +110,10 @@ def from_reports(english: bool = True, ddof: int = 1, direction: str = "t2i") ->
         means = coco_sm.by_language(report).set_index("language")
         total = coco_sm.spread(report, english, ddof).set_index(["name", "metric"])
         for label, metric, unit in _labels(direction):
-            recall = label != "NDCG"
             for code, name in names.items():
-                cell = f"{name} | {shown} {label}" if recall else f"{shown} NDCG | {name}"
-                rows.append([cell, unit * means.loc[code, metric], unit * HALF])
-            for row, which in (ROWS if recall else COLUMNS).items():
-                found = total.loc[(which, metric)]
-                cell = f"{row} | {shown} {label}" if recall else f"{shown} NDCG | {row}"
+                rows.append([_cell(shown, label, name), unit * means.loc[code, metric], unit * HALF])
+            for row, which in (COLUMNS if label == "NDCG" else ROWS).items():
+                found, cell = total.loc[(which, metric)], _cell(shown, label, row)
                 rows.append([f"{cell}, mean", unit * found["value"], unit * HALF])
                 # Numbers that are each off by at most h have a deviation that is off by at most h sqrt(n / (n - ddof)).
                 off = HALF * np.sqrt(found["n"] / (found["n"] - ddof))
@@ -126,19 +124,16 @@ def from_reports(english: bool = True, ddof: int = 1, direction: str = "t2i") ->
 def from_reduced() -> pd.DataFrame:
     """Return what the released reduced reports print, by the README's cells."""
     table, names = published.read(PAPER), _names()
-    table = table[table["table"].str.endswith("_reduced.csv")]
     models = {ours: theirs for theirs, ours in MODELS.items()}
     rows = {code: name for name, code in ROWS.items()} | {MEAN: "Mean"}
     columns = {code: name for name, code in COLUMNS.items()} | {MEAN: "Mean (all)"}
     metrics = {coco_sm.METRICS[metric]: (label, unit) for label, metric, unit in _labels("t2i")}
+    metric = table["metric"].str.removesuffix(", sd")
     found = {}
-    for row in table.itertuples():
-        label, unit = metrics.get(row.metric.removesuffix(", sd"), ("", 0.0))
-        if not label:
-            continue
+    for row in table[table["table"].str.endswith("_reduced.csv") & metric.isin(list(metrics))].itertuples():
+        label, unit = metrics[row.metric.removesuffix(", sd")]
         over = (columns if label == "NDCG" else rows).get(row.variant)
-        what = names[row.lang] if row.lang else over
-        cell = f"{models[row.model]} NDCG | {what}" if label == "NDCG" else f"{what} | {models[row.model]} {label}"
+        cell = _cell(models[row.model], label, names[row.lang] if row.lang else over)
         if not row.lang:
             cell += ", deviation" if row.metric.endswith(", sd") else ", mean"
         found[cell] = unit * row.value
@@ -160,28 +155,19 @@ def excluded_images(folders: dict[str, Path]) -> pd.DataFrame:
 DEFINITIONS = definitions.read(PAPER, "cocosm2023", globals())
 
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
-    """Return what a reader of the README should know, each with the computation that shows it (`scorecard.errata`)."""
-    tables = {"counted": from_reports(), "left_out": from_reports(english=False)}
-    values = {name: table.set_index("cell")["value"] for name, table in tables.items()}
-    means = {
-        name: "; ".join(
-            f"{shown} "
-            + ", ".join(
-                f"{table[f'{shown} NDCG | {column}, mean']:.3f} ± {table[f'{shown} NDCG | {column}, deviation']:.3f} "
-                f"({column.removeprefix('Mean (').removesuffix(')')})"
-                for column in COLUMNS
-            )
-            for shown in MODELS
+def errata() -> pd.DataFrame:
+    """Return what a reader of the README should know, each with the computation that shows it."""
+    means, same = {}, True
+    for name, english in (("counted", True), ("left_out", False)):
+        values = from_reports(english).set_index("cell")["value"]
+        mean, sd = (
+            {(shown, column): values[f"{shown} NDCG | {column}, {what}"] for shown in MODELS for column in COLUMNS}
+            for what in ("mean", "deviation")
         )
-        for name, table in values.items()
-    }
+        told = {key: f"{mean[key]:.3f} ± {sd[key]:.3f} ({key[1].removeprefix('Mean (')}" for key in mean}
+        means[name] = "; ".join(f"{shown} {', '.join(told[shown, column] for column in COLUMNS)}" for shown in MODELS)
+        same &= all(mean["UForm", column] > mean["OpenCLIP", column] for column in COLUMNS)
     n_languages = published_report(MODELS["OpenCLIP"])["language"].nunique()
-    same = all(
-        table[f"UForm NDCG | {column}, mean"] > table[f"OpenCLIP NDCG | {column}, mean"]
-        for table in values.values()
-        for column in COLUMNS
-    )
     facts = {
         "n_means": len(MODELS) * len(COLUMNS),
         "n_languages": n_languages,

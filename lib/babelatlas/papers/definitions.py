@@ -101,16 +101,16 @@ def cells(
 
 
 def errata(paper: str, module: str, facts: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the errata of a paper's module: paper, the columns of `COLUMNS`, and `cells` if any has some.
+    """Return the errata of a paper's module, in the order of its file: paper, the columns of `COLUMNS`, and cells.
 
-    `facts`: what stands for the names in braces, by the id of the erratum; "cells" among them are the claims that it is
-    about, a tuple of their cells. Their order is that of the file.
+    `facts`: what stands for the names in braces, by the id of the erratum. `cells`: of the claims that it is about, a
+    tuple, from the file or where it has none from `facts`; empty where neither has any.
     """
     rows = []
     for name, entry in tomllib.loads((ERRATA / f"{module}.toml").read_text("utf-8")).items():
-        found = dict(facts.get(name, {}))
+        found = facts.get(name, {})
+        cells = tuple(found.get("cells", entry.pop("cells", ())))
         usual = {"kind": "follows", "sort": "inconsistency", "conclusion": "No."}
         texts = {column: text.format(**found) for column, text in (usual | entry).items()}
-        rows.append({"paper": paper, **texts, "cells": tuple(found.get("cells", ()))})
-    about = any(row["cells"] for row in rows)
-    return pd.DataFrame(rows)[["paper", *COLUMNS, *(["cells"] if about else [])]]
+        rows.append({"paper": paper, **texts, "cells": cells})
+    return pd.DataFrame(rows)[["paper", *COLUMNS, "cells"]]

@@ -19,11 +19,10 @@ from babelatlas.analysis import coverage, training_languages
 from babelatlas.analysis.prompt_gains import gains as gains_of
 from babelatlas.base import languages, published
 from babelatlas.lexicon import prompts
-from babelatlas.models import registry as models
 from babelatlas.papers import definitions
 from babelatlas.papers.definitions import cells
+from babelatlas.papers.geigle2024 import PAPER, models_of_paper
 
-PAPER = "geigle2024"
 SOURCE = "geigle2024-training"
 RELEASED = "babel-imagenet-results"
 # The models of Table 1 that have a row in Table 2, by the name of their source there.
@@ -34,10 +33,9 @@ SOURCES = {
     "AltCLIP": "AltCLIP XLMR-L L-14",
     "NLLB-SigLIP": "NLLB-SigLIP-base",
 }
-# Table 7: a model, and whose languages are compared; with its control.
-COMPARED = [("M-CLIP XLMR-L L-14", "M-CLIP"), ("AltCLIP XLMR-L L-14", "AltCLIP")]
-CONTROL = "OpenCLIP XLMR-L H-14"
+# Table 7: the models, by whose languages are compared, and their control.
 LISTS = {"M-CLIP": "M-CLIP XLMR-L L-14", "AltCLIP": "AltCLIP XLMR-L L-14"}
+CONTROL = "OpenCLIP XLMR-L H-14"
 OPENCLIP = {"H-14": "OpenCLIP XLMR-L H-14", "B-32": "OpenCLIP XLMR-B B-32"}
 # Section 4: "using 100k image-caption pairs translated fully".
 CAPTIONS = 100_000
@@ -107,8 +105,8 @@ def table7(variant: str = "translated prompts", choice: str = "XLM-R", **options
     lists = training_languages.published_lists().groupby("model")["lang"].agg(set)
     table = accuracies(variant).merge(groups, on="lang")
     parts = []
-    for model, source in COMPARED:
-        listed = table["lang"].isin(lists[LISTS[source]])
+    for source, model in LISTS.items():
+        listed = table["lang"].isin(lists[model])
         both = table[table["model"].isin([model, CONTROL])].assign(taught=listed, languages_of=source)
         both = both.sort_values("model", key=lambda names, model=model: names != model, kind="stable")
         parts.append(both)
@@ -119,11 +117,9 @@ def table7(variant: str = "translated prompts", choice: str = "XLM-R", **options
 
 def _languages(which: str) -> pd.DataFrame:
     """Return the languages of a choice of `table7`, and their groups: lang, group, classes."""
-    if which == "Table 5":
-        return published.groups(PAPER).query("lang != 'en'")
-    if which == "all":
+    if which in ("Table 5", "all"):
         table = published.groups(PAPER).query("lang != 'en'")
-        return table.assign(group=table["group"].map(training_languages.THREE))
+        return table if which == "Table 5" else table.assign(group=table["group"].map(training_languages.THREE))
     table = training_languages.three_groups(PAPER)
     if which == "prompts":
         known = published.read(RELEASED).query("variant == 'translated prompts'")["lang"]
@@ -135,21 +131,16 @@ def _groups() -> pd.Series:
     return published.groups(PAPER).set_index("lang")["group"]
 
 
-def _of_paper() -> dict[str, models.Model]:
-    """Return the models of the paper that we list, by their rows in Table 2."""
-    return {model.paper_row: model for model in models.MODELS if model.paper_row}
-
-
 def listed_languages(english: bool = True, ours: bool = False) -> pd.DataFrame:
     """Return the numbers of languages of Table 1: what authors state, without English, or what our lists have."""
-    found = {name: _of_paper()[row] for name, row in SOURCES.items()}
+    found = {name: models_of_paper()[row] for name, row in SOURCES.items()}
     sizes = {name: len(model.languages) if ours else model.n_languages for name, model in found.items()}
     return cells({f"{name} | #Langs": size - (not english) for name, size in sizes.items()})
 
 
 def translated_captions() -> pd.DataFrame:
     """Return the captions of NLLB-SigLIP's training in all languages, in millions."""
-    return cells({"NLLB-SigLIP | #Data": CAPTIONS * _of_paper()[SOURCES["NLLB-SigLIP"]].n_languages / 1e6})
+    return cells({"NLLB-SigLIP | #Data": CAPTIONS * models_of_paper()[SOURCES["NLLB-SigLIP"]].n_languages / 1e6})
 
 
 def untrained_accuracy(variant: str) -> pd.DataFrame:
@@ -173,13 +164,6 @@ def second_gain() -> pd.DataFrame:
     second = gains_by_language("very low", "low").iloc[1]
     # Both accuracies of a gain are printed with one decimal of percent.
     return cells({"adapters | gain in some low-resource languages": second}, slack=0.1)
-
-
-def languages_without_prompts() -> pd.DataFrame:
-    """Return the number of languages of the released results that have none for translated prompts."""
-    table = published.read(RELEASED).query("lang != 'en'")
-    prompted = table.loc[table["variant"] == "translated prompts", "lang"]
-    return cells({"prompts | languages without": len(set(table["lang"]) - set(prompted))})
 
 
 def untrained_of_table_4() -> pd.DataFrame:
@@ -217,7 +201,7 @@ def language_counts(choice: str) -> pd.DataFrame:
     sizes = groups["group"].value_counts()
     found = {"caption | languages": len(groups)}
     for source, row in LISTS.items():
-        listed = groups[groups["lang"].isin(_of_paper()[row].languages)]["group"].value_counts()
+        listed = groups[groups["lang"].isin(models_of_paper()[row].languages)]["group"].value_counts()
         for group in ("low", "mid", "high"):
             found |= {f"{source} | {group}, distilled": listed.get(group, 0)}
             found |= {f"{source} | {group}, languages": sizes[group]}
@@ -225,15 +209,18 @@ def language_counts(choice: str) -> pd.DataFrame:
     return cells(found)
 
 
-def adapted_languages() -> pd.DataFrame:
-    """Return the number of languages of Table 4."""
-    return cells({"adapters | languages": adapted().query("table == '4'")["lang"].nunique()})
-
-
-def templates() -> pd.DataFrame:
-    """Return the number of released templates of each language, NaN where it is not the same in all."""
-    counts = prompts.released_defects()["n_templates"].unique()
-    return cells({"prompts | templates": counts.item() if len(counts) == 1 else np.nan})
+def counts_of_text() -> pd.DataFrame:
+    """Return the languages of Table 4, those of the released results that have no translated prompts, and the released
+    templates of each language, NaN where these are not as many in all."""
+    released = published.read(RELEASED).query("lang != 'en'")
+    prompted = released.loc[released["variant"] == "translated prompts", "lang"]
+    templates = prompts.released_defects()["n_templates"].unique()
+    found = {
+        "adapters | languages": adapted().query("table == '4'")["lang"].nunique(),
+        "prompts | languages without": len(set(released["lang"]) - set(prompted)),
+        "prompts | templates": templates.item() if len(templates) == 1 else np.nan,
+    }
+    return cells(found)
 
 
 def prompt_gains(which: str = "released", groups: int = 3) -> pd.DataFrame:
@@ -249,12 +236,9 @@ def prompt_gains(which: str = "released", groups: int = 3) -> pd.DataFrame:
         gains = gains[~gains["model"].str.startswith("M-CLIP")]
     table = gains.groupby("lang", as_index=False)["value"].mean()
     group = table["lang"].map(_groups())
-    table = table.assign(
-        value=100 * table["value"], group=group.replace(training_languages.THREE) if groups == 3 else group
-    )
-    return (
-        table.groupby("group", as_index=False)["value"].agg(["mean", "size"]).set_axis(["group", "value", "n"], axis=1)
-    )
+    group = group.replace(training_languages.THREE) if groups == 3 else group
+    found = (100 * table["value"]).groupby(group.rename("group")).agg(["mean", "size"]).reset_index()
+    return found.set_axis(["group", "value", "n"], axis=1)
 
 
 def prompt_gain_cells(which: str, groups: int) -> pd.DataFrame:
@@ -286,14 +270,10 @@ def assignments() -> pd.DataFrame:
     Sinhala with OpenCLIP, as section B.3 has it), wikimatrix (whether they are the languages that WikiMatrix has).
     """
     table = adapted()
-    order = list(dict.fromkeys(table.loc[table["table"] == "4", "lang"]))
-    before = (
-        table[table["table"] == "4"]
-        .drop_duplicates(["model", "lang"])
-        .pivot(index="model", columns="lang", values="before")[order]
-    )
-    values = table[table["table"] == "6"].groupby("model", sort=False)["value"].agg(list).loc[before.index]
-    known = list(dict.fromkeys(table.loc[table["table"] == "6", "lang"]))
+    fourth, sixth = (table[table["table"] == number] for number in "46")
+    order, known = (list(dict.fromkeys(part["lang"])) for part in (fourth, sixth))
+    before = fourth.drop_duplicates(["model", "lang"]).pivot(index="model", columns="lang", values="before")[order]
+    values = sixth.groupby("model", sort=False)["value"].agg(list).loc[before.index]
     chosen = np.array(list(combinations(range(len(order)), len(known))))
     gains = np.stack([np.array(values[model]) - before.loc[model].to_numpy()[chosen] for model in before.index])
     sinhala = (chosen == order.index("si"))[None] & (before.index == OPENCLIP["B-32"])[:, None, None]
@@ -302,7 +282,7 @@ def assignments() -> pd.DataFrame:
     return pd.DataFrame({"languages": names, "said": said, "wikimatrix": [name == " ".join(known) for name in names]})
 
 
-def errata(available: dict | None = None) -> pd.DataFrame:
+def errata() -> pd.DataFrame:
     """Return the inconsistencies and remarks on these tables (`scorecard.errata`); what is said is computed here."""
     facts = _table7_facts() | _table4_facts() | _adapter_facts() | _table6_facts()
     return definitions.errata(PAPER, "geigle2024_training", facts | _prompt_facts() | _unseen_facts())
@@ -311,14 +291,11 @@ def errata(available: dict | None = None) -> pd.DataFrame:
 def printed_table7() -> pd.DataFrame:
     """Return Table 7 as printed (points) next to the same recomputed from released accuracies."""
     table = published.read(SOURCE).query("table == '7'")
-    wide = table.assign(value=100 * table["value"]).pivot(
-        index=["model", "variant", "group"], columns="metric", values="value"
-    )
-    wide.columns = ["printed", "printed_difference"]
-    wide = wide.reset_index()
-    wide["languages_of"] = wide["variant"].str.removeprefix("languages taught to ")
-    found = table7(n_resamples=1, n_permutations=1)
-    both = found.merge(wide, on=["model", "languages_of", "group"])
+    source = table["variant"].str.removeprefix("languages taught to ")
+    table = table.assign(value=100 * table["value"], languages_of=source)
+    key = ["model", "languages_of", "group"]
+    wide = table.pivot(index=key, columns="metric", values="value").set_axis(["printed", "printed_difference"], axis=1)
+    both = table7(n_resamples=1, n_permutations=1).merge(wide.reset_index(), on=key)
     return both.assign(off=both["printed"] - both["taught"], off_difference=both["printed_difference"] - both["value"])
 
 
@@ -329,7 +306,7 @@ def _table7_facts() -> dict[str, dict]:
     values = accuracies("printed").set_index(["model", "lang"])["value"]
     three = training_languages.three_groups()
     # The two languages of the mean, and the weight of the first that would give the printed mean.
-    listed = training_languages.published_lists().query("model == @COMPARED[1][0]")
+    listed = training_languages.published_lists().query("model == @LISTS['AltCLIP']")
     first, second = three.query("group == 'mid'").merge(listed, on="lang")["lang"]
     weight = {
         model: (pair.loc[model, "printed"] - values[model, second]) / (values[model, first] - values[model, second])
@@ -367,9 +344,8 @@ def _table7_facts() -> dict[str, dict]:
 
 def _extra(both: pd.DataFrame, column: str) -> np.ndarray:
     """Return the difference of each model minus that of its control, in the order of groups."""
-    wide = both.assign(role=np.where(both["model"] == CONTROL, "control", "model")).pivot(
-        index=["languages_of", "group"], columns="role", values=column
-    )
+    roles = both.assign(role=np.where(both["model"] == CONTROL, "control", "model"))
+    wide = roles.pivot(index=["languages_of", "group"], columns="role", values=column)
     return (wide["model"] - wide["control"]).to_numpy()
 
 

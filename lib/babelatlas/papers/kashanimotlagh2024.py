@@ -20,7 +20,6 @@ from babelatlas.datasets import commute
 from babelatlas.evaluation import disambiguation
 from babelatlas.papers import definitions
 from babelatlas.papers.definitions import cells
-from babelatlas.stats import rounding
 
 SOURCE = "kashanimotlagh2024"
 COUNTS = DATA / "commute_counts.csv"
@@ -29,7 +28,6 @@ HALF = 0.005
 LANGUAGES = {"fr": "French", "de": "German", "cs": "Czech"}
 # What the definitions say of one rate, given another: both are shares of the same half of the triples.
 OPPOSITE = {"IPR": "CNR", "CNR": "IPR", "INR": "CPR", "CPR": "INR"}
-TRAININGS = 3
 IMAGES_PER_TRANSLATION = 5
 
 
@@ -57,19 +55,6 @@ def commute_counts(folder: str | Path = "") -> pd.DataFrame:
     )
     counts = commute.counts(items)
     return counts.assign(images=counts["lang"].map(images))
-
-
-def granularity() -> pd.DataFrame:
-    """Return whether the printed scores can be shares of whole items or triples: table, metric, n, refutable.
-
-    `refutable` is the share of all numbers with two decimals that n cases cannot give (n times the trainings where the
-    score is a mean over them): where it is 0 the printed digits are too few for such a test.
-    """
-    table = published.read(SOURCE)
-    trainings = np.where(table["note"].str.contains("mean over three trainings"), TRAININGS, 1)
-    table = table.assign(n=table["n"] * trainings)
-    found = table.groupby(["table", "metric"], sort=False)["n"].min().reset_index()
-    return found.assign(refutable=rounding.refutable(found["n"].to_numpy(), 2))
 
 
 # --- Definitions ----------------------------------------------------------------------------------------------------
@@ -100,11 +85,8 @@ def text_only_model() -> pd.DataFrame:
 def numbers_of_tables() -> pd.DataFrame:
     """Return the cells of the tables that the text repeats."""
     vgamt = scores().loc["VGAMT"]
-    found = {
-        "IPR": vgamt["mix", "IPR"],
-        "INR": vgamt["mix", "INR"],
-        "translations corrected": 100 * vgamt["mix", "IPR"],
-    }
+    found = {rate: vgamt["mix", rate] for rate in ("IPR", "INR")}
+    found["translations corrected"] = 100 * vgamt["mix", "IPR"]
     found |= {metric: vgamt["", metric] for metric in ("IC", "GIC", "TC", "GTC")}
     found |= {f"Max {metric}": vgamt["oracle max", metric] for metric in ("IC", "GIC")}
     return cells({f"VGAMT, {name}": value for name, value in found.items()})
@@ -143,11 +125,8 @@ DEFINITIONS = definitions.read(SOURCE, "kashanimotlagh2024", globals())
 # --- Errata ---------------------------------------------------------------------------------------------------------
 
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
-    """Return the inconsistencies of the paper, as `scorecard.errata` puts them together; nothing released is needed.
-
-    A further column, `cells`: the claims that it is about, a tuple of their cells.
-    """
+def errata() -> pd.DataFrame:
+    """Return the inconsistencies of the paper, as `definitions.errata` does."""
     wide, counts = scores(), commute_counts().set_index("lang")
     inr, ipr = wide["mix", "INR"], wide["mix", "IPR"]
     others = inr.drop("VGAMT")
@@ -159,7 +138,6 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
             "found": ", ".join(f"{name} {counts.loc[lang, 'items']}" for lang, name in LANGUAGES.items()),
             "everywhere": counts["everywhere"].iloc[0],
             "german": counts.loc["de", "items"],
-            "cells": ("ambiguous sentences, German",),
         },
         "inr": {
             "n_larger": len(larger),
@@ -182,6 +160,3 @@ def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
         },
     }
     return definitions.errata(SOURCE, "kashanimotlagh2024", facts)
-
-
-# --- Counts of the files --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What becomes of each printed number when it is computed again: equal, within rounding, different, not recomputable.
 
 A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
-of the papers (`modules`) hold them; they call the functions that score our own models. A block of claims is explained
+of the papers (`MODULES`) hold them; they call the functions that score our own models. A block of claims is explained
 by one definition for all its cells: of those that the claims name, the one that meets most of them, the stated one
 where several meet as many. So a number is never matched by a definition of its own.
 """
@@ -9,7 +9,6 @@ where several meet as many. So a number is never matched by a definition of its 
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -20,13 +19,19 @@ from babelatlas.papers import (
     claims,
     cocosm2023,
     geigle2024,
+    geigle2024_errata,
     geigle2024_training,
     kashanimotlagh2024,
     liu2021,
+    liu2021_errata,
     thapliyal2022,
+    thapliyal2022_errata,
 )
 from babelatlas.papers.definitions import Definition
 
+# What computes the papers' numbers again, and what says what does not fit in them.
+MODULES = (geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021)
+ERRATA = (geigle2024_errata, geigle2024_training, thapliyal2022_errata, kashanimotlagh2024, cocosm2023, liu2021_errata)
 # The papers, by citation key, as a reader knows them.
 PAPERS = {
     "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
@@ -53,15 +58,10 @@ SOURCES = {
 }
 
 
-def modules() -> tuple[ModuleType, ...]:
-    """Return the modules that compute a paper's numbers again: each has DEFINITIONS, and `errata(sources)` if any."""
-    return geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021
-
-
 def definitions() -> dict[tuple[str, str], Definition]:
     """Return all definitions by paper and name; raise InputError where two share a name."""
     found: dict[tuple[str, str], Definition] = {}
-    for module in modules():
+    for module in MODULES:
         for definition in module.DEFINITIONS:
             key = definition.paper, definition.name
             if key in found:
@@ -101,16 +101,9 @@ def status(printed: str, relation: str, value: float, slack: float) -> str:
     """
     if not np.isfinite(value):
         return "not recomputable"
-    number = claims.value(printed)
-    off = {
-        "=": abs(value - number) - claims.half_unit(printed),
-        ">": number - value,
-        "≥": number - value,
-        "<": value - number,
-        "≤": value - number,
-    }[relation]
-    strict = relation in ("<", ">")
-    if off < -1e-9 or (abs(off) <= 1e-9 and not strict):
+    more = value - claims.value(printed)
+    off = {"=": abs(more) - claims.half_unit(printed), ">": -more, "≥": -more, "<": more, "≤": more}[relation]
+    if off < -1e-9 or (abs(off) <= 1e-9 and relation not in "<>"):
         return "equal"
     return "within rounding" if off <= slack + 1e-9 and slack > 0 else "different"
 
@@ -146,17 +139,14 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
             results[key] = "needs " + " and ".join(SOURCES.get(source, source) for source in absent)
         else:
             found = definition.compute({source: available[source] for source in definition.needs})
-            if found["cell"].duplicated().any():
-                double = found.loc[found["cell"].duplicated(), "cell"].iloc[0]
+            for double in found.loc[found["cell"].duplicated(), "cell"]:
                 raise InputError(
                     f"The definition {definition.name!r} of {definition.paper} gives the cell {double!r} twice."
                 )
             results[key] = found.set_index("cell")[["value", "slack"]].astype(float)
     result = results[key]
     if isinstance(result, str):
-        return pd.DataFrame(
-            {"value": np.nan, "slack": 0.0, "status": "not recomputable", "missing": result}, index=block.index
-        )
+        return _missing(block, result)
     tried = result.reindex(block["cell"]).set_axis(block.index)
     tried["slack"] = tried["slack"].fillna(0.0)
     tried["status"] = [
@@ -166,14 +156,17 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
     return tried.assign(missing="")
 
 
+def _missing(block: pd.DataFrame, reason: str) -> pd.DataFrame:
+    return pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": reason}, index=block.index)
+
+
 def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str) -> pd.DataFrame:
     """Return the rows of a block with the one definition that meets most of its claims."""
     met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
     given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
     first = next((name for name in tried if given[name]), "")
     best = max(tried, key=lambda name: (met[name], name == first), default="")
-    empty = pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": ""}, index=block.index)
-    rows = tried.get(best, empty)
+    rows = tried.get(best, _missing(block, ""))
     result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
     result["definition"] = [best if np.isfinite(value) else "" for value in rows["value"]]
     result["basis"] = "silent" if not stated else "stated" if best == stated else "other"
@@ -207,39 +200,30 @@ def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
     definitions where the paper states none; `computed`: claims that were computed; `followed`: the share of these that
     are met, NaN where there is none.
     """
-    by = list(by)
-    rows = []
-    for key, part in card.groupby(by, sort=False):
-        counts = {name: int((part["status"] == name).sum()) for name in STATUSES}
-        met, tested = part["status"].isin(STATUSES[:2]), only_tested(part)
-        computed = (part["status"] != STATUSES[3]) & ~tested
-        found = met & computed
-        more = {
-            "only tested": int((met & tested).sum()),
-            "refuted": int((tested & ~met).sum()),
-            "other definition": int((found & (part["basis"] == "other")).sum()),
-            "chosen": int((found & (part["basis"] == "silent") & (part["tried"] > 1)).sum()),
-            "computed": int(computed.sum()),
-            "followed": found.sum() / computed.sum() if computed.any() else np.nan,
-        }
-        rows.append({**dict(zip(by, key, strict=True)), "claims": len(part), **counts, **more})
-    more = ["only tested", "refuted", "other definition", "chosen", "computed", "followed"]
-    return pd.DataFrame(rows, columns=[*by, "claims", *STATUSES, *more])
+    met, tested = card["status"].isin(STATUSES[:2]), only_tested(card)
+    computed = (card["status"] != STATUSES[3]) & ~tested
+    found = met & computed
+    flags = {name: card["status"] == name for name in STATUSES}
+    flags |= {
+        "only tested": met & tested,
+        "refuted": tested & ~met,
+        "other definition": found & (card["basis"] == "other"),
+        "chosen": found & (card["basis"] == "silent") & (card["tried"] > 1),
+        "computed": computed,
+        "followed": found,
+    }
+    table = pd.DataFrame({"claims": 1, **flags}, index=card.index)
+    table = table.groupby([card[column] for column in by], sort=False).sum()
+    return table.assign(followed=table["followed"] / table["computed"]).reset_index()
 
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
+def errata() -> pd.DataFrame:
     """Return the inconsistencies of all papers, each with the computation that shows it.
 
     Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
     corrected (what it would be), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
     and why), kind ("follows" from printed or released numbers, or "inference"), sort: "inconsistency" for numbers and
     sentences that cannot both be right, "remark" for what a reader should know: a sentence that the numbers support
-    only in part, an undeclared choice, an unusual count. A module's `errata` gets the same sources as its definitions.
+    only in part, an undeclared choice, an unusual count.
     """
-    columns = ["paper", "place", "finding", "evidence", "corrected", "conclusion", "kind", "sort"]
-    parts = []
-    for module in modules():
-        if hasattr(module, "errata"):
-            part = module.errata(available or {})
-            parts.append(part[columns])
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return pd.concat([module.errata() for module in ERRATA], ignore_index=True).drop(columns="cells")

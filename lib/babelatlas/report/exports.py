@@ -97,9 +97,8 @@ def clip_benchmark(found: pd.DataFrame) -> pd.DataFrame:
     table["dataset"] = table["dataset"].replace(CLIP_BENCHMARK_NAMES)
     translated = table["dataset"].replace(CLIP_BENCHMARK_TRANSLATED)
     table["dataset"] = table["dataset"].where(table["language"] == "en", translated)
-    for dataset, codes in CLIP_BENCHMARK_LANGUAGES.items():
-        here = table["dataset"] == dataset
-        table.loc[here, "language"] = table.loc[here, "language"].replace(codes)
+    known = zip(table["dataset"], table["language"], strict=True)
+    table["language"] = [CLIP_BENCHMARK_LANGUAGES.get(dataset, {}).get(code, code) for dataset, code in known]
     first = ["dataset", "model", "pretrained", "model_fullname", "task", "language"]
     return table[[*first, *order, *leaderboard.PROTOCOL]]
 
@@ -133,9 +132,9 @@ def model_index(found: pd.DataFrame, model: str) -> str:
 
 
 def _arguments(row) -> dict:
+    places = row.metric.partition("@")[2]
     ends = {} if pd.isna(row.ci_low) else {"ci_low": float(row.ci_low), "ci_high": float(row.ci_high)}
     said = {column: getattr(row, column) for column in leaderboard.PROTOCOL if getattr(row, column)}
-    places = row.metric.partition("@")[2]
     return ({"k": int(places)} if places else {}) | {"n": int(row.n), **ends, **said}
 
 

@@ -68,11 +68,10 @@ def best(found: pd.DataFrame) -> pd.DataFrame:
     Of equal ones the first by name; boards in order of appearance, languages by name, `described` beside it.
     """
     by = ["title", "lang"]
-    sizes = found.groupby(by)["model"].nunique().rename("models").reset_index()
-    kept = found.sort_values(["value", "model"], ascending=[False, True], kind="stable").drop_duplicates(by)
-    kept = described(kept.merge(sizes, on=by))
-    order = {title: place for place, title in enumerate(found["title"].unique())}
-    return kept.assign(place=kept["title"].map(order)).sort_values(["place", "language"], ignore_index=True)
+    place = found.groupby("title", sort=False).ngroup()
+    kept = found.assign(models=found.groupby(by)["model"].transform("nunique"), place=place)
+    kept = kept.sort_values(["value", "model"], ascending=[False, True], kind="stable").drop_duplicates(by)
+    return described(kept).sort_values(["place", "language"], ignore_index=True)
 
 
 def described(found: pd.DataFrame) -> pd.DataFrame:
@@ -103,13 +102,9 @@ def ranks(scores: pd.DataFrame, model: str, names: Sequence[str], sets: Sequence
 
 def galleries(paths: Sequence[str | os.PathLike]) -> dict[str, int]:
     """Return of `retrieval` tables how many images there are to choose from: data set -> number."""
-    found = {}
-    for path in paths:
-        columns = ["dataset", "direction", "n_candidates"]
-        rows = pq.read_table(tables.locate(path), columns=columns, filters=[("direction", "=", "t2i")]).to_pandas()
-        for name, size in rows.groupby("dataset")["n_candidates"].max().items():
-            found[name] = max(int(size), found.get(name, 0))
-    return found
+    asked = {"columns": ["dataset", "n_candidates"], "filters": [("direction", "=", "t2i")]}
+    rows = [pq.read_table(tables.locate(path), **asked).to_pandas() for path in paths]
+    return pd.concat(rows).groupby("dataset")["n_candidates"].max().to_dict() if rows else {}
 
 
 def chance(row, images: dict[str, int] | None = None) -> float:
@@ -129,11 +124,9 @@ def examples(labels: pd.DataFrame, lang: str, n: int = EXAMPLES) -> pd.DataFrame
     """
     own = labels[labels["lang"] == lang]
     english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
-    rows = np.unique(np.linspace(0, len(own) - 1, min(n, len(own))).round().astype(int))
-    chosen = own.iloc[rows]
-    gloss = chosen["wnid"].map(english).fillna("")
-    columns = {"English": gloss, "label": chosen["label"], "source": chosen["source"], "licence": chosen["licence"]}
-    return pd.DataFrame(columns).reset_index(drop=True)
+    chosen = own.iloc[np.unique(np.linspace(0, len(own) - 1, min(n, len(own))).round().astype(int))]
+    chosen = chosen.assign(English=chosen["wnid"].map(english).fillna(""))
+    return chosen[["English", "label", "source", "licence"]].reset_index(drop=True)
 
 
 def about(lang: str) -> str:
@@ -199,9 +192,8 @@ def published_table(lang: str) -> str:
     accuracy = accuracy[accuracy["lang"] == lang].set_index("model")["value"]
     coco = coco[coco["lang"] == lang]
     recall = coco.groupby(["model", "metric"])["value"].mean().unstack().reindex(columns=list(COCO_SM))
-    wide = pd.concat([accuracy.rename("Babel-ImageNet"), recall.rename(columns=COCO_SM)], axis=1).dropna(
-        how="all", axis=1
-    )
+    wide = pd.concat([accuracy.rename("Babel-ImageNet"), recall.rename(columns=COCO_SM)], axis=1)
+    wide = wide.dropna(how="all", axis=1)
     if wide.empty:
         return ""
     wide = wide.sort_values(wide.columns[0], ascending=False, kind="stable")
@@ -254,14 +246,8 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     if not parts:
         return ""
     rows = pd.concat(parts, ignore_index=True)
-    shown = pd.DataFrame(
-        {
-            "label set": rows["set"].map(escape),
-            "English label": rows["English"].map(escape),
-            "label": [word(label, lang) for label in rows["label"]],
-            "source": [f"`{source}`" for source in rows["source"]],
-        }
-    )
+    columns = {"label set": rows["set"].map(escape), "English label": rows["English"].map(escape)}
+    columns |= {"label": [word(label, lang) for label in rows["label"]], "source": "`" + rows["source"] + "`"}
     known = wordnets.manifest().drop_duplicates("source").set_index("source")
     told = []
     for row in rows.drop_duplicates("source").itertuples():
@@ -274,7 +260,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
             "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
             "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
             "by their meaning; no speaker has checked each of them, and some are wrong.",
-            markdown_table(shown),
+            markdown_table(pd.DataFrame(columns)),
             f"Sources: {'; '.join(told)}.",
         ]
     )
@@ -379,11 +365,9 @@ def index_page(found: pd.DataFrame) -> str:
         table = table.pivot(index=["language", "lang"], columns="title", values="told")
         table = table.reindex(columns=[name for name in rows["title"].unique() if name in table]).fillna("")
         table = table.rename(columns=escape).reset_index()
-        table["language"] = [
-            f"[{escape(row.language)}]({file_name(row.lang)})" for row in table[["language", "lang"]].itertuples()
-        ]
-        title = family[0].upper() + family[1:]
-        text += [f"## {escape(title)}", markdown_table(table.rename(columns={"lang": "code"}))]
+        pairs = zip(table["language"], table["lang"], strict=True)
+        table["language"] = [f"[{escape(name)}]({file_name(code)})" for name, code in pairs]
+        text += [f"## {escape(family[0].upper() + family[1:])}", markdown_table(table.rename(columns={"lang": "code"}))]
     return "\n\n".join(text) + "\n"
 
 
@@ -397,12 +381,10 @@ def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
     for old in folder.glob("language-*.md"):
         if old.name not in pages:
             old.unlink()
-    paths = []
     for name, text in pages.items():
         with tables.beside(folder / name) as part:
             part.write_text(text, encoding="utf-8")
-        paths.append(folder / name)
-    return paths
+    return [folder / name for name in pages]
 
 
 def facts(name: str) -> pd.DataFrame:
@@ -445,21 +427,17 @@ def record(paths: Sequence[str]) -> pd.DataFrame:
         told = {"commit": str(made.get("commit", "not recorded"))[:12]}
         told |= {name: _short(parameters[name]) for name in RECORDED if name in parameters}
         told |= {f"version of {name}": value for name, value in made.get("versions", {}).items()}
-        told |= {
-            f"input {Path(name).parent.name}/{Path(name).name}": _short(key)
-            for name, key in made.get("inputs", {}).items()
-        }
+        inputs = made.get("inputs", {})
+        told |= {f"input {'/'.join(Path(name).parts[-2:])}": _short(key) for name, key in inputs.items()}
         columns[Path(path).stem] = told | {"this table": _short(tables.fingerprint(path))}
     order = list(dict.fromkeys(name for told in columns.values() for name in told))
-    wide = pd.DataFrame(columns).reindex(order).fillna("")
-    return wide.rename_axis("recorded").reset_index()
+    return pd.DataFrame(columns).reindex(order).fillna("").rename_axis("recorded").reset_index()
 
 
 def _short(value) -> str:
-    """Return a value of the record as text: hashes by their first 12 digits, lists with commas, lists of lists as a
-    count, since their names stand in the chapter that made them.
-    """
+    """Return a value of the record as text: hashes by their first 12 digits, lists with commas."""
     if isinstance(value, list) and value and isinstance(value[0], list):
+        # Lists of lists as a count, since their names stand in the chapter that made them.
         counts = Counter(str(part[0]) for part in value)
         return ", ".join(f"{name}: {number:,}" for name, number in counts.items())
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -471,13 +449,10 @@ def citations(name: str, entries: Sequence) -> str:
 
     `entries`: the data sets' (`datasets.Dataset`). What has no key in the bibliography is told in words.
     """
-    known = name in models.names()
-    key = models.get_model(name).citation if known else ""
-    made = known and models.get_model(name).embedded
-    model = (
-        f"{{cite:t}}`{key}`" if key else "made by this study" if made else "as its authors ask: the study knows none"
-    )
-    lines = [f"- The model {escape(name)}: {model}."]
+    model = models.get_model(name) if name in models.names() else None
+    source = "made by this study" if model and model.embedded else "as its authors ask: the study knows none"
+    source = f"{{cite:t}}`{model.citation}`" if model and model.citation else source
+    lines = [f"- The model {escape(name)}: {source}."]
     for entry in entries:
         source = f"{{cite:t}}`{entry.citation}`" if entry.citation else "made by this study"
         lines.append(f"- The data set {escape(entry.name)}: {source}; licence: {escape(entry.licence)}.")

@@ -27,10 +27,9 @@ def read(path: str | os.PathLike = OUTPUT) -> pd.DataFrame:
 
 def write(rows: list, path: str | os.PathLike) -> None:
     """Write the rows of a run as CSV, whole or not at all."""
-    path = Path(path)
     table = pd.DataFrame(rows, columns=COLUMNS)
     try:
-        with beside(path.absolute()) as part:
+        with beside(Path(path).absolute()) as part:
             table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
     except OSError as error:
         raise InputError(f"The measurements cannot be written to {path} ({error}): give another --output.") from error

@@ -110,11 +110,11 @@ def _geigle2024(folder: str) -> str:
 
 
 def _liu2021(folder: str) -> str:
-    from babelatlas.papers import liu2021
+    from babelatlas.papers import liu2021_release
 
-    table = liu2021.count(folder)
-    _write(table, liu2021.COUNTS)
-    return f"{len(table):,} counts of MaRVL and NLVR2: {liu2021.COUNTS}"
+    table = liu2021_release.count(folder)
+    _write(table, liu2021_release.COUNTS)
+    return f"{len(table):,} counts of MaRVL and NLVR2: {liu2021_release.COUNTS}"
 
 
 def _kashanimotlagh2024(folder: str) -> str:

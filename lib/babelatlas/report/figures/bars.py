@@ -22,9 +22,8 @@ def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Seque
     for place, name in enumerate(dict.fromkeys(table[series])):
         counted, _ = np.histogram(table.loc[table[series] == name, value], bins=edges)
         look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "...", "xx"][place % 4]}
-        axis.bar(
-            range(len(counted)), counted, 0.85, bottom, label=f"{name} ({counted.sum()})", edgecolor="white", **look
-        )
+        look |= {"edgecolor": "white", "label": f"{name} ({counted.sum()})"}
+        axis.bar(range(len(counted)), counted, 0.85, bottom, **look)
         bottom += counted
     spans = [f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}" for low, high in pairwise(edges)]
     axis.set_xticks(range(len(spans)), spans, rotation=30 if len(spans) > 7 else 0)
@@ -50,31 +49,13 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     colours = [*COLOURS[:-1], "0.85"] if len(parts) > 1 else COLOURS
     for place, name in enumerate(parts):
         colour = colours[-1] if place == len(parts) - 1 and len(parts) > 1 else colours[place % (len(colours) - 1)]
-        hatch = ["", "///", "...", "xx", "\\\\\\", ""][place % 6]
-        axis.barh(
-            range(len(rows)),
-            wide[name],
-            0.72,
-            left,
-            color=colour,
-            hatch=hatch,
-            edgecolor="white",
-            linewidth=0.3,
-            label=name,
-        )
+        look = {"color": colour, "hatch": ["", "///", "...", "xx", "\\\\\\", ""][place % 6], "edgecolor": "white"}
+        axis.barh(range(len(rows)), wide[name], 0.72, left, linewidth=0.3, label=name, **look)
         for row, (start, value) in enumerate(zip(left, wide[name], strict=True)):
             if value >= narrow:
+                look = {"ha": "center", "va": "center", "size": 9, "color": "0.1"}
                 box = {"facecolor": "white", "alpha": 0.8, "pad": 1, "linewidth": 0}
-                axis.text(
-                    start + value / 2,
-                    row,
-                    f"{100 * value:.0f}",
-                    ha="center",
-                    va="center",
-                    size=9,
-                    color="0.1",
-                    bbox=box,
-                )
+                axis.text(start + value / 2, row, f"{100 * value:.0f}", bbox=box, **look)
         left += wide[name].to_numpy()
     axis.set_yticks(range(len(rows)), rows)
     axis.set_ylim(len(rows) - 0.5, -0.5)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, percent_axis
+from babelatlas.report.figures.look import MARKERS, line_of, log_axis, percent_axis, side_by_side
 
 
 def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
@@ -18,27 +18,16 @@ def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
     """
     _, axis = plt.subplots()
     for place, (name, rows) in enumerate(points.groupby("series", sort=False)):
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        line = line_of(place)
         spread = np.abs(rows[["ci_low", "ci_high"]].to_numpy().T - rows["value"].to_numpy())
-        axis.errorbar(
-            rows["n_classes"], rows["value"], spread, fmt=marker, color=colour, capsize=3, linestyle="", label=name
-        )
+        look = {"fmt": MARKERS[place % len(MARKERS)], "color": line["color"], "capsize": 3, "linestyle": ""}
+        axis.errorbar(rows["n_classes"], rows["value"], spread, label=name, **look)
         for fit in fits[fits["series"] == name].itertuples():
             ends = np.array([rows["n_classes"].min(), rows["n_classes"].max()])
-            axis.plot(
-                ends,
-                fit.intercept + fit.slope * np.log(ends),
-                color=colour,
-                linestyle=LINES[place % len(LINES)],
-                marker="",
-            )
+            axis.plot(ends, fit.intercept + fit.slope * np.log(ends), marker="", **line)
     ticks = sorted(points["n_classes"].unique())
-    axis.set_xscale("log")
-    axis.set_xticks(ticks, [str(tick) for tick in ticks])
-    axis.minorticks_off()
-    axis.set_xlabel("number of classes on offer (log scale)")
-    axis.set_ylabel("zero-shot accuracy")
-    axis.set_ylim(0, 1.02)
+    log_axis(axis, "x", ticks, list(map(str, ticks)))
+    axis.set(ylim=(0, 1.02), xlabel="number of classes on offer (log scale)", ylabel="zero-shot accuracy")
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return percent_axis(axis)
 
@@ -50,17 +39,13 @@ def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
     for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
-        colour, line = COLOURS[place % len(COLOURS)], LINES[place % len(LINES)]
-        axis.plot(rows["threshold"], rows["value"], color=colour, linestyle=line, marker="", label=name)
-        axis.fill_between(rows["threshold"], rows["ci_low"], rows["ci_high"], color=colour, alpha=0.15, linewidth=0)
+        line, band = line_of(place), {"alpha": 0.15, "linewidth": 0}
+        axis.plot(rows["threshold"], rows["value"], marker="", label=name, **line)
+        axis.fill_between(rows["threshold"], rows["ci_low"], rows["ci_high"], color=line["color"], **band)
     axis.axhline(total, color="0.4", linewidth=1, linestyle=":")
-    axis.text(
-        curves["threshold"].max(), total, f"all {total} languages ", ha="right", va="bottom", color="0.3", size=10
-    )
-    axis.set_ylim(0, total * 1.08)
-    axis.set_xlim(0, curves["threshold"].max())
-    axis.set_xlabel("zero-shot accuracy of at least")
-    axis.set_ylabel("languages")
+    right = curves["threshold"].max()
+    axis.text(right, total, f"all {total} languages ", ha="right", va="bottom", color="0.3", size=10)
+    axis.set(xlim=(0, right), ylim=(0, total * 1.08), xlabel="zero-shot accuracy of at least", ylabel="languages")
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return percent_axis(axis, "x")
 
@@ -72,15 +57,12 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     a dotted line stands, with the number of languages of each series written beside it.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
-    top = curves["n_languages"].max() * 1.6
     for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
-        colour, line = COLOURS[place % len(COLOURS)], LINES[place % len(LINES)]
+        line, colour = line_of(place), line_of(place)["color"]
         rows = rows.sort_values("n_classes")
-        axis.step(
-            rows["n_classes"], rows["n_languages"], where="pre", color=colour, linestyle=line, marker="", label=name
-        )
+        axis.step(rows["n_classes"], rows["n_languages"], where="pre", marker="", label=name, **line)
         for mark in marks:
-            if mark < rows["n_classes"].min() or mark > rows["n_classes"].max():
+            if not rows["n_classes"].min() <= mark <= rows["n_classes"].max():
                 continue
             at = rows.loc[rows["n_classes"] >= mark, "n_languages"].max()
             axis.plot(mark, at, MARKERS[place % len(MARKERS)], color=colour, markersize=6)
@@ -90,16 +72,11 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
             axis.annotate(f"{at}", (mark, at), textcoords="offset points", size=9.5, color=colour, **text)
     for mark in marks:
         axis.axvline(mark, color="0.5", linestyle=":", linewidth=1, zorder=1)
-    axis.set_xscale("log")
-    axis.set_yscale("log")
     ticks = [1, 3, 10, 30, 100, 300, 1000]
-    axis.set_xticks(ticks, [str(tick) for tick in ticks])
-    axis.set_yticks(ticks[:-1], [str(tick) for tick in ticks[:-1]])
-    axis.minorticks_off()
-    axis.set_xlim(0.8, 1200)
-    axis.set_ylim(0.8, max(top, 10))
-    axis.set_xlabel("with a label for at least so many classes (log scale)")
-    axis.set_ylabel("languages (log scale)")
+    log_axis(axis, "x", ticks, list(map(str, ticks)))
+    log_axis(axis, "y", ticks[:-1])
+    axis.set(xlim=(0.8, 1200), ylim=(0.8, max(curves["n_languages"].max() * 1.6, 10)))
+    axis.set(xlabel="with a label for at least so many classes (log scale)", ylabel="languages (log scale)")
     axis.legend(loc="lower left")
     return axis
 
@@ -111,25 +88,18 @@ def temperature_curves(table: pd.DataFrame, panel: str = "metric", series: str =
     model as it is. Returns the Axes of the panels.
     """
     panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[series]))
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(7.2, 3.9), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
-    for axis, title in zip(axes[0], panels, strict=True):
+    figure, axes = side_by_side(panels, 3.9)
+    for axis, title in zip(axes, panels, strict=True):
         axis.axvline(1, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
         for place, name in enumerate(names):
             rows = table[(table[panel] == title) & (table[series] == name)].sort_values("temperature")
-            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
-            axis.fill_between(
-                rows["temperature"], rows["ci_low"], rows["ci_high"], color=look["color"], alpha=0.12, linewidth=0
-            )
-            marker = MARKERS[place % len(MARKERS)]
-            axis.plot(rows["temperature"], rows["value"], marker=marker, markersize=4.5, label=name, **look)
-        axis.set_title(title, size=10.5)
-        axis.set_xlabel("temperature", size=10)
-        axis.tick_params(labelsize=9.5)
-        percent_axis(axis)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
-    return axes[0]
+            look, band = line_of(place), {"alpha": 0.12, "linewidth": 0}
+            axis.fill_between(rows["temperature"], rows["ci_low"], rows["ci_high"], color=look["color"], **band)
+            look |= {"marker": MARKERS[place % len(MARKERS)], "markersize": 4.5}
+            axis.plot(rows["temperature"], rows["value"], label=name, **look)
+        percent_axis(axis).set_xlabel("temperature", size=10)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    return axes
 
 
 def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
@@ -141,8 +111,7 @@ def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
     _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 2.9 * len(panels)), squeeze=False, layout="constrained")
     for axis, title in zip(axes[:, 0], panels, strict=True):
         for place, (name, rows) in enumerate(table[table[panel] == title].groupby(series, sort=False)):
-            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)], "marker": ""}
-            axis.plot(rows["step"], rows["value"], label=name, linewidth=1.3, **look)
+            axis.plot(rows["step"], rows["value"], label=name, linewidth=1.3, marker="", **line_of(place))
         axis.set(yscale="log", xlabel="step", ylabel="loss")
         axis.set_title(title, size=10.5)
         axis.legend(fontsize=9)

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, look_of
+from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, log_axis, look_of, side_by_side
 
 
 def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model") -> np.ndarray:
@@ -60,28 +60,20 @@ def residual_panels(
     panels and series in the order of the table; zero, where the fit is exact, is dashed.
     """
     panels, names = (list(dict.fromkeys(table[column])) for column in (panel, series))
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(7.2, 3.6), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
-    for axis, title in zip(axes[0], panels, strict=True):
+    figure, axes = side_by_side(panels, 3.6)
+    for axis, title in zip(axes, panels, strict=True):
         for place, name in enumerate(names):
             rows = table[(table[panel] == title) & (table[series] == name)].sort_values(x)
             colour, marker = look_of(name, place)
-            line = LINES[place % len(LINES)]
+            look = {"color": colour, "linestyle": LINES[place % len(LINES)], "linewidth": 1.1, "markersize": 4.5}
             # A little apart, so that intervals do not hide each other: the axis is logarithmic.
             at = rows[x] * 1.06 ** (place - (len(names) - 1) / 2)
             axis.vlines(at, rows["ci_low"], rows["ci_high"], color=colour, linewidth=1.4)
-            axis.plot(
-                at, rows["value"], marker, color=colour, linestyle=line, linewidth=1.1, markersize=4.5, label=name
-            )
+            axis.plot(at, rows["value"], marker, label=name, **look)
         axis.axhline(0, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
-        axis.set_xscale("log")
         ticks = sorted(table[x].unique())
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axis.minorticks_off()
-        axis.set_title(title, size=10.5)
-        axis.tick_params(labelsize=9.5)
-    axes[0, len(panels) // 2].set_xlabel("number of classes on offer (log scale)", size=10.5)
-    axes[0, 0].set_ylabel(label, size=10.5)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9.5)
-    return axes[0]
+        log_axis(axis, "x", ticks, [f"{tick:g}" for tick in ticks])
+    axes[len(panels) // 2].set_xlabel("number of classes on offer (log scale)", size=10.5)
+    axes[0].set_ylabel(label, size=10.5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9.5)
+    return axes

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import SEQUENTIAL, percent_axis
 
@@ -18,14 +19,8 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = Tr
     models = list(dict.fromkeys(table["model"]))
     parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in table.groupby("group", sort=False)]
     heights = [len(names) for _, _, names in parts]
-    figure, axes = plt.subplots(
-        len(parts),
-        1,
-        figsize=(7.2, 0.185 * sum(heights) + 1.15 * len(parts) + 0.8),
-        height_ratios=heights,
-        squeeze=False,
-        layout="constrained",
-    )
+    look = {"figsize": (7.2, 0.185 * sum(heights) + 1.15 * len(parts) + 0.8), "height_ratios": heights}
+    figure, axes = plt.subplots(len(parts), 1, squeeze=False, layout="constrained", **look)
     top = table["value"].max()
     for place, (axis, (name, rows, names)) in enumerate(zip(axes[:, 0], parts, strict=True)):
         cells = rows.pivot_table(index=label, columns="model", values="value").reindex(index=names, columns=models)
@@ -39,14 +34,18 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = Tr
         axis.grid(False)
         axis.spines[:].set_visible(False)
         if number:
-            for (row, column), value in np.ndenumerate(cells.to_numpy()):
-                if np.isfinite(value):
-                    colour = "black" if value > 0.6 * top else "white"
-                    text = axis.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=8.5, c=colour)
-                    text.set_in_layout(False)  # a thousand texts would slow the layout down
+            _write_percent(axis, cells.to_numpy(), top, 8.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label="accuracy")
     percent_axis(bar.ax, "x")
     return axes[:, 0]
+
+
+def _write_percent(axis: Axes, cells: np.ndarray, top: float, size: float) -> None:
+    """Write the percent into the cells that have a value, black on the light ones."""
+    for (row, column), value in np.ndenumerate(cells):
+        if np.isfinite(value):
+            look = {"ha": "center", "va": "center", "size": size, "c": "black" if value > 0.6 * top else "white"}
+            axis.text(column, row, f"{100 * value:.0f}", **look).set_in_layout(False)  # a thousand would slow it down
 
 
 def overlap_heatmap(
@@ -68,6 +67,7 @@ def overlap_heatmap(
     axes = axes.ravel()
     top = max(table["value"].max(), 1e-9)
     place = {name: number for number, name in enumerate(order)}
+    line = {"color": "black", "linewidth": 1, "linestyle": "-", "marker": ""}
     for axis, title in zip(axes, panels, strict=True):
         cells = np.full((len(order), len(order)), np.nan)
         for row in table[table["panel"] == title].itertuples():
@@ -81,15 +81,10 @@ def overlap_heatmap(
         axis.spines[:].set_visible(False)
         axis.set_title(title, size=10.5)
         for edge in (number for number in range(1, len(groups)) if groups[number] != groups[number - 1]):
-            axis.plot([-0.5, edge - 0.5], [edge - 0.5] * 2, color="black", linewidth=1, linestyle="-", marker="")
-            axis.plot(
-                [edge - 0.5] * 2, [edge - 0.5, len(order) - 0.5], color="black", linewidth=1, linestyle="-", marker=""
-            )
-        for (row, column), value in np.ndenumerate(cells):
-            if number and np.isfinite(value):
-                colour = "black" if value > 0.6 * top else "white"
-                text = axis.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=size - 0.5, c=colour)
-                text.set_in_layout(False)
+            axis.plot([-0.5, edge - 0.5], [edge - 0.5] * 2, **line)
+            axis.plot([edge - 0.5] * 2, [edge - 0.5, len(order) - 0.5], **line)
+        if number:
+            _write_percent(axis, cells, top, size - 0.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
     percent_axis(bar.ax, "x")
     return axes

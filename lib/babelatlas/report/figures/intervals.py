@@ -1,5 +1,6 @@
 """Values with their intervals, one row or one place on the axis for each model, language or setting."""
 
+import re
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, look_of, percent_axis
+from babelatlas.report.figures.look import COLOURS, MARKERS, line_of, log_axis, look_of, percent_axis, side_by_side
 
 
 def forest(
@@ -28,33 +29,28 @@ def forest(
     panels = list(dict.fromkeys(table[panel])) if panel else [""]
     names = list(dict.fromkeys(table[series])) if series else [""]
     height = 0.9 + (0.22 + 0.12 * len(names)) * len(labels) + 0.3 * bool(series)
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(width, height), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
+    figure, axes = side_by_side(panels, height, width)
     figure.get_layout_engine().set(w_pad=0.08)  # room between the last tick of a panel and the first of the next
-    for axis, title in zip(axes[0], panels, strict=True):
+    for axis, title in zip(axes, panels, strict=True):
         rows = table[table[panel] == title] if panel else table
         for place, name in enumerate(names):
             part = rows[rows[series] == name] if series else rows
             # A list, because a panel may lack a series: then a column of texts stays one of texts.
-            y = np.array([labels.index(each) for each in part[label]], float) + (
-                place - (len(names) - 1) / 2
-            ) * 0.6 / len(names)
+            y = np.array([labels.index(each) for each in part[label]], float)
+            y += (place - (len(names) - 1) / 2) * 0.6 / len(names)
             colour, marker = look_of(name, place)
             axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.8, zorder=2)
             axis.plot(part["value"], y, marker, color=colour, linestyle="", markersize=5, label=name)
         line = reference.get(title) if isinstance(reference, dict) else reference
         if line is not None:
             axis.axvline(line, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
-        axis.set_title(title, size=10.5)
         axis.grid(axis="y", color="0.9", linewidth=0.6)
-        axis.tick_params(labelsize=9.5)
-    axes[0, 0].set_yticks(range(len(labels)), labels)
-    axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
+    axes[0].set_yticks(range(len(labels)), labels)
+    axes[0].set_ylim(len(labels) - 0.5, -0.5)
     if series:
-        handles = axes[0, 0].get_legend_handles_labels()
+        handles = axes[0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside lower center", ncols=len(names), fontsize=9.5)
-    return axes[0]
+    return axes
 
 
 def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
@@ -82,15 +78,12 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     names = list(dict.fromkeys(table[series]))
     for place, name in enumerate(names):
         rows = table[table[series] == name].sort_values(x)
-        look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
+        look = line_of(place) | {"marker": MARKERS[place % len(MARKERS)], "markersize": 5.5, "linewidth": 1.2}
         at = rows[x] + 0.12 * (place - (len(names) - 1) / 2)
         axis.vlines(at, rows["ci_low"], rows["ci_high"], color=look["color"], linewidth=1.6)
-        axis.plot(
-            at, rows["value"], marker=MARKERS[place % len(MARKERS)], markersize=5.5, linewidth=1.2, label=name, **look
-        )
+        axis.plot(at, rows["value"], label=name, **look)
+    axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.set_ylim(bottom=0)
-    axis.set_xlabel(xlabel)
-    axis.set_ylabel(ylabel)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(names))
     return axis
 
@@ -130,18 +123,16 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     rows = table.reset_index(drop=True)
     words = [single_letters(letters) for letters in rows["letters"]]
     order = sorted({word for row in words for word in row}, key=lambda word: [word in row for row in words].index(True))
-    size = 9.5 if len(rows) <= 30 else 8.5
-    _, axes = plt.subplots(
-        1,
-        3,
-        figsize=(7.2, 1.1 + (0.3 if len(rows) <= 30 else 0.22) * len(rows)),
-        sharey=True,
-        layout="constrained",
-        width_ratios=[2.4, min(3, 0.5 + 0.22 * len(order)), 3],
-    )
+    size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
+    widths = [2.4, min(3, 0.5 + 0.22 * len(order)), 3]
+    size_in = (7.2, 1.1 + height * len(rows))
+    _, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
     rank, letter, mean = axes
-    names = {"rank": ("rank", "rank_low", "rank_high"), "value": ("value", "ci_low", "ci_high")}
-    for axis, (middle, low, high), place in zip((rank, mean), names.values(), (1, 0), strict=True):
+    for axis, place, columns in (
+        (rank, 1, ("rank", "rank_low", "rank_high")),
+        (mean, 0, ("value", "ci_low", "ci_high")),
+    ):
+        middle, low, high = columns
         axis.hlines(rows.index, rows[low], rows[high], color=COLOURS[place], linewidth=1.8, zorder=2)
         axis.plot(rows[middle], rows.index, MARKERS[place], color=COLOURS[place], linestyle="", markersize=5)
         axis.grid(axis="y", color="0.9", linewidth=0.6)
@@ -167,13 +158,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
 
 def single_letters(letters: str) -> list[str]:
     """Return the single letters of a display, a letter being followed by a number where one alphabet is not enough."""
-    found: list[str] = []
-    for sign in letters:
-        if sign.isdigit():
-            found[-1] += sign
-        else:
-            found.append(sign)
-    return found
+    return re.findall(r"\D\d*", letters)
 
 
 def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 14) -> Axes:
@@ -193,14 +178,9 @@ def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 
         point = (rank + 1, table.loc[rank, "n_classes"])
         text = {"textcoords": "offset points", "rotation": 30, "size": 9, "color": "0.3"}
         axis.annotate(table.loc[rank, "name"], point, (4, 5), **text)
-    axis.set_yscale("log")
     low, high = table["n_classes"].min() / 1.3, table["n_classes"].max() * 2.2  # room for the names above the dots
-    ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if low <= tick <= high]
-    axis.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
-    axis.minorticks_off()
-    axis.set_ylim(low, high)
-    axis.set_xlabel("languages, by number of classes")
-    axis.set_ylabel("classes with a label (log scale)")
+    log_axis(axis, "y", [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if low <= tick <= high])
+    axis.set(ylim=(low, high), xlabel="languages, by number of classes", ylabel="classes with a label (log scale)")
     if groups:
         axis.legend(title="resource group (languages)", loc="upper right")
     return axis
@@ -216,10 +196,8 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
     figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
     rows = table.sort_values(["value", "language"], ascending=[False, True], ignore_index=True)
     if rows["others"].notna().any():
-        axis.step(
-            rows.index, rows["others"], where="mid", color="0.55", linewidth=1.2, linestyle="-", marker="",
-            label="mean of other models",
-        )  # fmt: skip
+        look = {"color": "0.55", "linewidth": 1.2, "linestyle": "-", "marker": ""}
+        axis.step(rows.index, rows["others"], where="mid", label="mean of other models", **look)
     for place, group in enumerate(groups):
         part = rows[rows["group"] == group]
         colour, marker = look_of(group, place)
@@ -249,25 +227,15 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
     rows = table.reset_index(drop=True)
     some = rows[rows["n_reached"] > 0]
     axis.hlines(some.index, some["n_reached"], some["n_world"], color="0.8", linewidth=2, zorder=1)
-    axis.plot(
-        rows["n_world"],
-        rows.index,
-        MARKERS[1],
-        color="0.55",
-        linestyle="",
-        markersize=5,
-        label="languages of the world",
-    )
+    world = {"color": "0.55", "linestyle": "", "markersize": 5, "label": "languages of the world"}
+    axis.plot(rows["n_world"], rows.index, MARKERS[1], **world)
     axis.plot(some["n_reached"], some.index, MARKERS[0], color=COLOURS[0], linestyle="", markersize=6, label="reached")
-    axis.set_xscale("log")
     right = rows["n_world"].max()
     for row in rows.itertuples():
         share = row.n_reached / row.n_world
         text = f"{row.n_reached} of {row.n_world:,} ({100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %)"
         axis.text(right * 1.7, row.Index, text, va="center", size=9, color="0.25")
-    ticks = [tick for tick in (1, 10, 100, 1000, 10_000) if tick <= 2 * right]
-    axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axis.minorticks_off()
+    log_axis(axis, "x", [tick for tick in (1, 10, 100, 1000, 10_000) if tick <= 2 * right])
     axis.set_xlim(0.8, right * 1.5)
     axis.set_yticks(range(len(rows)), rows[label])
     axis.set_ylim(len(rows) - 0.4, -0.6)

@@ -7,13 +7,16 @@ line style, so that no figure relies on colour alone.
 import base64
 import html
 import io
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import seaborn as sns
 from cycler import cycler
 from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
@@ -29,6 +32,28 @@ def look_of(name: str, place: int) -> tuple[str, str]:
     """Return colour and marker of a series: a resource group's own, in every figure; else those of its place."""
     place = languages.GROUPS.index(name) if name in languages.GROUPS else place
     return COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+
+
+def line_of(place: int) -> dict:
+    """Return colour and line style of the series at a place, as `Axes.plot` takes them."""
+    return {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
+
+
+def side_by_side(titles: Sequence[str], height: float, width: float = 7.2) -> tuple[Figure, np.ndarray]:
+    """Return a figure of panels side by side that share their axes, and its Axes, each with its title."""
+    shared = {"sharex": True, "sharey": True, "squeeze": False, "layout": "constrained"}
+    figure, axes = plt.subplots(1, len(titles), figsize=(width, height), **shared)
+    for axis, title in zip(axes[0], titles, strict=True):
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9.5)
+    return figure, axes[0]
+
+
+def log_axis(axis: Axes, which: str, ticks: Sequence[float], texts: Sequence[str] | None = None) -> None:
+    """Make an axis ("x" or "y") logarithmic, with these ticks only; `texts`: what they say, unless the numbers."""
+    getattr(axis, f"set_{which}scale")("log")
+    getattr(axis, f"set_{which}ticks")(ticks, texts or [f"{tick:,g}" for tick in ticks])
+    getattr(axis, f"{which}axis").minorticks_off()
 
 
 def style() -> None:
@@ -83,8 +108,6 @@ def show(figure: Figure | Axes | Image, caption: str, alt: str, dpi: int = 150) 
 
 def percent_axis(axis: Axes, which: str = "y") -> Axes:
     """Label the ticks of an axis that holds fractions as percent; return the Axes."""
-    from matplotlib.ticker import PercentFormatter
-
     for letter in which:
         getattr(axis, f"{letter}axis").set_major_formatter(PercentFormatter(xmax=1, decimals=0))
     return axis

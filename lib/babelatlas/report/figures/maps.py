@@ -11,13 +11,15 @@ from matplotlib.axes import Axes
 from babelatlas.report.figures.look import SEQUENTIAL, look_of
 
 
+def _at(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Return where on a map the languages stand that have a place: across and up, in degrees."""
+    known = table.dropna(subset=["latitude", "longitude"])
+    return (known["longitude"] + 170) % 360 - 170, known["latitude"]
+
+
 def _frame_map(axis: Axes) -> None:
     """Cut a map of degrees in the Pacific, at 170 degrees west, and leave out all but what is drawn on it."""
-    axis.set_aspect(1.25)
-    axis.set_xlim(-172, 192)
-    axis.set_ylim(-57, 80)
-    axis.set_xticks([])
-    axis.set_yticks([])
+    axis.set(aspect=1.25, xlim=(-172, 192), ylim=(-57, 80), xticks=[], yticks=[])
     axis.grid(False)
     axis.spines[:].set_visible(False)
 
@@ -30,14 +32,13 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
     """
     figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     table = world.dropna(subset=["latitude", "longitude"])
-    table = table.assign(x=(table["longitude"] + 170) % 360 - 170)
     rest = table[~table["group"].isin(groups)]
-    axis.scatter(rest["x"], rest["latitude"], s=3, color="0.72", linewidths=0, label=f"not reached ({len(rest):,})")
+    axis.scatter(*_at(rest), s=3, color="0.72", linewidths=0, label=f"not reached ({len(rest):,})")
     for place, group in enumerate(groups):
         rows = table[table["group"] == group]
         colour, marker = look_of(group, place)
         look = {"color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
-        axis.scatter(rows["x"], rows["latitude"], s=20 + 6 * place, label=f"{group} ({len(rows)})", **look)
+        axis.scatter(*_at(rows), s=20 + 6 * place, label=f"{group} ({len(rows)})", **look)
     _frame_map(axis)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5, markerscale=1.4)
     return axis
@@ -55,13 +56,11 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str, waiting:
     own marker, so that the map can be read without colours. Cut as `world_map`.
     """
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    known = world.dropna(subset=["latitude", "longitude"])
-    axis.scatter((known["longitude"] + 170) % 360 - 170, known["latitude"], s=2.5, color="0.8", linewidths=0)
+    axis.scatter(*_at(world), s=2.5, color="0.8", linewidths=0)
     if waiting is not None:
-        crosses = waiting.dropna(subset=["latitude", "longitude"])
-        at = ((crosses["longitude"] + 170) % 360 - 170, crosses["latitude"])
-        text = f"words, no score ({len(crosses)})"
-        axis.scatter(*at, s=11, color="0.35", marker="x", linewidths=0.8, zorder=2, label=text)
+        crosses = _at(waiting)
+        text = f"words, no score ({len(crosses[0])})"
+        axis.scatter(*crosses, s=11, color="0.35", marker="x", linewidths=0.8, zorder=2, label=text)
     shades = plt.get_cmap(SEQUENTIAL)(np.linspace(0.0, 0.95, len(STEPS) - 1))
     drawn = places.dropna(subset=["latitude", "longitude"])
     step = np.clip(np.searchsorted(STEPS, drawn["value"], side="right") - 1, 0, len(STEPS) - 2)
@@ -69,9 +68,7 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str, waiting:
         rows = drawn[step == place]
         text = f"{100 * low:.0f} to {100 * high:.0f} % ({len(rows)})"
         look = {"color": shades[place], "marker": "vsDo^"[place], "edgecolors": "black", "linewidths": 0.5}
-        axis.scatter(
-            (rows["longitude"] + 170) % 360 - 170, rows["latitude"], s=22 + 9 * place, zorder=3, label=text, **look
-        )
+        axis.scatter(*_at(rows), s=22 + 9 * place, zorder=3, label=text, **look)
     _frame_map(axis)
     handles = axis.get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9.5, title=label, title_fontsize=10)

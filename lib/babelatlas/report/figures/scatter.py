@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.base import languages
-from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, look_of, percent_axis
+from babelatlas.report.figures.look import COLOURS, MARKERS, line_of, log_axis, look_of, percent_axis, side_by_side
 
 
 def correlation_panels(
@@ -23,10 +23,8 @@ def correlation_panels(
     panels = list(dict.fromkeys(points[panel]))
     groups = [group for group in languages.GROUPS if (points[series] == group).any()]
     names = [*groups, *sorted(set(points[series]) - set(groups))]
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(7.2, 4.0), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
-    for axis, title in zip(axes[0], panels, strict=True):
+    figure, axes = side_by_side(panels, 4.0)
+    for axis, title in zip(axes, panels, strict=True):
         rows, band = points[points[panel] == title], bands[bands[panel] == title]
         for place, name in enumerate(names):
             part = rows[rows[series] == name]
@@ -38,13 +36,11 @@ def correlation_panels(
                 axis.scatter(part[x], part[y], edgecolors="black", linewidths=1.2, **(look | {"s": 30}))
         axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
         axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5)
-        axis.set_title(title, size=10.5)
-        axis.tick_params(labelsize=9.5)
         percent_axis(axis, "xy")
-    axes[0, len(panels) // 2].set_xlabel(x, size=10.5)
-    axes[0, 0].set_ylabel(y, size=10.5)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
-    return axes[0]
+    axes[len(panels) // 2].set_xlabel(x, size=10.5)
+    axes[0].set_ylabel(y, size=10.5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return axes
 
 
 def two_ways(
@@ -67,15 +63,8 @@ def two_ways(
     down = -(-len(panels) // columns)
     across = -(-len(panels) // down)
     width = min(7.2, 2.6 * across + 0.9)
-    figure, grid = plt.subplots(
-        down,
-        across,
-        figsize=(width, width / across * down + 0.3 * bool(series)),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    size, shared = (width, width / across * down + 0.3 * bool(series)), {"sharex": True, "sharey": True}
+    figure, grid = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained", **shared)
     axes = grid.ravel()
     low, high = points[[x, y]].min().min(), points[[x, y]].max().max()
     room = 0.04 * (high - low) or 0.01
@@ -108,11 +97,9 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
     one half; above the diagonal the image is told apart better than the translation. Returns the Axes of the panels.
     """
     panels = list(dict.fromkeys(means[panel]))
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(7.2, 4.6), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
+    figure, axes = side_by_side(panels, 4.6)
     names = list(dict.fromkeys(means["model"]))
-    for axis, title in zip(axes[0], panels, strict=True):
+    for axis, title in zip(axes, panels, strict=True):
         axis.plot([0, 1], [0, 1], color="0.8", linewidth=1, linestyle="-", marker="", zorder=0)
         for draw in (axis.axhline, axis.axvline):
             draw(0.5, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
@@ -126,19 +113,16 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
             axis.plot([row["TC"]] * 2, [row["IC low"], row["IC high"]], color=colour, linestyle="-", marker="")
             look = {"color": colour, "marker": marker, "s": 70, "edgecolors": "black", "linewidths": 0.8, "zorder": 4}
             axis.scatter(row["TC"], row["IC"], label=row["model"], **look)
-        axis.set_title(title, size=10.5)
         axis.set_aspect("equal")
-        axis.tick_params(labelsize=9.5)
         percent_axis(axis, "xy").set_xlabel("TC", size=10)
-    axes[0, 0].set_xlim(-0.02, 1.02)
-    axes[0, 0].set_ylim(-0.02, 1.02)
-    axes[0, 0].set_ylabel("IC", size=10)
+    axes[0].set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    axes[0].set_ylabel("IC", size=10)
     handles: dict = {}
-    for axis in axes[0]:
+    for axis in axes:
         drawn, said = axis.get_legend_handles_labels()
         handles |= dict(zip(said, drawn, strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=9)
-    return axes[0]
+    return axes
 
 
 def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[str] = ()) -> Axes:
@@ -163,12 +147,9 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
         axis.annotate(row.name, (row.x, row.y), offset, textcoords="offset points", size=9, color="0.25", **side)
     ticks = [edge, 1, 3, 10, 30, 100, 300, 1000]
     for which in ("x", "y"):
-        getattr(axis, f"set_{which}scale")("log")
-        getattr(axis, f"set_{which}ticks")(ticks, ["0", *map(str, ticks[1:])])
-        getattr(axis, f"set_{which}lim")(edge * 0.8, 1500)
-    axis.minorticks_off()
-    axis.set_xlabel("classes in Babel-ImageNet (log scale)")
-    axis.set_ylabel("classes in this label set (log scale)")
+        log_axis(axis, which, ticks, ["0", *map(str, ticks[1:])])
+    axis.set(xlim=(edge * 0.8, 1500), ylim=(edge * 0.8, 1500))
+    axis.set(xlabel="classes in Babel-ImageNet (log scale)", ylabel="classes in this label set (log scale)")
     axis.legend(title="group by classes there (languages)", loc="upper left", fontsize=9.5)
     return axis
 
@@ -181,34 +162,21 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
     `names`: series -> the languages that carry their name. Returns the Axes, shape (series, tokens).
     """
     rows, columns = list(dict.fromkeys(points["series"])), list(dict.fromkeys(points["tokens"]))
-    _, axes = plt.subplots(
-        len(rows),
-        len(columns),
-        figsize=(7.2, 0.6 + 3.1 * len(rows)),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
+    size, shared = (7.2, 0.6 + 3.1 * len(rows)), {"sharex": True, "sharey": "row"}
+    _, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained", **shared)
     for (row, column), axis in np.ndenumerate(axes):
         part = points[(points["series"] == rows[row]) & (points["tokens"] == columns[column])]
         band = bands[(bands["series"] == rows[row]) & (bands["tokens"] == columns[column])]
         axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
         axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.2)
-        odd = part[part["odd"]]
-        axis.scatter(
-            *part.loc[~part["odd"], ["log_tokens", "log_classes"]].to_numpy().T,
-            s=14,
-            color=COLOURS[0],
-            alpha=0.7,
-            linewidths=0,
-        )
+        odd, usual = part[part["odd"]], part[~part["odd"]]
+        axis.scatter(usual["log_tokens"], usual["log_classes"], s=14, color=COLOURS[0], alpha=0.7, linewidths=0)
         axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
         for place, each in enumerate(odd.sort_values("log_tokens").itertuples()):
             look = {"ha": "center", "va": "bottom" if place else "top", "size": 8.5, "color": COLOURS[1]}
             at = (each.log_tokens, each.log_classes)
             axis.annotate(each.name, at, (8, 7 if place else -7), textcoords="offset points", **look)
-        for each in _apart(part[~part["odd"]], names.get(rows[row], ()), "log_tokens", "log_classes", (0.6, 0.06)):
+        for each in _apart(usual, names.get(rows[row], ()), "log_tokens", "log_classes", (0.6, 0.06)):
             right = each.log_tokens < 3
             low = each.log_classes < np.interp(each.log_tokens, band["x"], band["y"])
             look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": "0.2"}
@@ -237,16 +205,15 @@ def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
     _, axis = plt.subplots()
     ends = np.array([0, runs["languages"].max()])
     for place, name in enumerate(dict.fromkeys(runs["contestant"])):
-        rows, colour = runs[runs["contestant"] == name], COLOURS[place % len(COLOURS)]
-        axis.plot(rows["languages"], rows["value"], MARKERS[place % len(MARKERS)], color=colour, label=name, alpha=0.8)
+        rows, look = runs[runs["contestant"] == name], line_of(place)
+        marker = MARKERS[place % len(MARKERS)]
+        axis.plot(rows["languages"], rows["value"], marker, color=look["color"], label=name, alpha=0.8)
         for line in lines[lines["contestant"] == name].itertuples():
-            look = {"color": colour, "linestyle": LINES[place % len(LINES)], "marker": ""}
-            axis.plot(ends, line.start + line.each * ends, linewidth=1.2, **look)
+            axis.plot(ends, line.start + line.each * ends, linewidth=1.2, marker="", **look)
     axis.set_xticks(sorted({0, *runs["languages"]}))
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=0)
-    axis.set_xlabel("languages")
-    axis.set_ylabel("seconds")
+    axis.set(xlabel="languages", ylabel="seconds")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return axis
 
@@ -254,9 +221,8 @@ def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
 def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple[float, float]) -> list:
     """Return the rows (tuples) with these names, in the order of `names`, without those too near to one before."""
     kept: list = []
-    for row in (
-        table[table["name"].isin(names)].sort_values("name", key=lambda name: name.map(list(names).index)).itertuples()
-    ):
+    named = table[table["name"].isin(names)].sort_values("name", key=lambda name: name.map(list(names).index))
+    for row in named.itertuples():
         at = getattr(row, x), getattr(row, y)
         if all(abs(at[0] - getattr(one, x)) > gap[0] or abs(at[1] - getattr(one, y)) > gap[1] for one in kept):
             kept.append(row)

@@ -1,34 +1,19 @@
 """Geigle et al. (2024), Babel-ImageNet: what does not fit; the sentences lie in `data/errata`."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, published
-from babelatlas.models import registry as models
 from babelatlas.papers import definitions
-from babelatlas.papers.geigle2024.recomputed import (
-    labelled_languages,
-    languages_of,
-    mean_accuracy,
-    mean_recall,
-    retrieval_languages,
-    rival,
-    small_languages,
-    token_correlation,
-)
-from babelatlas.papers.geigle2024.released import COLUMNS, DATASETS, HALF, PAPER, UNLABELLED, accuracies, notebook
-
-# --- What does not fit together ----------------------------------------------------------------------
+from babelatlas.papers import geigle2024 as paper
 
 
 def group_table(number: str) -> pd.DataFrame:
     """Return Table 2 or 3 as printed, in percent: rows model, columns very low, low, mid, high, English."""
-    table = published.read(PAPER).query("table == @number and task == 'zeroshot'")
+    table = published.read(paper.PAPER).query("table == @number and task == 'zeroshot'")
     column = table["group"].where(table["group"] != "", "English")
     wide = (100 * table.assign(column=column).pivot(index="model", columns="column", values="value")).round(2)
-    return wide[list(COLUMNS.values())]
+    return wide[list(paper.COLUMNS.values())]
 
 
 def against_order(table: pd.DataFrame) -> list[str]:
@@ -37,49 +22,47 @@ def against_order(table: pd.DataFrame) -> list[str]:
     return kept.index[(kept[["low", "mid"]].ge(kept["high"], axis=0)).any(axis=1)].tolist()
 
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
-    """Return inconsistencies and remarks, as `scorecard.errata` puts them together; nothing released is needed."""
-    return definitions.errata(PAPER, "geigle2024", _language_facts() | _cell_facts() | _text_facts())
+def errata() -> pd.DataFrame:
+    """Return inconsistencies and remarks, as `scorecard.errata` puts them together."""
+    return definitions.errata(paper.PAPER, "geigle2024", _language_facts() | _cell_facts() | _text_facts())
 
 
 def _language_facts() -> dict[str, dict]:
     """Return what is found on groups of languages: where they begin, how many a data set has, who leads in them."""
-    ends = labelled_languages().groupby("group")["classes"].agg(["min", "max"])
-    smallest = labelled_languages().query("group == 'high'").sort_values("classes")["lang"].iloc[0]
-    sizes = {
-        english: retrieval_languages(english, False).set_index("cell")["value"].astype(int) for english in (False, True)
-    }
-    told = {
-        english: ", ".join(f"{found[f'languages | {name}']} on {name}" for name in DATASETS.values())
-        for english, found in sizes.items()
-    }
-    low, very_low, small = rival(languages_of("low")), rival(languages_of("very low")), rival(small_languages())
-    left = sorted(languages_of("low", "very low") - small_languages())
-    bare = set(accuracies().query("variant == 'label only'")["lang"])
+    table = paper.labelled_languages()
+    ends = table.groupby("group")["classes"].agg(["min", "max"])
+    smallest = table.query("group == 'high'").sort_values("classes")["lang"].iloc[0]
+    kinds = (False, False), (True, False), (True, True)
+    sizes = [paper.retrieval_languages(*which).set_index("cell")["value"].astype(int) for which in kinds]
+    told = [
+        ", ".join(f"{found[f'languages | {name}']} on {name}" for name in paper.DATASETS.values()) for found in sizes
+    ]
+    low, very_low, small = (
+        paper.rival(codes).agg(["mean", "size"])
+        for codes in (paper.languages_of("low"), paper.languages_of("very low"), paper.small_languages())
+    )
+    left = sorted(paper.languages_of("low", "very low") - paper.small_languages())
+    bare = set(paper.accuracies().query("variant == 'label only'")["lang"])
     return {
         "high": {
             "language": languages.name(smallest),
             "fewest": ends.loc["high", "min"],
             "largest": ends.loc["mid", "max"],
-            "limit": int(notebook()["limits", "mid"]),
+            "limit": int(paper.notebook()["limits", "mid"]),
             "before": ends.loc["high", "min"] - 1,
         },
         "languages-covered": {
-            "without": told[False],
-            "with_english": told[True],
-            "every": retrieval_languages(True, True).set_index("cell")["value"].astype(int)["languages | XM3600"],
-            "n_unlabelled": len(UNLABELLED),
+            "without": told[0],
+            "with_english": told[1],
+            "every": sizes[2]["languages | XM3600"],
+            "n_unlabelled": len(paper.UNLABELLED),
         },
         "lead": {
-            "low": low.mean(),
-            "n_low": len(low),
-            "very_low": very_low.mean(),
-            "n_very_low": len(very_low),
-            "n_small": len(small),
-            "small": small.mean(),
+            "low": low,
+            "very_low": very_low,
+            "small": small,
             "left": ", ".join(map(languages.name, left)),
-            "n_left": len(left),
-            "lead_left": rival(left).mean(),
+            "others": paper.rival(left).agg(["mean", "size"]),
             "n_bare": len(bare.intersection(left)),
         },
     }
@@ -89,23 +72,23 @@ def _cell_facts() -> dict[str, dict]:
     """Return what is found on single cells and columns of Tables 2, 3 and 11."""
     second, third = group_table("2"), group_table("3")
     both = second.loc[third.index, "very low"]
-    (odd,) = both.index[(both - third["very low"]).abs() > HALF]
-    mean = mean_accuracy().set_index("cell")["value"][f"{odd} | v-low"]
-    group = labelled_languages().query("group == 'very low'").sort_values("classes")
+    (odd,) = both.index[(both - third["very low"]).abs() > paper.HALF]
+    mean = paper.mean_accuracy().set_index("cell")["value"][f"{odd} | v-low"]
+    group = paper.labelled_languages().query("group == 'very low'").sort_values("classes")
     images = 50 * group["classes"].iloc[0]  # ImageNet's validation set has 50 images of each class
-    off = third.loc[odd, "very low"] - HALF - mean  # from where the mean is rounded up
-    printed = published.read(PAPER).query("task == 'retrieval' and table == '11' and lang == ''")
+    off = third.loc[odd, "very low"] - paper.HALF - mean  # from where the mean is rounded up
+    printed = published.read(paper.PAPER).query("task == 'retrieval' and table == '11' and lang == ''")
     printed = (100 * printed.set_index("model")["value"]).round(2)
     found = {}
     for english in (False, True):
-        table = mean_recall("xm3600", english)
+        table = paper.mean_recall("xm3600", english)
         found[english] = table.set_index(table["cell"].str.removeprefix("average | "))["value"]
-    met = {english: int(((means_ - printed).abs() <= 2 * HALF + 1e-9).sum()) for english, means_ in found.items()}
+    met = {english: ((means - printed).abs() <= 2 * paper.HALF + 1e-9).sum() for english, means in found.items()}
     farthest = (found[False] - printed).abs()
     same = (found[False].rank() == found[True].rank()).all()
-    known = {entry.paper_row: entry.parameters for entry in models.MODELS if entry.paper_row}
+    known = pd.Series({row: model.parameters for row, model in paper.models_of_paper().items()})
     sizes = published.models().set_index("model")["parameters"]
-    surplus = (sizes - pd.Series(known)).round()
+    surplus = (sizes - known).round()
     more = surplus[surplus > 1].sort_values()
     return {
         "very-low": {
@@ -140,7 +123,7 @@ def _cell_facts() -> dict[str, dict]:
 def _text_facts() -> dict[str, dict]:
     """Return what is found on the text: Figure 4, and what Section 4 says of models in low-resource languages."""
     spearman = {
-        f"{tokens}{english}": token_correlation(tokens, bool(english))["value"].item()
+        f"{tokens}{english}": paper.token_correlation(tokens, bool(english))["value"].item()
         for tokens in ("as printed", "corrected")
         for english in ("", ", English")
     }
@@ -152,10 +135,10 @@ def _text_facts() -> dict[str, dict]:
     above = second.loc[exceptions, ["low", "mid"]].max(axis=1) - second.loc[exceptions, "high"]
     distilled = published.models().query("family == 'M-CLIP'")["model"]
     beaten = [model for model in distilled if second.loc["mSigLIP", "low"] > second.loc[model, "low"]]
-    table = accuracies()
+    table = paper.accuracies()
     small, both = (
         100 * table[table["lang"].isin(codes)].groupby("model")["value"].mean()
-        for codes in (small_languages(), languages_of("low", "very low"))
+        for codes in (paper.small_languages(), paper.languages_of("low", "very low"))
     )
     return {
         "tokens": spearman
@@ -176,10 +159,10 @@ def _text_facts() -> dict[str, dict]:
             "n_beaten": len(beaten),
             "n_distilled": len(distilled),
             "beaten": ", ".join(beaten),
-            "n_both": len(languages_of("low", "very low")),
+            "n_both": len(paper.languages_of("low", "very low")),
             "both": both["mSigLIP"],
             "n_behind": (both[distilled] < both["mSigLIP"]).sum(),
-            "n_small": len(small_languages()),
+            "n_small": len(paper.small_languages()),
             "small": small["mSigLIP"],
             "n_ahead": (small[distilled] > small["mSigLIP"]).sum(),
             "very_low": second.loc["mSigLIP", "very low"],

@@ -1,63 +1,35 @@
 """Liu et al. (2021), MaRVL: what does not fit in the printed numbers; the sentences lie in `data/errata`."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from babelatlas.papers import definitions
-from babelatlas.papers.liu2021.accuracies import (
-    TRANSLATED,
-    ZERO,
-    by_hand,
-    language_scores,
-    overall,
-    select_scores,
-    sentences_that_fit,
-    stacked,
-)
-from babelatlas.papers.liu2021.dataset_tables import (
-    PAPER,
-    VALIDATED,
-    VALIDATORS,
-    kappa_sizes,
-    kappas,
-    n_dogs,
-    printed,
-    release_averages,
-    row_of,
-    wordings,
-)
-from babelatlas.papers.liu2021.release import BASE, LANGUAGES, SAMPLE, marvl
+from babelatlas.papers import liu2021 as paper
+from babelatlas.papers.liu2021_release import BASE, LANGUAGES, SAMPLE, marvl
 from babelatlas.stats import rounding
 
 # The paper is read by machine here, and a single digit may be read wrongly.
 READ = "Only one digit carries this: our copy of the paper, read by machine, may have it wrong."
 
 
-# What does not fit -------------------------------------------------------------------------------------------------
-
-
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
-    """Return what does not fit in the paper's numbers, each with the computation that shows it (`scorecard.errata`).
-
-    A further column, `cells`: the claims that it is about, a tuple of their cells.
-    """
-    return definitions.errata(PAPER, "liu2021", _data_facts() | _consistency_facts() | _text_facts())
+def errata() -> pd.DataFrame:
+    """Return what does not fit in the paper's numbers, as `definitions.errata` does."""
+    return definitions.errata(paper.PAPER, "liu2021", _data_facts() | _consistency_facts() | _text_facts())
 
 
 def _data_facts() -> dict[str, dict]:
     """Return what concerns the data set: Tables 1 to 3."""
-    images, total = row_of("Table 2", "Total images"), printed("Table 2")["Total images | tot."]
-    length, table = wordings(), printed("Table 3")
+    images, total = paper.row_of("Table 2", "Total images"), paper.printed("Table 2")["Total images | tot."]
+    length, table = paper.wordings(), paper.printed("Table 3")
     spaced = [lang for lang in LANGUAGES if lang != "zh"]
-    kappa, accuracy = (row_of("Table 1", row)["tr"] for row in ("Fleiss' kappa", "Human accuracy"))
-    wrong = round((1 - accuracy) * VALIDATED * VALIDATORS)
-    possible = kappas(wrong)
+    kappa, accuracy = (paper.row_of("Table 1", row)["tr"] for row in ("Fleiss' kappa", "Human accuracy"))
+    wrong = round((1 - accuracy) * paper.VALIDATED * paper.VALIDATORS)
+    possible = paper.kappas(wrong)
     shares = np.arange(0.5, 1, 0.0025)
-    fits = [share for share in shares if np.abs(kappas(wrong, share=share) - kappa).min() <= 0.0005]
-    sizes = kappa_sizes(kappa, accuracy, range(VALIDATED, VALIDATED + 11))
+    fits = [share for share in shares if np.abs(paper.kappas(wrong, share=share) - kappa).min() <= 0.0005]
+    sizes = paper.kappa_sizes(kappa, accuracy, range(paper.VALIDATED, paper.VALIDATED + 11))
     sentences, repeated = marvl("captions"), marvl("repeated examples")
 
     def listed(values: Mapping[str, float], form: str = ".2f") -> str:
@@ -70,22 +42,19 @@ def _data_facts() -> dict[str, dict]:
             "sum": images.sum(),
             "off": abs(total - images.sum()),
             "read": READ,
-            "cells": ("Total images | tot.",),
         },
         "tamil": {
-            "used": row_of("Table 2", "used for captions")["ta"],
+            "used": paper.row_of("Table 2", "used for captions")["ta"],
             "found": marvl("images")["ta"],
-            "cells": ("used for captions | TA",),
         },
-        "limit": {"limit": printed("Section 3.4")["valid images below which a concept is discarded"]},
+        "limit": {"limit": paper.printed("Section 3.4")["valid images below which a concept is discarded"]},
         "swahili": {
             "printed": table["Avg. length | SW"],
             "length": length.loc["sw", "length"],
             "tokenizer": BASE,
             "types": length.loc["sw", "types"],
             "average": table["Avg. length | avg."],
-            "mean": release_averages()["value"].iloc[0],
-            "cells": ("Avg. length | SW",),
+            "mean": paper.release_averages()["value"].iloc[0],
         },
         "ttr": {
             "sample": SAMPLE,
@@ -95,20 +64,18 @@ def _data_facts() -> dict[str, dict]:
             "exact": listed((length["types"] / (length["length"] * SAMPLE))[spaced], ".3f"),
             "all": listed(length["ttr"][spaced]),
             "chinese": table["Word types | ZH"] / (table["Avg. length | ZH"] * sentences["zh"]),
-            "cells": tuple(f"TTR | {lang.upper()}" for lang in LANGUAGES),
         },
         "kappa": {
             "kappa": kappa,
-            "n": VALIDATED,
+            "n": paper.VALIDATED,
             "accuracy": accuracy,
             "wrong": wrong,
-            "n_labels": VALIDATED * VALIDATORS,
+            "n_labels": paper.VALIDATED * paper.VALIDATORS,
             "possible": ", ".join(f"{value:.3f}" for value in possible),
             "share": 100 * min(fits),
             "sizes": " or ".join(map(str, sizes)),
             "nearest": possible[np.abs(possible - kappa).argmin()],
             "read": READ,
-            "cells": ("Fleiss' kappa | TR",),
         },
         "balance": {
             "balanced": listed(marvl("captions, two true and two false"), ",.0f"),
@@ -121,26 +88,25 @@ def _data_facts() -> dict[str, dict]:
 
 def _consistency_facts() -> dict[str, dict]:
     """Return what concerns the printed shares of Tables 4 and 5 and Figure 9."""
-    test = language_scores("4", TRANSLATED, "consistency")
+    test = paper.language_scores("4", paper.TRANSLATED, "consistency")
     odd, captions = test.loc["xUNITER", "tr"], marvl("captions").astype(int)
-    average, n = printed("Table 4")[f"{TRANSLATED}, xUNITER | avg., consistency"], captions["tr"]
+    average, n = paper.printed("Table 4")[f"{paper.TRANSLATED}, xUNITER | avg., consistency"], captions["tr"]
     four = test.loc["xUNITER"].drop("tr").sum()
     low, high = len(LANGUAGES) * (average - 0.05) - four - 0.2, len(LANGUAGES) * (average + 0.05) - four + 0.2
     possible = [k for k in range(n + 1) if low <= 100 * k / n <= high]
-    figure, table = select_scores("Figure 9", ZERO), language_scores("4", ZERO)
-    exact = overall()
+    figure, table = paper.select_scores("Figure 9", paper.ZERO), paper.language_scores("4", paper.ZERO)
+    exact = paper.overall()
     figure = figure[figure["chapter"] == ""].set_index(["model", "lang"])["value"]
-    table = stacked(table).reindex(figure.index)
+    table = paper.stacked(table).reindex(figure.index)
     off = figure.index[(figure - table).abs() > 0.01]
     fitting, n_whole, chances = {}, 0, []
     for lang in LANGUAGES:
         values = test[lang].drop("xUNITER") if lang == "tr" else test[lang]
-        fitting[lang] = sentences_that_fit(values, captions[lang])
+        fitting[lang] = paper.sentences_that_fit(values, captions[lang])
         n_whole += int(rounding.denominators(values, [captions[lang]], twice=True)["met"].iloc[0])
         chances.append(rounding.chance_of_fit(values, range(200, captions[lang] + 1), twice=True))
-    chinese = printed("Table 5").filter(like="MaRVL ZH→EN, consistency")
-    hand = sentences_that_fit(chinese, captions["zh"], twice=False)
-    train = printed("Section 6").filter(regex="^translate train, .*consistency")
+    chinese, train = paper.chinese_consistencies()
+    hand = paper.sentences_that_fit(chinese, captions["zh"], twice=False)
     at = [rounding.denominators(values, [captions["zh"]], twice=True)["met"].iloc[0] for values in (chinese, train)]
     return {
         "xuniter": {
@@ -158,7 +124,6 @@ def _consistency_facts() -> dict[str, dict]:
             "k_least": possible[0],
             "k_most": possible[-1],
             "perhaps": odd + 10,
-            "cells": tuple(f"{TRANSLATED}, xUNITER | {lang}, consistency" for lang in ("TR", "avg.")),
         },
         "figure-9": {
             "n_off": len(off),
@@ -167,7 +132,7 @@ def _consistency_facts() -> dict[str, dict]:
                 f"{m} {lang.upper()} {table[m, lang]:.1f} and {figure[m, lang]:.1f} (exactly {exact[m, lang]:.3f})"
                 for m, lang in off
             ),
-            "cells": tuple(f"{ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off),
+            "cells": tuple(f"{paper.ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off),
         },
         "consistency": {
             "n": test.size - 1,
@@ -189,9 +154,9 @@ def _consistency_facts() -> dict[str, dict]:
 
 def _text_facts() -> dict[str, dict]:
     """Return what concerns statements of the text."""
-    gain = by_hand().drop("mUNITER").round(1)
-    voted = printed("Section 3.3").filter(like="votes")
-    concepts = [int(row_of("Table 2", row).sum()) for row in ("Concepts selected", "with >8 images")]
+    gain = paper.by_hand().drop("mUNITER").round(1)
+    voted = paper.printed("Section 3.3").filter(like="votes")
+    concepts = [int(paper.row_of("Table 2", row).sum()) for row in ("Concepts selected", "with >8 images")]
     return {
         "by-hand": {
             "gains": ", ".join(f"{model} {value:+.1f}" for model, value in gain.items()),
@@ -199,7 +164,6 @@ def _text_facts() -> dict[str, dict]:
             "most": gain.max(),
             "larger": " and ".join(gain[gain >= 2.5].sort_values().index),
             "mean": gain.mean(),
-            "cells": ("largest gain of manual translation, without mUNITER",),
         },
         "votes": {
             "three": voted.iloc[0],
@@ -211,9 +175,8 @@ def _text_facts() -> dict[str, dict]:
             "cells": tuple(voted.index),
         },
         "dogs": {
-            "printed": printed("Section 2.3")["ImageNet-1k synsets that are species of dogs"],
-            "dogs": n_dogs("dog"),
-            "leaves": n_dogs("leaves"),
-            "cells": ("ImageNet-1k synsets that are species of dogs",),
+            "printed": paper.printed("Section 2.3")["ImageNet-1k synsets that are species of dogs"],
+            "dogs": paper.n_dogs("dog"),
+            "leaves": paper.n_dogs("leaves"),
         },
     }

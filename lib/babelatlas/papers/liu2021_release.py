@@ -39,12 +39,9 @@ SAMPLE = 250  # Section 4: how many sentences of NLVR2 the statistics of caption
 BASE = "TweetTokenizer"
 
 
-def _punctuation(character: str) -> bool:
-    return unicodedata.category(character)[0] in "PS"
-
-
 def _bare(text: str) -> str:
-    return "".join(character for character in text if not _punctuation(character))
+    """Return a text without punctuation and symbols."""
+    return "".join(character for character in text if unicodedata.category(character)[0] not in "PS")
 
 
 def tokenizers() -> dict[str, Callable[[str], list[str]]]:
@@ -68,33 +65,28 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
     Besides counts, the number of types to be expected in 250 captions drawn at random (`reasoning.expected_types`). And
     what WordNet 3.0 has below "dog", for which NLTK must find it (`wordnets.read_wordnets`).
     """
-    parts = []
+    folder, parts = Path(folder) / "data", []
     for lang in LANGUAGES:
-        table = _lines(Path(folder) / "data" / lang / "annotations" / f"marvl-{lang}.jsonl", ["caption", "concept"])
+        table = _lines(folder / lang / "annotations" / f"marvl-{lang}.jsonl", ["caption", "concept"])
+        translated = _lines(folder / lang / "annotations_machine-translate" / f"marvl-{lang}_gmt.jsonl", ["caption"])
         table = table.rename(columns={"caption": "sentence"})
         parts.append(example_counts(table, "marvl", lang))
-        parts += [
-            _row("marvl", lang, "examples", len(part), chapter)
-            for chapter, part in table.groupby("chapter", sort=False)
-        ]
-        images = pd.concat([table["left_img"], table["right_img"]])
-        double = table.duplicated(["sentence", "left_img", "right_img"])
-        parts += [
-            _row("marvl", lang, "concepts", table["concept"].nunique()),
-            _row("marvl", lang, "images", images.nunique()),
-            _row("marvl", lang, "repeated examples", double.sum()),
-            _row("marvl", lang, "captions, translated", _translated(folder, lang)["caption"].nunique()),
-        ]
-        parts.append(_wordings(table["sentence"], "marvl", lang, list(tokenizers())))
-    for name, path in (
-        ("nlvr2 test", "en/annotations/test.jsonl"),
-        ("nlvr2 250", "en/annotations/test250-en.jsonl"),
-    ):
-        table = _lines(Path(folder) / "data" / path, ["sentence", "label"])
-        names = [BASE] if name == "nlvr2 test" else list(tokenizers())
+        for chapter, part in table.groupby("chapter", sort=False):
+            parts.append(_rows("marvl", lang, {"examples": len(part)}, chapter))
+        values = {
+            "concepts": table["concept"].nunique(),
+            "images": pd.concat([table["left_img"], table["right_img"]]).nunique(),
+            "repeated examples": table.duplicated(["sentence", "left_img", "right_img"]).sum(),
+            "captions, translated": translated["caption"].nunique(),
+        }
+        parts += [_rows("marvl", lang, values), _wordings(table["sentence"], "marvl", lang, list(tokenizers()))]
+    for name, file, names in (("nlvr2 test", "test", [BASE]), ("nlvr2 250", "test250-en", list(tokenizers()))):
+        table = _lines(folder / "en" / "annotations" / f"{file}.jsonl", ["sentence", "label"])
         parts += [example_counts(table, name, "en"), _wordings(table["sentence"], name, "en", names)]
-    table = _lines(Path(folder) / "data/zh/annotations_human-translate/test250-zh.jsonl", ["sentence", "label"])
-    parts += [example_counts(table, "nlvr2 250", "zh"), _below_dog()]
+    table = _lines(folder / "zh/annotations_human-translate/test250-zh.jsonl", ["sentence", "label"])
+    below = set(wordnets.synsets([coverage.DOG], download=False)[0].closure(lambda each: each.hyponyms()))
+    dogs = {"synsets below dog": len(below), "leaves below dog": sum(not each.hyponyms() for each in below)}
+    parts += [example_counts(table, "nlvr2 250", "zh"), _rows("wordnet 3.0", "en", dogs)]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -111,21 +103,9 @@ def _lines(path: Path, columns: list[str]) -> pd.DataFrame:
     return table
 
 
-def _translated(folder: str | os.PathLike, lang: str) -> pd.DataFrame:
-    path = Path(folder) / "data" / lang / "annotations_machine-translate" / f"marvl-{lang}_gmt.jsonl"
-    return _lines(path, ["caption"])
-
-
-def _below_dog() -> pd.DataFrame:
-    """Return how many synsets of WordNet 3.0 lie below "dog", and how many of these have none below them."""
-    below = set(wordnets.synsets([coverage.DOG], download=False)[0].closure(lambda each: each.hyponyms()))
-    values = {"synsets below dog": len(below), "leaves below dog": sum(not each.hyponyms() for each in below)}
-    return pd.concat([_row("wordnet 3.0", "en", statistic, value) for statistic, value in values.items()])
-
-
-def _row(name: str, lang: str, statistic: str, value: float, chapter: str = "", tokens: str = "") -> pd.DataFrame:
-    row = {"set": name, "lang": lang, "chapter": chapter, "tokens": tokens, "statistic": statistic, "value": value}
-    return pd.DataFrame([row]).astype({"value": float})
+def _rows(name: str, lang: str, values: dict[str, float], chapter: str = "", tokens: str = "") -> pd.DataFrame:
+    facts = {"set": name, "lang": lang, "chapter": chapter, "tokens": tokens}
+    return pd.DataFrame([facts | {"statistic": key, "value": float(value)} for key, value in values.items()])
 
 
 def example_counts(table: pd.DataFrame, name: str, lang: str) -> pd.DataFrame:
@@ -140,21 +120,22 @@ def example_counts(table: pd.DataFrame, name: str, lang: str) -> pd.DataFrame:
     }
     sizes = by_caption["size"].value_counts().sort_index()
     values |= {f"captions with {size} examples": n for size, n in sizes.items()}
-    return pd.concat([_row(name, lang, statistic, value) for statistic, value in values.items()])
+    return _rows(name, lang, values)
 
 
 def _wordings(sentences: pd.Series, name: str, lang: str, names: list[str]) -> pd.DataFrame:
     """Return tokens and types of the unique captions for the tokenizers, as they are written and in lower case."""
     unique, parts = sentences.drop_duplicates().tolist(), []
-    for tokens, tokenize in ((tokens, tokenizers()[tokens]) for tokens in names):
+    for tokens in names:
+        tokenize = tokenizers()[tokens]
         for suffix, texts in (("", unique), (", lower case", [text.lower() for text in unique])):
             samples = {"": texts, f", first {SAMPLE}": texts[:SAMPLE]} if len(texts) > SAMPLE else {"": texts}
+            values = {}
             for which, sample in samples.items():
                 found = reasoning.wording(sample, tokenize)
-                for statistic in ("tokens", "types"):
-                    parts.append(_row(name, lang, statistic + which, found[statistic], tokens=tokens + suffix))
-            expected = round(reasoning.expected_types(texts, tokenize, SAMPLE), 2)
-            parts.append(_row(name, lang, f"types, expected in {SAMPLE}", expected, tokens=tokens + suffix))
+                values |= {statistic + which: found[statistic] for statistic in ("tokens", "types")}
+            values[f"types, expected in {SAMPLE}"] = round(reasoning.expected_types(texts, tokenize, SAMPLE), 2)
+            parts.append(_rows(name, lang, values, tokens=tokens + suffix))
     return pd.concat(parts)
 
 

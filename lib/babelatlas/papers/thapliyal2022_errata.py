@@ -1,105 +1,81 @@
 """Thapliyal et al. (2022), Crossmodal-3600: what does not fit; the sentences lie in `data/errata`."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from itertools import product
 
 import pandas as pd
 
 from babelatlas.papers import definitions
-from babelatlas.papers.thapliyal2022.judgements import correlations, superiority, tie_orders
-from babelatlas.papers.thapliyal2022.recomputed import TEXT_MODELS, text_parameters
-from babelatlas.papers.thapliyal2022.tables import (
-    DIFFERENCE,
-    HALF,
-    JUDGED,
-    MODELS,
-    REPLICATION,
-    SOURCE,
-    assignment,
-    captions,
-    cider,
-    comparisons,
-    corrected,
-    differences,
-    met,
-    released_captions,
-    through_others,
-)
+from babelatlas.papers import thapliyal2022 as paper
 from babelatlas.stats import correlation
 
+METHODS = [method.title() for method in correlation.METHODS]  # as the paper prints them
 
-def errata(available: dict[str, Path] | None = None) -> pd.DataFrame:
-    """Return the inconsistencies of the paper, as `scorecard.errata` puts them together; nothing released is needed.
 
-    A further column, `cells`: the claims that it is about, a tuple of their cells.
-    """
+def errata() -> pd.DataFrame:
+    """Return the inconsistencies of the paper, as `definitions.errata` does."""
     facts = _table_4_facts() | _table_5_facts() | _coefficient_facts() | _size_facts() | _text_facts()
-    return definitions.errata(SOURCE, "thapliyal2022", facts | _table_1_facts())
+    return definitions.errata(paper.SOURCE, "thapliyal2022", facts | _table_1_facts())
 
 
 def _table_4_facts() -> dict[str, dict]:
     """Return what concerns Table 4: its signs, and the rows that have the numbers of another pair of models."""
-    printed, scores = comparisons(), cider()
+    printed, scores = paper.comparisons(), paper.cider()
     best = scores["XM3600"].groupby("lang").idxmax().map(lambda key: key[0])
-    plain = {row: row for row in assignment()}
+    plain = {row: row for row in paper.assignment()}
     turned = {row: row[::-1] for row in plain}
-    moved = {row: pair[::-1] for row, pair in assignment().items() if pair[::-1] != row}
-    through = through_others(printed, "XM600")
+    moved = {row: pair[::-1] for row, pair in paper.assignment().items() if pair[::-1] != row}
+    through = paper.through_others(printed, "XM600")
     usual = {"n_rows": len(printed), "n_cells": 2 * len(printed), "n_turned": _agreeing(turned)}
     return {
         "signs": usual
         | {
             "n_negative": (printed["SxS"] < 0).sum(),
-            "first": MODELS[0],
+            "first": paper.MODELS[0],
             "best": ", ".join(sorted(set(best))),
             "n_languages": best.size,
             "n_plain": _agreeing(plain),
-            "cells": tuple(f"{m2} | {m1} | {lang} | SxS" for m2, m1 in plain for lang in JUDGED),
+            "cells": _cells(map(" | ".join, plain), paper.JUDGED, ["SxS"]),
         },
         "pairs": usual
         | {
             "n_moved": len(moved),
             "n_pairs": len(plain),
             "moved": "; ".join(f"{m2} against {m1} has those of {a} and {b}" for (m2, m1), (a, b) in moved.items()),
-            "n_assigned": _agreeing(assignment()),
-            "n_adding": ((through - printed["XM600"]).abs() <= HALF["CIDEr"] + DIFFERENCE + 1e-9).sum(),
-            "cells": tuple(
-                f"{m2} | {m1} | {lang} | {column}"
-                for m2, m1 in moved
-                for lang in JUDGED
-                for column in ("XM3600", "COCO-DEV")
-            ),
+            "n_assigned": _agreeing(paper.assignment()),
+            "n_adding": ((through - printed["XM600"]).abs() <= paper.HALF["CIDEr"] + paper.DIFFERENCE + 1e-9).sum(),
+            "cells": _cells(map(" | ".join, moved), paper.JUDGED, ("XM3600", "COCO-DEV")),
         },
     }
 
 
 def _table_5_facts() -> dict[str, dict]:
     """Return what concerns Table 5: two values in Chinese."""
-    printed, fixed = (cider(which)["COCO-DEV"].xs("zh", level="lang") for which in (False, True))
+    printed, fixed = (paper.cider(which)["COCO-DEV"].xs("zh", level="lang") for which in (False, True))
     return {
         "chinese": {
             "printed": printed,
             "fixed": fixed,
-            "n_cells": 2 * len(comparisons()),
-            "n_printed": _agreeing(assignment()),
-            "n_fixed": _agreeing(assignment(), True),
-            "cells": ("Bg | zh | COCO-DEV", "Lg | zh | COCO-DEV"),
+            "n_cells": 2 * len(paper.comparisons()),
+            "n_printed": _agreeing(paper.assignment()),
+            "n_fixed": _agreeing(paper.assignment(), True),
         }
     }
 
 
 def _coefficient_facts() -> dict[str, dict]:
     """Return what concerns the coefficients of Table 6, those of rows that have other models' numbers."""
-    as_printed, fixed, unfixed = (_overall(table) for table in (comparisons(), corrected(), corrected(fixed=False)))
-    tied = tie_orders("hi", "COCO-DEV").set_index("method")
+    tables = paper.comparisons(), paper.corrected(), paper.corrected(fixed=False)
+    as_printed, fixed, unfixed = map(_overall, tables)
+    tied = paper.tie_orders("hi", "COCO-DEV").set_index("method")
     orders = " or ".join(
         ", ".join(f"{method.title()} {tied.loc[method, name]:.2f}" for method in ("spearman", "kendall"))
         for name in ("larger", "smaller")
     )
-    every = correlations(corrected()).query("lang != 'all'")
+    every = paper.correlations(paper.corrected()).query("lang != 'all'")
     every = every.pivot(index=["method", "lang"], columns="column", values="value")
-    ahead_by = superiority(corrected()).set_index(["left_out", "method"])
-    left = ahead_by.loc[[(model, "pearson") for model in MODELS]].reset_index("method")
+    ahead_by = paper.superiority(paper.corrected()).set_index(["left_out", "method"])
+    left = ahead_by.loc[[(model, "pearson") for model in paper.MODELS]].reset_index("method")
     return {
         "coefficients": {
             "printed": _listed(as_printed, ["XM3600", "COCO-DEV"]),
@@ -116,44 +92,37 @@ def _coefficient_facts() -> dict[str, dict]:
             "n_every": len(every),
             "spearman": _between(ahead_by.loc["", "spearman"]),
             "kendall": _between(ahead_by.loc["", "kendall"]),
-            "n_pairs": len(assignment()),
-            "n_models": len(MODELS),
+            "n_pairs": len(paper.assignment()),
+            "n_models": len(paper.MODELS),
             "n_left": left["n"].iloc[0],
             "without": "; ".join(
                 f"{model} {row['first']:.2f} and {row['second']:.2f}" for model, row in left.iterrows()
             ),
-            "cells": tuple(
-                f"{method.title()} | {lang} | {column}"
-                for method in correlation.METHODS
-                for lang in ("all", *JUDGED)
-                for column in ("XM3600", "COCO-DEV")
-            ),
+            "cells": _cells(METHODS, ("all", *paper.JUDGED), ("XM3600", "COCO-DEV")),
         }
     }
 
 
 def _size_facts() -> dict[str, dict]:
     """Return what concerns the sample sizes of Table 6."""
-    n, once = len(comparisons()), _overall(comparisons(), mirrored=False)
+    n, once = len(paper.comparisons()), _overall(paper.comparisons(), mirrored=False)
     return {
         "sizes": {
             "n": n,
             "twice": 2 * n,
             "once": _listed(once, ["XM600"]).removeprefix("XM600 "),
-            "n_each": n // len(JUDGED),
-            "n_models": len(MODELS),
-            "cells": tuple(
-                f"{method.title()} | {lang} | N" for method in correlation.METHODS for lang in ("all", *JUDGED)
-            ),
+            "n_each": n // len(paper.JUDGED),
+            "n_models": len(paper.MODELS),
+            "cells": _cells(METHODS, ("all", *paper.JUDGED), ["N"]),
         }
     }
 
 
 def _text_facts() -> dict[str, dict]:
     """Return what concerns the text: characters per caption, and parameters of models."""
-    letters = captions().set_index("lang")["characters"]
-    sizes = {name: text_parameters(**facts) / 1e6 for name, facts in TEXT_MODELS.items()}
-    bare = {name: text_parameters(**facts, embeddings=False) / 1e6 for name, facts in TEXT_MODELS.items()}
+    letters = paper.captions().set_index("lang")["characters"]
+    sizes = {name: paper.text_parameters(**facts) / 1e6 for name, facts in paper.TEXT_MODELS.items()}
+    bare = {name: paper.text_parameters(**facts, embeddings=False) / 1e6 for name, facts in paper.TEXT_MODELS.items()}
     return {
         "characters": {
             "letters": letters,
@@ -167,18 +136,17 @@ def _text_facts() -> dict[str, dict]:
                 f"{name} {sizes[name]:.0f} million, {bare[name]:.0f} without embeddings" for name in sizes
             ),
             "sizes": ", ".join(f"{name} {size:.0f} million" for name, size in sizes.items()),
-            "cells": tuple(f"{name}, parameters" for name in sizes),
         },
     }
 
 
 def _table_1_facts() -> dict[str, dict]:
     """Return what concerns Table 1: numbers of captions that are not those of the release."""
-    table, released = captions().set_index("lang"), released_captions()
+    table, released = paper.captions().set_index("lang"), paper.released_captions()
     counts = table["captions"]
     off = counts.index[released.reindex(counts.index) != counts]
     shown = " and ".join(f"{lang} {released[lang]:,} (printed {counts[lang]:,})" for lang in off)
-    twins = table.index[(table[list(REPLICATION)] == table.loc["fil", list(REPLICATION)]).all(axis=1)]
+    twins = table.index[(table[list(paper.REPLICATION)] == table.loc["fil", list(paper.REPLICATION)]).all(axis=1)]
     dutch = table.loc["nl"]
     needed, fewer = ((n["nl"] - dutch["one"] - 2 * dutch["two"]) / dutch["more"] for n in (released, counts))
     return {
@@ -197,16 +165,21 @@ def _table_1_facts() -> dict[str, dict]:
     }
 
 
+def _cells(*parts: Iterable[str]) -> tuple[str, ...]:
+    """Return the cells that have one of each of the parts."""
+    return tuple(map(" | ".join, product(*parts)))
+
+
 def _agreeing(pairs: dict[tuple[str, str], tuple[str, str]], fixed: bool = False) -> int:
     """Return how many printed cells of Table 4 agree with Table 5, where its rows are the given pairs of models."""
-    scores = cider(fixed)
-    computed = differences(scores, pairs)
-    return int(met(comparisons(), computed, scores.columns, HALF["difference"]).to_numpy().sum())
+    scores = paper.cider(fixed)
+    computed = paper.differences(scores, pairs)
+    return int(paper.met(paper.comparisons(), computed, scores.columns, paper.HALF["difference"]).to_numpy().sum())
 
 
 def _overall(table: pd.DataFrame, mirrored: bool = True) -> pd.Series:
     """Return the correlations over all languages: index (method, column)."""
-    found = correlations(table, mirrored).query("lang == 'all'")
+    found = paper.correlations(table, mirrored).query("lang == 'all'")
     return found.set_index(["method", "column"])["value"]
 
 
