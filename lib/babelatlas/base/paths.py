@@ -1,5 +1,6 @@
 """Where files are: those that ship with the library, and those of a run; and files that appear whole or not at all."""
 
+import csv
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,12 @@ def root() -> Path:
 def locate(path: str | os.PathLike) -> Path:
     """Return `path` as it stands if absolute, else below `root()`; a notebook finds its files wherever it is opened."""
     return root() / path
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file that ships with the library, column -> text."""
+    with open(DATA / name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -31,8 +30,7 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 def check_consent(entry: Model, remote_code: str) -> Model:
     """Return the entry of a model as it may be loaded: for one whose code lives in its repository, at a known commit.
 
-    `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one; of a
-    pinned one the commit may be named, too.
+    `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one.
     Raises InputError where it names something else or nothing, and where it is given for a model without such code.
     """
     if not entry.remote_code:
@@ -93,10 +91,8 @@ def key(entry: Model, folders: dict[str, Path]) -> str:
 
 
 def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
-    """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files.
-
-    All files count, whatever they are called: what a loader reads is more than what is fetched for it.
-    """
+    """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files."""
+    # All files count, whatever they are called: what a loader reads is more than what is fetched for it.
     names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     files = {
         name: path
@@ -116,10 +112,8 @@ def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
 
 
 def _lacking(source: Source, folder: Path) -> str:
-    """Return the first file or pattern of weights, or configuration, that a folder from the hub lacks; "" for none.
-
-    Tokenizers are not looked for: each repository has some of the files that may hold one.
-    """
+    """Return the first file or pattern of weights, or configuration, that a folder from the hub lacks; "" for none."""
+    # Tokenizers are not looked for: each repository has some of the files that may hold one.
     there = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     for pattern in [one for one in source.files if one.endswith(WEIGHTS) or one == "config.json"]:
         if not any(fnmatch(name, pattern) for name in there):
@@ -148,51 +142,37 @@ def _revision(source: Source) -> str:
     return f"revision {source.revision}" if source.revision else "its newest revision"
 
 
+def _download(source: Source, local: bool = False) -> Path:
+    """Return the folder of a source in the hub's cache; `local`: as it is there."""
+    from huggingface_hub import snapshot_download
+
+    revision, files = source.revision or None, list(source.files) or None
+    return Path(snapshot_download(source.repository, revision=revision, allow_patterns=files, local_files_only=local))
+
+
 def _find(entry: Model, role: str, source: Source) -> Path:
     """Return the folder of a source in the hub's cache; fetch it if it is not there and the network may be used."""
-    from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        folder = Path(
-            snapshot_download(
-                source.repository,
-                revision=source.revision or None,
-                allow_patterns=list(source.files) or None,
-                local_files_only=True,
-            )
-        )
+        folder = _download(source, local=True)
     except LocalEntryNotFoundError:
         return _fetch(entry, role, source)
     return _fetch(entry, role, source) if _lacking(source, folder) else folder
 
 
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep the hub's warnings to themselves for a while: what goes wrong is said in a sentence of our own."""
-    log = logging.getLogger("huggingface_hub")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
 def _fetch(entry: Model, role: str, source: Source) -> Path:
     """Return the folder of a source in the hub's cache, complete; the sentence of every way to fail is here."""
-    from huggingface_hub import constants, errors, snapshot_download
+    from huggingface_hub import constants, errors
 
     lacking = ""
     what = f"the {role} part of " if role else ""
     of = f"The files of {what}the model {entry.name!r} (repository {source.repository}, {_revision(source)})"
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what goes wrong is said in a sentence of our own
     try:
-        with _silent():
-            folder = Path(
-                snapshot_download(
-                    source.repository, revision=source.revision or None, allow_patterns=list(source.files) or None
-                )
-            )
+        folder = _download(source)
         lacking = _lacking(source, folder)
         if lacking:
             raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
@@ -234,6 +214,8 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         raise InputError(
             f"{of} cannot be fetched ({first_line(error)}): check the network and try again, what came is kept."
         ) from error
+    finally:
+        log.setLevel(level)
 
 
 def fetch(entry) -> Iterator[str]:

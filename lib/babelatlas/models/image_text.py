@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 
@@ -127,12 +128,9 @@ class ImageTextScorer:
 
     def _batch(self, rows: list[int], images, sources, langs) -> list[int]:
         """Return the first of `rows` whose images have the shape of the first one's: others cannot be stacked."""
-        shapes = [self._shapes(self.prompt(images[row], sources[row], langs[row])) for row in rows]
-        same = next((place for place, shape in enumerate(shapes) if shape != shapes[0]), len(rows))
-        return rows[:same]
-
-    def _shapes(self, inputs: dict) -> dict:
-        return {name: value.shape[1:] for name, value in inputs.items() if not _along(value, inputs)}
+        prompts = [self.prompt(images[row], sources[row], langs[row]) for row in rows]
+        shapes = [{name: value.shape[1:] for name, value in one.items() if not _along(value, one)} for one in prompts]
+        return [row for row, _ in takewhile(lambda pair: pair[1] == shapes[0], zip(rows, shapes, strict=True))]
 
     def _pass(self, prompts: list[dict], answers: list[list[int]], temperatures: Sequence[float]) -> list[np.ndarray]:
         """Return the log-probabilities of the answers to prompts, all in one batch, padded on the right."""
@@ -146,13 +144,12 @@ class ImageTextScorer:
                 f"{self.longest}: leave the item out."
             )
         inputs = {}
-        for name in prompts[0]:
-            if not _along(prompts[0][name], prompts[0]):
-                inputs[name] = torch.cat([one[name] for one in prompts])
-                continue
-            inputs[name] = torch.cat(
-                [self._extended(name, one[name], answer, length) for one, answer in zip(prompts, answers, strict=True)]
-            )
+        for name, value in prompts[0].items():
+            parts = [one[name] for one in prompts]
+            if _along(value, prompts[0]):
+                pairs = zip(parts, answers, strict=True)
+                parts = [self._extended(name, part, answer, length) for part, answer in pairs]
+            inputs[name] = torch.cat(parts)
         keep = length - min(starts) + 1
         dtype = getattr(torch, self.precision)
         with short_of_memory(), torch.inference_mode():

@@ -5,7 +5,6 @@ and write its name in a config file. `babelatlas models` prints the list, and wi
 in full. The languages that authors list are in `data/training_languages.csv`.
 """
 
-import csv
 import os
 import re
 import textwrap
@@ -15,7 +14,7 @@ from functools import cache
 
 from babelatlas.base import entries
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, rows
 
 # The ways to train that the entries tell apart. Locked image: the image tower was trained before and stays as it is.
 # SigLIP 2's "sigmoid" goes with captioning and self-distillation losses.
@@ -112,7 +111,7 @@ def language_lists() -> dict[str, tuple[str, ...]]:
     Languages of a list that the study has no code for are left out; the file keeps them, with an empty code.
     """
     lists: dict[str, set[str]] = {}
-    for row in _rows("training_languages.csv"):
+    for row in rows("training_languages.csv"):
         lists.setdefault(row["list"], set()).add(row["lang"])
     return {name: tuple(sorted(codes - {""})) for name, codes in lists.items()}
 
@@ -120,12 +119,7 @@ def language_lists() -> dict[str, tuple[str, ...]]:
 @cache
 def language_bases() -> dict[str, str]:
     """Return what each list of languages is a list of, a key of `BASES`, by the list's name."""
-    return {row["list"]: row["basis"] for row in _rows("training_languages.csv")}
-
-
-def _rows(file: str) -> list[dict[str, str]]:
-    with open(DATA / file, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    return {row["list"]: row["basis"] for row in rows("training_languages.csv")}
 
 
 def read_models(*paths: str | os.PathLike) -> tuple[list[Model], dict[str, dict]]:
@@ -287,31 +281,20 @@ def table():
     """
     import pandas as pd
 
-    own = ("family", "licence", "year", "parameters", "dimension", "image_size", "objective", "distilled", "data")
-    switches = ("normalise", "upstream_normalises", "canonicalise", "context_length", "pooling", "needs_language")
-    return pd.DataFrame(
-        {
-            "name": model.name,
-            "series": model.series,
-            "repository": "" if model.embedded else model.source.repository,
-            "revision": "" if model.embedded else model.source.revision,
-            **{column: getattr(model, column) for column in own},
-            "n_languages": model.n_languages,
-            "counted_by": model.counted_by,
-            "n_listed": len(model.languages),
-            "basis": model.basis,
-            **{column: getattr(model, column) for column in switches},
-            "remote_code": model.remote_code,
-            "paper_row": model.paper_row,
-            "citation": model.citation,
-        }
-        for model in MODELS
-    )
+    columns = "name series repository revision family licence year parameters dimension image_size objective distilled"
+    columns += " data n_languages counted_by n_listed basis normalise upstream_normalises canonicalise context_length"
+    columns += " pooling needs_language remote_code paper_row citation"
+    rows = []
+    for model in MODELS:
+        facts = {name: getattr(model, name, "") for name in columns.split()}
+        source = {} if model.embedded else {name: getattr(model.source, name) for name in ("repository", "revision")}
+        rows.append(facts | source | {"n_listed": len(model.languages)})
+    return pd.DataFrame(rows)
 
 
 def sources(name: str = "") -> list[dict[str, str]]:
     """Return where the facts of the entries were seen: rows of model (or list of languages), field, value, source."""
-    return [row for row in _rows("models_sources.csv") if not name or row["model"] == name]
+    return [row for row in rows("models_sources.csv") if not name or row["model"] == name]
 
 
 def overview(width: int = 100) -> str:

@@ -5,11 +5,11 @@ Reading this list, `data/translators.toml`, loads no weights and imports no torc
 disambiguation data set with all their images. To add an image-text-to-text model of transformers, add an entry.
 """
 
-import csv
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from babelatlas.base import entries, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, rows
 from babelatlas.models import registry
 from babelatlas.models.registry import Source
 
@@ -178,8 +178,7 @@ def _gate(folder: Path) -> str:
 
 def sources(name: str = "") -> list[dict[str, str]]:
     """Return where the facts of the entries were seen: rows of translator, field, value, source."""
-    with open(DATA / "translators_sources.csv", encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if not name or row["translator"] == name]
+    return [row for row in rows("translators_sources.csv") if not name or row["translator"] == name]
 
 
 def replicate_folders(folder: str | os.PathLike) -> list[Path]:
@@ -208,8 +207,7 @@ def caution(names: Sequence[str]) -> str:
 
 def check_trials(images, sources, translations, langs, temperatures) -> None:
     """Raise InputError where the lists of trials differ in length, or a temperature is no positive number."""
-    sizes = {len(images), len(sources), len(translations), len(langs)}
-    if len(sizes) > 1:
+    if len({len(images), len(sources), len(translations), len(langs)}) > 1:
         raise InputError(
             f"Each trial has an image, a source, a translation and a language, got lists of {len(images)}, "
             f"{len(sources)}, {len(translations)} and {len(langs)}: give one of each for every trial."
@@ -237,7 +235,4 @@ def shared(first: Sequence[int], second: Sequence[int]) -> int:
     >>> shared([5, 6, 7, 2], [5, 6, 2])
     2
     """
-    return next(
-        (place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),
-        min(len(first), len(second)),
-    )
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

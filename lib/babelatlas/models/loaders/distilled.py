@@ -18,6 +18,8 @@ from babelatlas.models.tokens import Tokenizer
 
 # The linear layer of an older M-CLIP, a file of its own: tensors "weight" (out, in) and "bias" (out,).
 HEAD = "linear.safetensors"
+# How the names of weights begin that a mean over the tokens does not need.
+POOLER = ("pooler.",)
 # All that arrays need to come out of a pickle.
 ARRAYS = {("numpy", "ndarray"), ("numpy", "dtype"), ("numpy._core.multiarray", "_reconstruct"), ("_codecs", "encode")}
 
@@ -26,9 +28,9 @@ def load_mclip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of an M-CLIP: an encoder's mean over the tokens through a linear layer, and CLIP's image tower.
 
     The newer ones hold encoder and layer in one file and only name the encoder ("modelBase"): its configuration comes
-    from the companion "text". The older ones are an encoder in transformers' format; their layer, two arrays in a
-    pickle named "... Linear Weights.pkl" that the authors publish elsewhere, must be put beside it, as it is or as
-    linear.safetensors. The image tower, in open_clip's format, is the companion "image". Vectors are not normalised.
+    from the companion "text". The older ones are an encoder in transformers' format; their layer, weight (in, out) and
+    bias (out,) in a pickle named "... Linear Weights.pkl" that the authors publish elsewhere, must be put beside it, as
+    it is or as linear.safetensors. The image tower, in open_clip's format, is the companion "image".
     Raises InputError where a file is missing or damaged. Source: Carlsson et al. (2022) and their package.
     """
     configuration = checkpoint.read_json(checkpoint.find_file("config.json"))
@@ -43,7 +45,7 @@ def load_mclip(checkpoint: Checkpoint) -> Towers:
 
 def load_sentence_transformers(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a model of sentence-transformers: a mean over an encoder's tokens, and what modules.json
-    names after it; pictures by the CLIP that the companion "image" holds. Vectors are not normalised.
+    names after it; pictures by the CLIP that the companion "image" holds.
 
     Raises InputError where a file is missing or damaged, and for modules that are not known here.
     Source: Reimers and Gurevych (2020) and their package.
@@ -116,33 +118,13 @@ def _one_file(checkpoint: Checkpoint, configuration: dict) -> tuple:
             None, config=base, state_dict=inner, dtype=torch.float32, output_loading_info=True,
             ignore_mismatched_sizes=True,
         )  # fmt: skip
-    huggingface.check_loaded(checkpoint, weights, _without_pooler(info))
+    huggingface.check_loaded(checkpoint, weights, info, POOLER)
     return encoder.eval(), head
 
 
 def _encoder(checkpoint: Checkpoint):
-    """Return the encoder of a folder in transformers' format, all its weights read."""
-    configuration = checkpoint.find_file("config.json")
-    checkpoint.read_json(configuration)
-    file = huggingface.find_weights(checkpoint)
-    with huggingface.reading(checkpoint, file, configuration):
-        import torch
-        from transformers import AutoModel
-
-        encoder, info = AutoModel.from_pretrained(
-            checkpoint.folder,
-            dtype=torch.float32,
-            local_files_only=True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-        )
-    huggingface.check_loaded(checkpoint, file, _without_pooler(info))
-    return encoder.eval()
-
-
-def _without_pooler(info: dict) -> dict:
-    """Return what was missing and left over without the weights of a pooler: the mean over the tokens needs none."""
-    return {kind: [name for name in names if not str(name).startswith("pooler.")] for kind, names in info.items()}
+    """Return the encoder of a folder in transformers' format: the mean over its tokens needs no pooler."""
+    return huggingface.model(checkpoint, "AutoModel", ignored=POOLER)
 
 
 def _places(configuration) -> int:
@@ -161,7 +143,14 @@ def _older_head(checkpoint: Checkpoint):
             "put it there, Multilingual-CLIP's README says where it is.",
         )
     if file.suffix == ".pkl":
-        weight, bias = _arrays(checkpoint, file)
+        import torch
+
+        try:
+            with file.open("rb") as stream:
+                weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
+        except Exception as error:  # pickle and torch each raise their own
+            said = f"{file} does not hold the two arrays of a linear layer ({first_line(error)})"
+            raise checkpoint.error(said, "fetch it again.") from error
         return _linear(checkpoint, file, weight.T, bias)
     tensors = checkpoint.read_weights(file)
     if set(tensors) != {"weight", "bias"}:
@@ -180,21 +169,6 @@ class _Arrays(pickle.Unpickler):
         if (module, name) not in ARRAYS:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no array")
         return super().find_class(module, name)
-
-
-def _arrays(checkpoint: Checkpoint, file: Path) -> tuple:
-    """Return the two arrays of a pickle, weight (in, out) and bias (out,), running nothing that it may hold."""
-    import torch
-
-    try:
-        with file.open("rb") as stream:
-            weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
-        return weight, bias
-    except Exception as error:  # pickle and torch each raise their own
-        raise checkpoint.error(
-            f"{file} does not hold the two arrays of a linear layer ({first_line(error)})",
-            "fetch it again.",
-        ) from error
 
 
 def _linear(checkpoint: Checkpoint, file: Path, weight, bias, width: int = 0):

@@ -33,10 +33,10 @@ def load_altclip(checkpoint: Checkpoint) -> Towers:
 
     Raises InputError where a file is missing or damaged. Source: Chen et al. (2022).
     """
-    model = _model(checkpoint, "AltCLIPModel", "altclip")
-    text = model.config.text_config
+    found = model(checkpoint, "AltCLIPModel", "altclip")
+    text = found.config.text_config
     # As in RoBERTa, places are counted from the one after the padding's.
-    return _masked(checkpoint, model, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
+    return _towers(checkpoint, found, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
 
 
 def load_chinese_clip(checkpoint: Checkpoint) -> Towers:
@@ -44,9 +44,8 @@ def load_chinese_clip(checkpoint: Checkpoint) -> Towers:
 
     Raises InputError where a file is missing or damaged. Source: Yang et al. (2022).
     """
-    model = _model(checkpoint, "ChineseCLIPModel", "chinese_clip")
-    text = model.config.text_config
-    return _masked(checkpoint, model, text.max_position_embeddings, text.pad_token_id)
+    found = model(checkpoint, "ChineseCLIPModel", "chinese_clip")
+    return _towers(checkpoint, found, pad=found.config.text_config.pad_token_id)
 
 
 def load_metaclip2(checkpoint: Checkpoint) -> Towers:
@@ -55,9 +54,9 @@ def load_metaclip2(checkpoint: Checkpoint) -> Towers:
     Raises InputError where a file is missing or damaged, and where the tokenizer ends texts with another token than the
     model looks for. Source: Chuang et al. (2025).
     """
-    model = _model(checkpoint, "MetaClip2Model", "metaclip_2")
-    towers = _masked(checkpoint, model, model.config.text_config.max_position_embeddings)
-    end, wanted = towers.tokenizer([""]).pieces[-1], model.config.text_config.eos_token_id
+    found = model(checkpoint, "MetaClip2Model", "metaclip_2")
+    towers = _towers(checkpoint, found)
+    end, wanted = towers.tokenizer([""]).pieces[-1], found.config.text_config.eos_token_id
     if end != wanted:
         raise checkpoint.error(
             f"its tokenizer ends a text with token {end} and {checkpoint.folder / 'config.json'} says {wanted}"
@@ -68,19 +67,11 @@ def load_metaclip2(checkpoint: Checkpoint) -> Towers:
 def load_siglip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a SigLIP, or of a SigLIP 2 of fixed picture size: its files say SigLIP, too.
 
-    It was trained on texts padded to the full context without a mask: padding counts, and is never left out.
+    It was trained on texts padded to the full context without a mask: padding counts, and is never left out. The
+    padding's id of its configuration is of another tokenizer than SigLIP 2's: the tower takes no notice of it.
     Raises InputError where a file is missing or damaged. Source: Zhai et al. (2023), Tschannen et al. (2025).
     """
-    model = _model(checkpoint, "SiglipModel", "siglip")
-    text = model.config.text_config
-    return Towers(
-        model,
-        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: model.get_text_features(input_ids=ids).pooler_output,
-        transform(checkpoint),
-        # Its configuration has the padding of another tokenizer than SigLIP 2's: the tower takes no notice of it.
-        tokenizer(checkpoint, False, text.max_position_embeddings, text.vocab_size),
-    )
+    return _towers(checkpoint, model(checkpoint, "SiglipModel", "siglip"), masked=False)
 
 
 def canonicalise(text: str) -> str:
@@ -122,7 +113,6 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
     """Return the tokenizer of a folder; `longest`: the most tokens that the text tower has places for.
 
     `size`: how many pieces the tower knows, 0 where that is not known; `pad`: the id that it takes for padding, if any.
-
     A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids have
     changed between its versions. Raises InputError where the files are missing or damaged, a package for them is not
     installed, or the entry asks for more tokens than there are places.
@@ -155,21 +145,25 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
         raise checkpoint.error(f"its tokenizer {file} pads {side}, where all models known here pad on the right")
     if size:
         check_vocabulary(checkpoint, file, inner, size, pad)
-    encode = _encode(checkpoint, inner)
+    if getattr(inner, "sp_model", None) is None:
+        encode = pieces(checkpoint, inner)
+    else:
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            # Pieces by sentencepiece: there are no settings beneath that a call would change.
+            return inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
+
+    clean, pad = CANONICALISE[entry.canonicalise], inner.pad_token_id
     return Tokenizer(
-        lambda texts, lang: encode(texts),
-        entry.context_length,
-        inner.pad_token_id,
-        trim,
-        tail(encode),
-        canonicalise=CANONICALISE[entry.canonicalise],
+        lambda texts, lang: encode(texts), entry.context_length, pad, trim, tail(encode), canonicalise=clean
     )
 
 
-def check_loaded(checkpoint: Checkpoint, file: Path, info: dict) -> None:
+def check_loaded(checkpoint: Checkpoint, file: Path, info: dict, ignored: tuple[str, ...] = ()) -> None:
     """Raise InputError, naming the file, where weights were missing, left over or of another shape when it was loaded.
 
-    `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`.
+    `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`;
+    `ignored`: how names begin that may be missing or left over.
     """
     for kind, what in (
         ("missing_keys", "it has not all of the model's weights"),
@@ -177,7 +171,8 @@ def check_loaded(checkpoint: Checkpoint, file: Path, info: dict) -> None:
         ("mismatched_keys", "weights have another shape than the model's"),
         ("error_msgs", "weights could not be read"),
     ):
-        found = sorted(str(one[0] if isinstance(one, tuple) else one) for one in info.get(kind) or ())
+        names = [one for one in info.get(kind) or () if not str(one).startswith(ignored)]
+        found = sorted(str(one[0] if isinstance(one, tuple) else one) for one in names)
         found = [name for name in found if name.rpartition(".")[2] not in COUNTERS]
         if found:
             raise checkpoint.error(
@@ -225,45 +220,39 @@ def silent() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _masked(checkpoint: Checkpoint, model, longest: int, pad: int | None = None) -> Towers:
-    """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
-    return Towers(
-        model,
-        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
-        transform(checkpoint),
-        tokenizer(checkpoint, True, longest, model.config.text_config.vocab_size, pad),
-    )
+def model(checkpoint: Checkpoint, name: str, model_type: str = "", ignored: tuple[str, ...] = ()):
+    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read.
 
-
-def _model(checkpoint: Checkpoint, name: str, model_type: str):
-    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read."""
+    `model_type`: what its configuration has to say, "" for any; `ignored` as for `check_loaded`.
+    """
     configuration = checkpoint.find_file("config.json")
     kind = checkpoint.read_json(configuration).get("model_type")
-    if kind != model_type:
+    if model_type and kind != model_type:
         raise checkpoint.error(f"{configuration} describes a model of type {kind!r} where {model_type!r} is expected")
     file = find_weights(checkpoint)
     with quiet():
         import torch
         import transformers
+    options = {"local_files_only": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
     with reading(checkpoint, file, configuration):
-        model, info = getattr(transformers, name).from_pretrained(
-            checkpoint.folder,
-            dtype=torch.float32,
-            local_files_only=True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-        )
-    check_loaded(checkpoint, file, info)
-    return model.eval()
+        kind = getattr(transformers, name)
+        found, info = kind.from_pretrained(checkpoint.folder, dtype=torch.float32, **options)
+    check_loaded(checkpoint, file, info, ignored)
+    return found.eval()
 
 
-def _encode(checkpoint: Checkpoint, inner) -> Callable[[list[str]], list[list[int]]]:
-    """Return what turns texts into ids, nothing cut or padded, from any thread."""
-    if getattr(inner, "sp_model", None) is None:
-        return pieces(checkpoint, inner)
-    # Pieces by sentencepiece: there are no settings beneath that a call would change.
-    return lambda texts: inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
+def _towers(
+    checkpoint: Checkpoint, model, longest: int | None = None, pad: int | None = None, masked: bool = True
+) -> Towers:
+    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut."""
+    text = model.config.text_config
+    return Towers(
+        model,
+        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
+        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask if masked else None).pooler_output,
+        transform(checkpoint),
+        tokenizer(checkpoint, masked, longest or text.max_position_embeddings, text.vocab_size, pad),
+    )
 
 
 def _installed(name: str) -> bool:

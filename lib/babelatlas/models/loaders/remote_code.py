@@ -7,12 +7,11 @@ folders, and while it builds the model nothing is fetched. Loads torch and trans
 import errno
 import importlib.util
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from babelatlas.models.checkpoint import Checkpoint, first_line
 from babelatlas.models.encoder import Towers
@@ -31,14 +30,14 @@ def load_jina(checkpoint: Checkpoint) -> Towers:
     names (default_lora_task, retrieval.query) is on, as in its own code. The model makes the mask itself.
     Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
     """
-    model, transform = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
+    model, prepare = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
     text = checkpoint.at(checkpoint.folders.get("text", checkpoint.folder))
     tower = text.read_json(text.find_file("config.json"))
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels),
         lambda ids, mask: model.get_text_features(input_ids=ids),
-        transform,
+        lambda image: np.asarray(prepare(image, return_tensors="np")["pixel_values"][0], np.float32),
         huggingface.tokenizer(
             checkpoint, True, checkpoint.entry.context_length, tower.get("vocab_size") or 0, tower.get("pad_token_id")
         ),
@@ -69,10 +68,7 @@ def load_uform(checkpoint: Checkpoint) -> Towers:
     Raises InputError where the package is not installed, or a file is missing or damaged. Source: its repository.
     """
     if importlib.util.find_spec("uform") is None:
-        raise checkpoint.error(
-            "it needs a package that is not installed",
-            "run `pip install uform`.",
-        )
+        raise checkpoint.error("it needs a package that is not installed", "run `pip install uform`.")
     file = checkpoint.find_file("config.json")
     configuration = checkpoint.read_json(file)
     with quiet():
@@ -139,12 +135,14 @@ def _run(checkpoint: Checkpoint, methods: tuple[str, ...], pictures: bool = Fals
         prepare = [one.from_pretrained(name) for one in prepare]
     absent = [method for method in methods if not hasattr(model, method)]
     if absent:
-        raise checkpoint.error(
-            f"the code of its repository has no {absent[0]}",
-            f"it is of another revision than the study knows, {checkpoint.hint}",
-        )
-    _fill(checkpoint, weights, model, _tensors(checkpoint, weights))
-    return model.float().eval(), *[_pixels(one) for one in prepare]
+        fix = f"it is of another revision than the study knows, {checkpoint.hint}"
+        raise checkpoint.error(f"the code of its repository has no {absent[0]}", fix)
+    files = [weights]
+    if weights.suffix == ".json":
+        files = [weights.parent / part for part in sorted(set(checkpoint.read_json(weights)["weight_map"].values()))]
+    tensors = {name: value for file in files for name, value in checkpoint.read_weights(file).items()}
+    _fill(checkpoint, weights, model, tensors)
+    return model.float().eval(), *prepare
 
 
 def _classes(checkpoint: Checkpoint, file: Path, *kinds: str) -> list[str]:
@@ -154,18 +152,6 @@ def _classes(checkpoint: Checkpoint, file: Path, *kinds: str) -> list[str]:
     if absent:
         raise checkpoint.error(f"{file} names no code for its {absent[0]}")
     return [named[kind] for kind in kinds]
-
-
-def _pixels(prepare) -> Callable[[Image.Image], np.ndarray]:
-    return lambda image: np.asarray(prepare(image, return_tensors="np")["pixel_values"][0], np.float32)
-
-
-def _tensors(checkpoint: Checkpoint, file: Path) -> dict:
-    """Return the tensors by name of a file of weights, or of all files of an index."""
-    if file.suffix != ".json":
-        return checkpoint.read_weights(file)
-    parts = sorted(set(checkpoint.read_json(file)["weight_map"].values()))
-    return {name: value for part in parts for name, value in checkpoint.read_weights(file.parent / part).items()}
 
 
 def _fill(checkpoint: Checkpoint, file: Path, model, weights: dict) -> None:
