@@ -162,8 +162,8 @@ def _find(entry: Model, role: str, source: Source) -> Path:
 
 
 def _fetch(entry: Model, role: str, source: Source) -> Path:
-    """Return the folder of a source in the hub's cache, complete; the sentence of every way to fail is here."""
-    from huggingface_hub import constants, errors
+    """Return the folder of a source in the hub's cache, complete."""
+    from huggingface_hub import errors
 
     lacking = ""
     what = f"the {role} part of " if role else ""
@@ -177,19 +177,25 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         if lacking:
             raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
         return folder
-    except errors.RevisionNotFoundError as error:
-        raise InputError(f"{of} cannot be fetched, the hub has no such revision: correct it in models.toml.") from error
-    except errors.GatedRepoError as error:
-        raise InputError(
-            f"{of} are given only to those who accept their terms: accept them on the repository's page, then log in "
-            "with `hf auth login`."
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise InputError(
-            f"{of} cannot be fetched, the hub has no such repository or keeps it private: correct it in models.toml, "
-            "or log in with `hf auth login`."
-        ) from error
-    except errors.LocalEntryNotFoundError as error:
+    except Exception as error:  # of the hub, the network, its libraries and the disk
+        raise InputError(f"{of} {_reason(error, entry, role, source, lacking)}") from error
+    finally:
+        log.setLevel(level)
+
+
+def _reason(error: Exception, entry: Model, role: str, source: Source, lacking: str) -> str:
+    """Return why the files of a source cannot be fetched, and what to do, as the end of a sentence."""
+    from huggingface_hub import constants, errors
+
+    if isinstance(error, errors.RevisionNotFoundError):
+        return "cannot be fetched, the hub has no such revision: correct it in models.toml."
+    if isinstance(error, errors.GatedRepoError):
+        page = "accept them on the repository's page, then log in with `hf auth login`."
+        return f"are given only to those who accept their terms: {page}"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        fix = "correct it in models.toml, or log in with `hf auth login`."
+        return f"cannot be fetched, the hub has no such repository or keeps it private: {fix}"
+    if isinstance(error, errors.LocalEntryNotFoundError):
         cache = Path(constants.HF_HUB_CACHE)
         others = sorted(path.name for path in (cache / _cached(source.repository) / "snapshots").glob("*"))
         partly = source.revision in others if source.revision else bool(others)
@@ -201,21 +207,13 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
             state += f" (there is no {lacking})"
             reason += "" if constants.HF_HUB_OFFLINE else " or has no more"
         place = f"in the sub-folder {role!r} of a folder" if role else "in a folder"
-        raise InputError(
-            f"{of} are {state}, and {reason}: {fetch_hint(entry)[:-1]} on a machine with network, or put them {place} "
-            "and give it as the model's folder."
-        ) from error
-    except Exception as error:  # of the network, its libraries and the disk
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-            raise InputError(
-                f"{of} cannot be kept, the disk of {constants.HF_HUB_CACHE} is full: make room, or let HF_HUB_CACHE "
-                "name a folder on another disk."
-            ) from error
-        raise InputError(
-            f"{of} cannot be fetched ({first_line(error)}): check the network and try again, what came is kept."
-        ) from error
-    finally:
-        log.setLevel(level)
+        fix = f"{fetch_hint(entry)[:-1]} on a machine with network, or put them {place} "
+        fix += "and give it as the model's folder."
+        return f"are {state}, and {reason}: {fix}"
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+        fix = "make room, or let HF_HUB_CACHE name a folder on another disk."
+        return f"cannot be kept, the disk of {constants.HF_HUB_CACHE} is full: {fix}"
+    return f"cannot be fetched ({first_line(error)}): check the network and try again, what came is kept."
 
 
 def fetch(entry) -> Iterator[str]:

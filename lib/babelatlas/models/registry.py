@@ -129,7 +129,7 @@ def read_models(*paths: str | os.PathLike) -> tuple[list[Model], dict[str, dict]
     cannot be read, a key that is unknown, missing or of another type, a name that stands for nothing, and a model that
     two files have.
     """
-    found, known = {}, {"shared": {}, "files": {}, "repositories": {}, "bases": {}, "series": {}}
+    found, known = {}, {"shared": {}, "files": {}, "repositories": {}, "bases": {}, "series": {}, "caution": {}}
     for path in paths:
         content = entries.read(path)
         models = content.pop("models", {})
@@ -188,13 +188,7 @@ def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
 MODELS, _TABLES = read_models(SHIPPED, *filter(None, [os.environ.get(OWN, "")]))
 # What a list of languages is a list of, and the families as the field calls them, by the beginning of a model's name.
 BASES, SERIES = _TABLES["bases"], _TABLES["series"]
-CAUTION = """```{{admonition}} What these models are and are not
-:class: warning
-{}: three quarters of a million parameters each, trained within this run for one to three minutes on drawings that the
-study makes itself, and tested on other drawings of the same concepts. They show that the measure works from words to
-accuracy, and what a training recipe does to it; they say **nothing about how well any language is served by real
-models**. Which languages do well was decided by the training mix. For real models see the published results.
-```"""
+CAUTION = _TABLES["caution"]["text"]
 
 
 def names() -> list[str]:

@@ -21,14 +21,9 @@ from babelatlas.base.paths import DATA, rows
 from babelatlas.models import registry
 from babelatlas.models.registry import Source
 
+SHIPPED = DATA / "translators.toml"
 # "gated": Gated Fusion, trained by notebook 13; "huggingface": an image-text-to-text model of transformers.
 KINDS = ("gated", "huggingface")
-CAUTION = """```{{admonition}} What these translators are and are not
-:class: warning
-{}: tiny translators, trained within this run in less than a minute each on single words and drawings that the study
-makes itself. They show that the measures work, and what the way in which the image reaches the translation does to
-them; they say **nothing about how well real translators read images**.
-```"""
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ class Scorer(Protocol):
         """
 
 
-def read_translators(path: str | os.PathLike = DATA / "translators.toml") -> list[Translator]:
+def read_translators(path: str | os.PathLike = SHIPPED) -> list[Translator]:
     """Return the translators of a TOML file laid out as `data/translators.toml` is.
 
     Raises InputError, naming file, entry and key, for what cannot be read, and a key that is unknown, missing or of
@@ -202,7 +197,7 @@ def caution(names: Sequence[str]) -> str:
     ''
     """
     tiny = [one.name for one in TRANSLATORS if one.embedded and one.name in names]
-    return CAUTION.format(", ".join(tiny)) if tiny else ""
+    return entries.read(SHIPPED)["caution"]["text"].format(", ".join(tiny)) if tiny else ""
 
 
 def check_trials(images, sources, translations, langs, temperatures) -> None:

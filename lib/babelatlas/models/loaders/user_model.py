@@ -12,8 +12,8 @@ Both functions return a tensor or array (pictures or texts, embedding_dim), on a
 what is kept is float32. The layout is that of the folder `modules` of https://github.com/unum-cloud/coco-sm, so that a
 file written for that evaluation works here. Reading the file runs it, so it is read only where the user names it.
 
-file written for that evaluation works here. Reading the file runs it, so it is read only where the user names it.
-the file would tell when one of them changed.
+Vectors of such a model are not kept on disk: its weights and whatever else it reads lie outside the file, and no hash
+of the file would tell when one of them changed.
 """
 
 import hashlib
