@@ -18,7 +18,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -217,10 +216,9 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
 
     `place` maps the name of a file in the archive to where it goes below the folder, "" to leave it out; what is not a
     plain file is left out. `expected`: what the archive should hold, for the message where `place` leaves out all.
-    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, so that another archive
-    of that name counts as another, lies beside the archive, or in the cache where that cannot be written. It appears
-    when it is complete: a run that is killed leaves a part that the next one removes; of runs at the same time one
-    unpacks and the others wait.
+    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, lies beside the archive,
+    or in the cache where that cannot be written. It appears when it is complete; of runs at the same time one unpacks
+    and the others wait.
     Raises InputError for a damaged archive, one that holds nothing of what is expected, and a disk without room.
     """
     known = archive.stat()
@@ -233,7 +231,14 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
     folder = places[0 if os.access(archive.parent, os.W_OK) else 1]
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f".{name}.part")
-    with _alone(folder.with_name(f".{name}.lock")):
+    with folder.with_name(f".{name}.lock").open("w") as lock:  # held until then, or until the process ends
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            raise InputError(
+                f"The disk of {folder.parent} keeps no locks ({error.strerror}), so that two runs could unpack the "
+                "same archive into one folder: copy the archive to another disk."
+            ) from error
         if folder.is_dir():  # unpacked by the run that this one waited for
             return folder
         shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
@@ -257,20 +262,6 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
         finally:
             shutil.rmtree(part, ignore_errors=True)
     return folder
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other run holds the lock; it goes with the process that holds it, however that ends."""
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            raise InputError(
-                f"The disk of {lock.parent} keeps no locks ({error.strerror}), so that two runs could unpack the same "
-                "archive into one folder: copy the archive to another disk."
-            ) from error
-        yield
 
 
 def _write(archive: Path, part: Path, place: Callable[[str], str]) -> tuple[str, int]:

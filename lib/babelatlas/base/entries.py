@@ -52,20 +52,18 @@ def resolve(entries: dict[str, dict], shared: dict[str, dict], path: str | os.Pa
     return resolved
 
 
-def build(kind: type[Kind], facts: dict, what: str, further: Iterable[str] = ()) -> Kind:
+def build(kind: type[Kind], facts: dict, what: str) -> Kind:
     """Return the dataclass `kind` with `facts` as its fields; lists become tuples.
 
-    `what`: what the entry is called in messages, such as "The model 'picto-en' in models.toml"; `further`: keys that an
-    entry may have besides the fields. Raises InputError for an unknown key, with the nearest
-    one, for one that is missing, and for a value of another type.
+    `what`: what the entry is called in messages, such as "The model 'picto-en' in models.toml". Raises InputError for a
+    key that is unknown or missing, and for a value of another type.
     """
-    check_keys(kind, facts, what, further)
-    known, hints = {field.name: field for field in fields(kind)}, get_type_hints(kind)
-    for name, field in known.items():
-        if name not in facts and field.default is MISSING and field.default_factory is MISSING:
-            raise InputError(f"{what} has no {name!r}: add it.")
-    own = {key: value for key, value in facts.items() if key in known}
-    return kind(**{key: checked(value, hints[key], f"{what} has {key} = {value!r}") for key, value in own.items()})
+    check_keys(kind, facts, what)
+    for field in fields(kind):
+        if field.name not in facts and field.default is MISSING and field.default_factory is MISSING:
+            raise InputError(f"{what} has no {field.name!r}: add it.")
+    hints = get_type_hints(kind)
+    return kind(**{key: checked(value, hints[key], f"{what} has {key} = {value!r}") for key, value in facts.items()})
 
 
 def check_keys(kind: type, facts: dict, what: str, further: Iterable[str] = ()) -> None:

@@ -56,8 +56,7 @@ def world() -> pd.DataFrame:
 
     Columns: `glottocode` (the key), `iso639_3`, `family` and `macroarea` as in `table`, `latitude` and `longitude`
     (degrees, NaN for a few). Left out: sign languages, constructed ones, registers, and names of languages that nobody
-    has attested; and Glottolog's column of endangerment, which in this version gives some large languages (Russian,
-    Hungarian) the status of one of their dialects. Do not change the table: every caller gets the same one.
+    has attested; and Glottolog's column of endangerment. Do not change the table: every caller gets the same one.
 
     >>> len(world()), world()["family"].nunique()
     (7208, 396)

@@ -32,7 +32,7 @@ class Checkpoint:
 
     @property
     def hint(self) -> str:
-        """How to come by the files, as the end of a sentence (`fetch_hint`)."""
+        """The `fetch_hint` of the model."""
         return fetch_hint(self.entry)
 
     def part(self, role: str) -> Path:
@@ -67,10 +67,7 @@ class Checkpoint:
         raise self.error(f"{file} is no JSON object ({reason})")
 
     def read_weights(self, file: Path) -> dict:
-        """Return the tensors by name of a safetensors file, or of a file of torch's (read without running anything).
-
-        Raises InputError, naming the file, where it is truncated or something else than tensors.
-        """
+        """Return the tensors by name of a file of safetensors or torch (running nothing); InputError where damaged."""
         import torch
 
         try:
@@ -101,12 +98,7 @@ def check_weights(module, name: str, source: str | os.PathLike) -> None:
 
 
 def fetch_hint(entry: Model | Translator) -> str:
-    """Return how to come by the files of a model, as the end of a sentence.
-
-    >>> from babelatlas.models.registry import get_model
-    >>> fetch_hint(get_model("picto-en"))
-    'run `make book`, which trains it, or notebook 12_train.'
-    """
+    """Return how to come by the files of a model, as the end of a sentence."""
     if entry.embedded:
         notebook = "12_train" if isinstance(entry, Model) else "13_gated"
         return f"run `make book`, which trains it, or notebook {notebook}."

@@ -57,10 +57,9 @@ def check_consent(entry: Model, remote_code: str) -> Model:
 def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:
     """Return the folder of each of a model's sources by role, "" the main one; fetched where need be and allowed.
 
-    `folder` (relative to the project's root) holds the files of the main source, and each companion's in the sub-folder
-    named by its role; a companion without one, and every source where `folder` is "", is looked for in the hub's cache
-    at the pinned revision, and fetched unless HF_HUB_OFFLINE is set.
-    Raises InputError where a source is not there and cannot be fetched, and for an embedded model without a folder.
+    `folder` holds the files of the main source, and each companion's in the sub-folder named by its role; a companion
+    without one, and every source where `folder` is "", is looked for in the hub's cache at the pinned revision, and
+    fetched unless HF_HUB_OFFLINE is set. Raises InputError where a source is not there and cannot be fetched.
     """
     if entry.embedded and not str(folder):
         raise InputError(f"The model {entry.name!r} is kept in a folder that the run makes: give that folder.")
@@ -82,8 +81,6 @@ def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:
 def key(entry: Model, folders: dict[str, Path]) -> str:
     """Return what identifies the weights: repository and commit of a folder that is as the hub's download left it, else
     one hash of all its files; hidden ones, and in the main folder the sub-folders of the roles, do not count.
-
-    The sources follow one another, the main one first, the others by the names of their roles.
     """
     sources = {"": entry.source, **entry.companions}
     roles = set(folders) - {""}
@@ -217,10 +214,7 @@ def _reason(error: Exception, entry: Model, role: str, source: Source, lacking: 
 
 
 def fetch(entry) -> Iterator[str]:
-    """Fetch the files of a model or a translator, all or what is missing; yield a line for each repository.
-
-    Raises InputError for one that a run makes, and where the files cannot be fetched.
-    """
+    """Fetch what is missing of a model's files; yield a line for each repository; InputError where the run makes it."""
     if entry.embedded:
         raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
     for role, source in {"": entry.source, **entry.companions}.items():

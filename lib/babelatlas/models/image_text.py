@@ -1,9 +1,8 @@
 """Translations scored by any image-text-to-text model that transformers has a class for: PaliGemma, Qwen-VL, LLaVA ...
 
-The model is asked to translate a source as it is meant beside an image, and the translation's tokens are laid behind
-the question as if the model had answered them: one pass gives the probability of each, given all before it. Model,
-tokenizer, preparation of images and chat template are those of the checkpoint. Loads torch and transformers only when
-called. The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
+The model is asked to translate a source as it is meant beside an image, and the translation's tokens are appended to
+the question as its answer: one pass gives the probability of each, given all before it. Loads torch and transformers only
+when called. The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
 """
 
 import inspect
@@ -41,7 +40,12 @@ class ImageTextScorer:
         self.name, self.key, self.device, self.precision = entry.name, key, device, precision
         self.entry, self.model, self.processor, self.batch_size = entry, model, processor, batch_size or BATCH
         self.tokenizer = processor.tokenizer
-        self.end = _end(entry, self.tokenizer)
+        self.end = self.tokenizer.convert_tokens_to_ids(entry.end) if entry.end else self.tokenizer.eos_token_id
+        if self.end is None or (entry.end and self.end == self.tokenizer.unk_token_id):
+            raise InputError(
+                f"The tokenizer of {entry.name!r} has no token {entry.end or 'that ends a text'!r}: name the token "
+                "that ends an answer as `end` of its entry in translators.py."
+            )
         self.types = ANSWER.get(model.config.model_type, {})
         self.keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         text = model.config.get_text_config()
@@ -64,8 +68,8 @@ class ImageTextScorer:
     ) -> list[np.ndarray]:
         """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
 
-        Raises InputError for a trial without an image, one that is longer than the model's context or too large for the
-        device alone, and for probabilities that are not numbers.
+        Raises InputError for a trial without an image, or too long for the model or too large for the device, and for
+        probabilities that are not numbers.
         """
         check_trials(images, sources, translations, langs, temperatures)
         without = next((row for row, image in enumerate(images) if not image), None)
@@ -153,12 +157,10 @@ class ImageTextScorer:
         keep = length - min(starts) + 1
         dtype = getattr(torch, self.precision)
         with short_of_memory(), torch.inference_mode():
-            there = {
-                name: value.to(self.device, dtype if value.is_floating_point() else value.dtype)
-                for name, value in inputs.items()
-            }
+            for name, value in inputs.items():
+                inputs[name] = value.to(self.device, dtype if value.is_floating_point() else value.dtype)
             only = {"logits_to_keep": keep} if self.keeps else {}
-            logits = self.model(**there, use_cache=False, **only).logits[:, -keep:]
+            logits = self.model(**inputs, use_cache=False, **only).logits[:, -keep:]
             scores = []
             for row, (start, answer) in enumerate(zip(starts, answers, strict=True)):
                 first = start - 1 - (length - keep)  # the place whose logits are of the answer's first token
@@ -203,8 +205,7 @@ def load(
 ) -> ImageTextScorer:
     """Return the scorer of an image-text-to-text model; arguments and errors as of `loading.load_translator`.
 
-    Weights are read from safetensors alone. Raises InputError also where weights would be made up, left out or of
-    another shape, and where the question of the entry cannot be put.
+    Weights are read from safetensors alone. Raises InputError also where the question of the entry cannot be put.
     """
     entry = hub.check_consent(entry, remote_code)
     _check_question(entry)
@@ -255,17 +256,6 @@ def _check_question(entry: Translator) -> None:
             ) from error
         if "{" + wanted + "}" not in text:
             raise InputError(f"The translator {entry.name!r} has a {where} without {{{wanted}}}, got {text!r}: add it.")
-
-
-def _end(entry: Translator, tokenizer) -> int:
-    """Return the id of the token that ends an answer: the one that the entry names, else the tokenizer's."""
-    end = tokenizer.convert_tokens_to_ids(entry.end) if entry.end else tokenizer.eos_token_id
-    if end is None or (entry.end and end == tokenizer.unk_token_id):
-        raise InputError(
-            f"The tokenizer of {entry.name!r} has no token {entry.end or 'that ends a text'!r}: name the token that "
-            "ends an answer as `end` of its entry in translators.py."
-        )
-    return end
 
 
 def _along(value, inputs: dict) -> bool:

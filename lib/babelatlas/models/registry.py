@@ -45,21 +45,20 @@ class Model:
 
     `family`: which loader reads it (`loading.LOADERS`). `source`: where its checkpoint is published; None for the
     embedded models, which a run trains and keeps in a folder. `companions`: further sources by role, as the image tower
-    of M-CLIP ("image") or the configuration of a text tower that is named but not shipped ("text"). `architecture`:
-    what open_clip calls the model, for open_clip's family; its repository may hold no configuration of its own.
+    of M-CLIP ("image") or the configuration of a text tower ("text"). `architecture`: what open_clip calls the model.
     `parameters` in millions, of the two towers that are used; `dimension` of the shared space; `image_size` in pixels;
     `year` of publication. `objective`: one of `OBJECTIVES`.
     `languages`: codes of the languages that the authors list, else (); `basis`: what the list is one of, a key of
     `BASES`, "" where there is none. `n_languages`: how many are spoken of, 0 where nobody says; `counted_by`: by whom,
-    "authors" or "Geigle et al.", whose Table 1 has a number where the authors give none or a bound. `paper_row`: the
-    model's name in the tables of Geigle et al. (2024), "" where it has none. `citation`: a key of book/references.bib.
+    "authors" or "Geigle et al." (their Table 1). `paper_row`: the model's name in the tables of Geigle et al. (2024).
+    `citation`: a key of book/references.bib.
 
-    Switches of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
+    Settings of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
     compared (cosine) or taken as they are (dot product); `upstream_normalises`, whether the released code of Geigle et
     al. normalises each embedding: for M-CLIP and sentence-transformers it normalises only the mean over the prompts,
-    and with the bare label nothing; `canonicalise`, "" or "siglip" (lower case, no punctuation);
-    `context_length` in tokens; `pooling` of the text tower; `needs_language`, whether each text begins with the code of
-    its language. `remote_code`: whether the code is in the repository, and runs only where the user names it.
+    and with the bare label nothing; `canonicalise`, "" or "siglip"; `context_length` in tokens; `pooling` of the text
+    tower; `needs_language`, whether each text begins with the code of its language. `remote_code`: whether the code is
+    in the repository, and runs only where the user names it.
     """
 
     name: str
@@ -106,10 +105,7 @@ class Model:
 
 @cache
 def language_lists() -> dict[str, tuple[str, ...]]:
-    """Return the lists of training languages by name, each the study's codes in their order, none twice.
-
-    Languages of a list that the study has no code for are left out; the file keeps them, with an empty code.
-    """
+    """Return the lists of training languages by name, each the study's codes in their order, none twice or empty."""
     lists: dict[str, set[str]] = {}
     for row in rows("training_languages.csv"):
         lists.setdefault(row["list"], set()).add(row["lang"])
@@ -126,8 +122,7 @@ def read_models(*paths: str | os.PathLike) -> tuple[list[Model], dict[str, dict]
     """Return the models of TOML files laid out as `data/models.toml` is, and the tables of all files.
 
     A later file may use the shared tables of an earlier one. Raises InputError, naming file, entry and key, for what
-    cannot be read, a key that is unknown, missing or of another type, a name that stands for nothing, and a model that
-    two files have.
+    cannot be read or does not fit, and a model that two files have.
     """
     found, known = {}, {"shared": {}, "files": {}, "repositories": {}, "bases": {}, "series": {}, "caution": {}}
     for path in paths:
@@ -155,7 +150,6 @@ def take_source(facts: dict, what: str, known: dict[str, dict]) -> Source | None
 
 
 def _source(place, what: str, known: dict[str, dict]) -> Source:
-    """Return a source that is given by its name among the repositories, or as a table."""
     facts = dict(place if isinstance(place, dict) else _lookup(place, "repositories", what, known))
     if isinstance(facts.get("files"), str):
         facts["files"] = _lookup(facts["files"], "files", what, known)
@@ -169,7 +163,6 @@ def _lookup(name, table: str, what: str, known: dict[str, dict]):
 
 
 def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
-    """Return the entry of a model of these facts, as `read_models` does."""
     entries.check_keys(Model, facts, what, FURTHER)
     facts = dict(facts)
     source = take_source(facts, what, known)
@@ -177,8 +170,8 @@ def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
     roles = {role: _source(place, what, known) for role, place in companions.items()}
     listed = facts.pop("language_list", "")
     if listed:
-        lists = {"": language_lists()}
-        facts |= {"languages": list(_lookup(listed, "", what, lists)), "basis": language_bases()[listed]}
+        languages = _lookup(listed, "", what, {"": language_lists()})
+        facts |= {"languages": list(languages), "basis": language_bases()[listed]}
     made = entries.build(Model, {"name": name, "source": source, "companions": roles, **facts}, what)
     if made.objective not in OBJECTIVES:
         raise InputError(f"{what} has the objective {made.objective!r}: {near(made.objective, OBJECTIVES)}")
@@ -215,9 +208,6 @@ def get_model(name: str) -> Model:
 def own(name: str) -> Model:
     """Return the entry of a user's own model, a Python file that `user_model.load` reads: only its name is known.
 
-    >>> own("my-clip").family
-    'own'
-
     Raises InputError for a name that is empty, is no part of a file's name, or is that of a model of the list.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
@@ -241,13 +231,11 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
 def seen(name: str, lang: str) -> bool | None:
     """Return whether the authors of a model name a language in their list; None where they publish none.
 
-    What a list is one of differs, and is the entry's `basis`: languages trained on or translated into, those of the
-    metadata that chose the pairs, or only those supported (`BASES`). One that is not named may still have been seen.
+    What a list is one of differs, and is the entry's `basis` (`BASES`). One that is not named may still have been seen.
+    Raises InputError for an unknown model or language.
 
     >>> seen("altclip-m9", "ja"), seen("altclip-m9", "sw"), seen("siglip2-b16-256", "sw")
     (True, False, None)
-
-    Raises InputError for an unknown model, and for an unknown language.
     """
     from babelatlas.base import languages
 
@@ -269,9 +257,8 @@ def training_languages():
 def table():
     """Return the list of the models as a DataFrame, one row each, in the order of `MODELS`.
 
-    Columns: name, series, family, repository ("" for the embedded), revision, licence, year, parameters (millions),
-    dimension, image_size, objective, distilled, data, n_languages (0: nobody says), counted_by, n_listed (listed by the
-    authors, with a code of the study), basis, the switches of the protocol, remote_code, paper_row and citation.
+    Columns: fields and properties of `Model`; repository and revision of its source, "" for the embedded; n_listed, how
+    many languages the authors list that have a code of the study.
     """
     import pandas as pd
 
@@ -293,24 +280,18 @@ def sources(name: str = "") -> list[dict[str, str]]:
 
 def overview(width: int = 100) -> str:
     """Return the list of the models as text, at most `width` characters wide: columns that do not fit are left out."""
-    columns = {
-        "name": [model.name for model in MODELS],
-        "millions": [f"{model.parameters:g}" for model in MODELS],
-        "pixels": [str(model.image_size) for model in MODELS],
-        "languages": [str(model.n_languages or "?") for model in MODELS],
-        "objective": [model.objective for model in MODELS],
-        "licence": [model.licence for model in MODELS],
-        "revision": ["" if model.embedded else model.source.revision[:8] or "newest" for model in MODELS],
-        "repository": ["" if model.embedded else model.source.repository for model in MODELS],
-    }
-    room, lines = width, [""] * (len(MODELS) + 1)
-    for title, cells in columns.items():
-        size = max(map(len, [title, *cells]))
-        if size > room:
-            continue
-        place = str.rjust if title in ("millions", "pixels", "languages") else str.ljust
-        lines = [line + place(cell, size) + "  " for line, cell in zip(lines, [title, *cells], strict=True)]
-        room -= size + 2
+    rows = [("name", "millions", "pixels", "languages", "objective", "licence", "revision", "repository")]
+    for one in MODELS:
+        place = ("", "") if one.embedded else (one.source.revision[:8] or "newest", one.source.repository)
+        sizes = (f"{one.parameters:g}", str(one.image_size), str(one.n_languages or "?"))
+        rows.append((one.name, *sizes, one.objective, one.licence, *place))
+    room, lines = width, [""] * len(rows)
+    for cells in zip(*rows, strict=True):
+        size = max(map(len, cells))
+        if size <= room:
+            align = str.rjust if cells[0] in ("millions", "pixels", "languages") else str.ljust
+            lines = [line + align(cell, size) + "  " for line, cell in zip(lines, cells, strict=True)]
+            room -= size + 2
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -343,8 +324,6 @@ def _place(source: Source) -> str:
 
 def caution(models: list[str]) -> str:
     """Return what the embedded models among `models` are and are not, as a MyST admonition; "" where there are none.
-
-    Names that the list does not have are users' own models, of which it says nothing.
 
     >>> caution(["openai-b32", "my-clip"])
     ''

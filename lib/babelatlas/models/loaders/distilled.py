@@ -37,7 +37,7 @@ def load_mclip(checkpoint: Checkpoint) -> Towers:
     if "modelBase" in configuration:
         encoder, head = _one_file(checkpoint, configuration)
     else:
-        encoder, head = _encoder(checkpoint), _older_head(checkpoint)
+        encoder, head = huggingface.model(checkpoint, "AutoModel", ignored=POOLER), _older_head(checkpoint)
     visual, transform = openclip.load_image(checkpoint)
     tokenizer = _tokenizer(checkpoint, encoder.config)
     return _towers(encoder, head, visual, visual, transform, tokenizer)
@@ -56,9 +56,17 @@ def load_sentence_transformers(checkpoint: Checkpoint) -> Towers:
             f"The model {checkpoint.name!r} cannot be loaded, {checkpoint.folder / 'modules.json'} names the modules "
             f"{', '.join(kind for kind, _ in modules)} where Transformer, Pooling and perhaps Dense are expected."
         )
-    place = modules[0][1]
-    _check_mean(modules[1][1])
-    encoder = _encoder(place)
+    place, pooling = modules[0][1], modules[1][1]
+    file = pooling.find_file("config.json")
+    pooled = pooling.read_json(file)
+    modes = [name.removeprefix("pooling_mode_") for name, value in pooled.items() if value is True]
+    modes = [mode for mode in modes if mode != "include_prompt"] or [pooled.get("pooling_mode")]
+    if modes not in (["mean_tokens"], ["mean"]):
+        raise InputError(
+            f"The model {checkpoint.name!r} cannot be loaded, {file} asks for the pooling {', '.join(map(str, modes))}"
+            ", where the mean is the one known here."
+        )
+    encoder = huggingface.model(place, "AutoModel", ignored=POOLER)
     head = _dense(modules[2][1]) if modules[2:] else None
     settings = place.read_json(place.find_file("sentence_bert_config.json"))
     longest = settings.get("max_seq_length") or _places(encoder.config)
@@ -120,11 +128,6 @@ def _one_file(checkpoint: Checkpoint, configuration: dict) -> tuple:
         )  # fmt: skip
     huggingface.check_loaded(checkpoint, weights, info, POOLER)
     return encoder.eval(), head
-
-
-def _encoder(checkpoint: Checkpoint):
-    """Return the encoder of a folder in transformers' format: the mean over its tokens needs no pooler."""
-    return huggingface.model(checkpoint, "AutoModel", ignored=POOLER)
 
 
 def _places(configuration) -> int:
@@ -196,19 +199,6 @@ def _modules(checkpoint: Checkpoint) -> list[tuple[str, Checkpoint]]:
         raise checkpoint.error(f"{file} is no list of modules ({first_line(error)})") from error
 
 
-def _check_mean(checkpoint: Checkpoint) -> None:
-    """Raise InputError where a folder of sentence-transformers asks for another pooling than the mean."""
-    file = checkpoint.find_file("config.json")
-    settings = checkpoint.read_json(file)
-    modes = [name.removeprefix("pooling_mode_") for name, value in settings.items() if value is True]
-    modes = [mode for mode in modes if mode != "include_prompt"] or [settings.get("pooling_mode")]
-    if modes not in (["mean_tokens"], ["mean"]):
-        raise InputError(
-            f"The model {checkpoint.name!r} cannot be loaded, {file} asks for the pooling {', '.join(map(str, modes))}"
-            ", where the mean is the one known here."
-        )
-
-
 def _dense(checkpoint: Checkpoint):
     """Return the linear layer of a folder of sentence-transformers, with its activation."""
     import torch
@@ -242,7 +232,7 @@ def _clip_image(checkpoint: Checkpoint) -> tuple:
         )
     place = modules[0][1]
     transform = huggingface.transform(place)
-    clip = _encoder(place)
+    clip = huggingface.model(place, "AutoModel", ignored=POOLER)
     if not hasattr(clip, "visual_projection"):
         raise checkpoint.error(f"{place.folder / 'config.json'} does not describe a CLIP")
     visual = torch.nn.ModuleDict({"tower": clip.vision_model, "projection": clip.visual_projection})

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +43,7 @@ UNREAD = ("reduction_mask", "strip_sep_token")
 
 
 def load(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a model in open_clip's format.
-
-    Raises InputError where a file is missing or damaged, or the model needs what this loader does not know.
-    """
+    """Return the towers of a model in open_clip's format; raises InputError where files are missing or damaged."""
     model, tokenizer = _read(checkpoint)
     trim = _trims(model, tokenizer)
     # open_clip makes the mask itself, of the ids. A causal tower's is for its full length, and swapped for one of the
@@ -99,11 +97,9 @@ def quiet() -> Iterator[None]:
 
 
 def pieces(checkpoint: Checkpoint, tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
-    """Return what turns texts into ids by a tokenizer of transformers, nothing cut or padded, from any thread.
-
-    A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other; the
-    library beneath it only reads. Raises InputError where there is none beneath it.
-    """
+    """Return what turns texts into ids by a tokenizer of transformers, nothing cut or padded, from any thread."""
+    # A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other;
+    # the library beneath it only reads.
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or not hasattr(backend, "encode_batch_fast"):
         raise checkpoint.error(
@@ -120,11 +116,8 @@ def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
     >>> tail(lambda texts: [[0, *map(len, text.split()), 2] for text in texts])
     1
     """
-    nothing, one, other = encode(["", "a", "b"])
-    end = 0
-    while end < len(nothing) and nothing[-1 - end] == one[-1 - end] == other[-1 - end]:
-        end += 1
-    return min(end, len(nothing))
+    ends = zip(*(reversed(ids) for ids in encode(["", "a", "b"])), strict=False)
+    return sum(1 for _ in takewhile(lambda last: len(set(last)) == 1, ends))
 
 
 def check_vocabulary(checkpoint: Checkpoint, file: Path, inner, size: int, pad: int | None = None) -> None:
@@ -180,10 +173,9 @@ def _read(checkpoint: Checkpoint) -> tuple:
             (Path(place) / "config.json").write_text(json.dumps(tower), encoding="utf-8")
         (Path(place) / CONFIGURATION).write_text(json.dumps(configuration), encoding="utf-8")
         try:
-            # `custom_text`: the text tower is a module of its own, also where OpenAI's models mix it with the rest.
-            model = open_clip.create_model(
-                f"local-dir:{place}", load_weights=False, pretrained_text=False, force_custom_text=True
-            )
+            # The text tower is a module of its own, also where OpenAI's models mix it with the rest.
+            options = {"load_weights": False, "pretrained_text": False, "force_custom_text": True}
+            model = open_clip.create_model(f"local-dir:{place}", **options)
         except Exception as error:  # timm, transformers and open_clip each raise their own
             raise checkpoint.error(f"open_clip cannot build what {file} describes ({first_line(error)})") from error
         try:

@@ -26,8 +26,8 @@ UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT
 def load_jina(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a Jina-CLIP; its repository has the weights, and names others for code and configuration.
 
-    No instruction is put before a text, as its `encode_text` does without a task; the adapter that its configuration
-    names (default_lora_task, retrieval.query) is on, as in its own code. The model makes the mask itself.
+    No instruction is put before a text; the adapter that its configuration names (default_lora_task, retrieval.query)
+    is on, as in its own code. The model makes the mask itself.
     Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
     """
     model, prepare = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
@@ -96,7 +96,7 @@ def load_uform(checkpoint: Checkpoint) -> Towers:
 
 
 def _uform_tokenizer(checkpoint: Checkpoint, text: dict) -> Tokenizer:
-    """Return UForm's tokenizer, with the cutting that its file asks for, and else none of the end token's keeping."""
+    """Return UForm's tokenizer, with the cutting that its file asks for, else without keeping the end token."""
     from tokenizers import Tokenizer as Backend
 
     file = checkpoint.find_file("tokenizer.json")
@@ -116,12 +116,10 @@ def _uform_tokenizer(checkpoint: Checkpoint, text: dict) -> Tokenizer:
 
 
 def _run(checkpoint: Checkpoint, methods: tuple[str, ...], pictures: bool = False) -> tuple:
-    """Return a model of the code that a repository has or names, weights read, and its preparation of pictures.
-
-    The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came first
-    with a configuration, and would run it again in place of another revision's; and its `from_pretrained` begins with a
-    model without memory, which loses what foreign code computes for itself (the frequencies of Jina's positions).
-    """
+    """Return a model of the code that a repository has or names, weights read, and its preparation of pictures."""
+    # The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came
+    # first with a configuration, and would run it again in place of another revision's; and its `from_pretrained` begins
+    # with a model without memory, which loses what foreign code computes for itself (the frequencies of Jina's places).
     file = checkpoint.find_file("config.json")
     classes = _classes(checkpoint, file, "AutoConfig", "AutoModel")
     if pictures:
@@ -163,12 +161,9 @@ def _fill(checkpoint: Checkpoint, file: Path, model, weights: dict) -> None:
 
 @contextmanager
 def _at_hand(checkpoint: Checkpoint) -> Iterator[str]:
-    """Let the entry's repositories be found by their names, in the given folders, and nothing on the network.
-
-    Code of a repository asks for others by name, without a revision. A relative path comes first where there is one, so
-    a folder with their names is made the current one for a while: nothing else should run in the process then. Gives
-    the name of the main repository.
-    """
+    """Let the entry's repositories be found by name, in the given folders, offline; gives the main one's name."""
+    # Code of a repository asks for others by name, without a revision. A relative path comes first where there is one,
+    # so a folder with their names is made the current one for a while: nothing else should run in the process then.
     from huggingface_hub import constants
 
     entry, online = checkpoint.entry, constants.HF_HUB_OFFLINE
@@ -211,21 +206,17 @@ def _foreign(checkpoint: Checkpoint) -> Iterator[None]:
 
 @contextmanager
 def _old_names() -> Iterator[None]:
-    """Let code that was written for transformers 4 find, for a while, what version 5 calls otherwise.
-
-    These are the same functions and the same tower: Jina's code imports the first two, of which the first is for
-    training only, and a SigLIP's image tower had another of the same content inside it (until 5.6).
-    """
+    """Let code that was written for transformers 4 find, for a while, what version 5 calls otherwise."""
+    # These are the same functions and the same tower: Jina's code imports the first two, of which the first is for
+    # training only, and a SigLIP's image tower had another of the same content inside it (until 5.6).
     from transformers.models.clip import modeling_clip
     from transformers.models.siglip import modeling_siglip
     from transformers.models.xlm_roberta import modeling_xlm_roberta
 
     loss = getattr(modeling_clip, "image_text_contrastive_loss", None)
     places = getattr(modeling_xlm_roberta.XLMRobertaEmbeddings, "create_position_ids_from_input_ids", None)
-    names = [
-        (modeling_clip, "clip_loss", loss),
-        (modeling_xlm_roberta, "create_position_ids_from_input_ids", places),
-    ]
+    names = [(modeling_clip, "clip_loss", loss)]
+    names += [(modeling_xlm_roberta, "create_position_ids_from_input_ids", places)]
     if not hasattr(modeling_siglip, "SiglipVisionTransformer"):
         tower = modeling_siglip.SiglipVisionModel
         names += [(modeling_siglip, "SiglipVisionTransformer", tower), (tower, "vision_model", property(lambda it: it))]
