@@ -37,7 +37,7 @@ def read(path: str | os.PathLike) -> dict[str, dict]:
 def resolve(entries: dict[str, dict], shared: dict[str, dict], path: str | os.PathLike) -> dict[str, dict]:
     """Return entries with the keys of the shared table that each names as `like`; its own keys win.
 
-    Raises InputError, with the nearest name, where `like` names no table, and for an entry that is no table.
+    Raises InputError where `like` names no table, and for an entry that is no table.
     """
     resolved = {}
     for name, facts in entries.items():

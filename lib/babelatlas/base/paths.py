@@ -30,8 +30,7 @@ def rows(name: str) -> list[dict[str, str]]:
 def beside(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a path beside `path` to write to; after the block it takes the place of `path`, after an error it is gone.
 
-    So a file appears whole or not at all. A relative path starts at `root()`; folders that are missing are made. The
-    name does not keep the ending of `path`: give `numpy.savez`, which adds its own to a name, an open file.
+    Folders that are missing are made. The name does not keep the ending of `path`: give `numpy.savez` an open file.
     """
     path = locate(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _claimed(table: pd.DataFrame, path: Path) -> pd.Series:
-    """Return the fractions that the claims named in `table` print, by row; nothing for rows that name none."""
+    """Return the fractions that the claims named in `table` print, by row."""
     file = CLAIMS / f"{path.stem.replace('-', '_')}.csv"
     claims = pd.read_csv(file, dtype=str, keep_default_na=False).set_index(["place", "cell"])[["printed", "unit"]]
     printed = claims.T.to_dict("list")
@@ -109,8 +109,7 @@ def models() -> pd.DataFrame:
 def groups(source: str = "geigle2024") -> pd.DataFrame:
     """Return the languages of a paper with their group and number of classes: columns lang, group, classes.
 
-    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3). Raises
-    InputError for a paper that prints no classes.
+    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3).
 
     >>> groups().group.value_counts().to_dict()
     {'mid': 35, 'low': 32, 'very low': 17, 'high': 16, 'English': 1}
@@ -124,10 +123,9 @@ def groups(source: str = "geigle2024") -> pd.DataFrame:
 
 
 def by_language(source: str = "geigle2024") -> pd.DataFrame:
-    """Return the published accuracy of every model in every language, one row each, with group and classes.
+    """Return the published accuracy of every model in every language, one row each.
 
-    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images). Raises InputError for
-    a paper that prints none.
+    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images).
     """
     table = read(source)
     table = table[(table.task == "zeroshot") & (table.lang != "") & table.table.isin(["8", "9"])]

@@ -22,10 +22,9 @@ IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words, some of them
-    pictograms), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a column
-    `wnid` (and perhaps `name`), or the path of a text file with one wnid on each line, whatever follows it after a
-    space or comma (as in ImageNet's lists).
+    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "imagenet-21k" (the
+    21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of
+    a text file with one wnid on each line, whatever follows it after a space or comma.
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
     path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)

@@ -1,9 +1,8 @@
 """The tables of the study: their columns, reading and writing them.
 
-Every stage reads tables and writes tables. A table is a pandas DataFrame whose columns, types and key are declared in
-`SCHEMAS`; `write` refuses one that does not fit, and replaces the file in one step, so that a reader never meets half a
-file. Accuracies and scores are fractions from 0 to 1. Key columns are never null: where a column does not apply (the
-language of a group mean, say) it holds the empty string.
+A table is a pandas DataFrame whose columns, types and key are declared in `SCHEMAS`; `write` refuses one that does not
+fit, and replaces the file in one step. Accuracies and scores are fractions from 0 to 1. Key columns are never null:
+where a column does not apply (the language of a group mean, say) it holds the empty string.
 """
 
 import hashlib
@@ -204,9 +203,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:
     """Return the tables that are there, and the keys, in words, of those that are not: a chapter does without.
 
-    `paths`: key (model, or model and data set) -> path, as a stage names it: below the folder of a run,
-    "zeroshot/<model>_<dataset>.parquet". Raises InputError for a name of a key that no table of the run has, where the
-    run has tables: it is misspelt, or nothing was made for it.
+    `paths`: key (model, or model and data set) -> path below the folder of a run, "zeroshot/<model>_<dataset>.parquet".
+    Raises InputError for a name of a key that no table of the run has, where the run has tables.
 
     >>> present({("no-such-model",): "results/no-such-run/protocols/no-such-model.parquet"})
     ({}, ['no-such-model'])

@@ -48,8 +48,8 @@ class Towers:
     """A loaded model in parts, as a family's loader returns it.
 
     `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
-    `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels
-    (3, height, width; float32) of one RGB picture. `parallel`: whether several threads may call the towers at once.
+    `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels of one
+    RGB picture, float32. `parallel`: whether several threads may call the towers at once.
     """
 
     module: Any

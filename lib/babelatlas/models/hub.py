@@ -1,8 +1,7 @@
 """Checkpoints: the folders of a model's files, found or fetched at a pinned revision, and checked.
 
 A folder that the user gives comes first, then the local cache of the Hugging Face hub, then the hub itself.
-`babelatlas fetch NAME [NAME...]` fetches ahead, for a machine that will have no network. Importing this
-module loads neither torch nor huggingface_hub.
+`babelatlas fetch NAME [NAME...]` fetches ahead. Importing this module loads neither torch nor huggingface_hub.
 """
 
 import errno
@@ -12,6 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -90,12 +90,9 @@ def key(entry: Model, folders: dict[str, Path]) -> str:
 def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
     """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files."""
     # All files count, whatever they are called: what a loader reads is more than what is fetched for it.
-    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    files = {
-        name: path
-        for name, path in sorted(names.items())
-        if name.split("/")[0] not in apart and not any(part.startswith(".") for part in name.split("/"))
-    }
+    names = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    kept = [one for one in names if one.parts[0] not in apart and not any(part[0] == "." for part in one.parts)]
+    files = {name: folder / name for name in sorted(one.as_posix() for one in kept)}
     cache = folder.parent.parent
     if source and folder.parent.name == "snapshots" and cache.name == _cached(source.repository):
         # The hub keeps the contents in "blobs" and links to them: a file of another kind came from elsewhere.
@@ -151,11 +148,11 @@ def _find(entry: Model, role: str, source: Source) -> Path:
     """Return the folder of a source in the hub's cache; fetch it if it is not there and the network may be used."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    try:
+    with suppress(LocalEntryNotFoundError):
         folder = _download(source, local=True)
-    except LocalEntryNotFoundError:
-        return _fetch(entry, role, source)
-    return _fetch(entry, role, source) if _lacking(source, folder) else folder
+        if not _lacking(source, folder):
+            return folder
+    return _fetch(entry, role, source)
 
 
 def _fetch(entry: Model, role: str, source: Source) -> Path:

@@ -1,8 +1,8 @@
 """Translations scored by any image-text-to-text model that transformers has a class for: PaliGemma, Qwen-VL, LLaVA ...
 
 The model is asked to translate a source as it is meant beside an image, and the translation's tokens are appended to
-the question as its answer: one pass gives the probability of each, given all before it. Loads torch and transformers only
-when called. The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
+the question as its answer: one pass gives the probability of each, given all before it. Loads torch only when called.
+The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
 """
 
 import inspect

@@ -1,8 +1,8 @@
 """The models: one frozen entry each, read from `data/models.toml`. Reading them loads no weights and imports no torch.
 
-To add a model, add an entry to that file, or to one of your own that the environment variable BABELATLAS_MODELS names,
-and write its name in a config file. `babelatlas models` prints the list, and with a name one entry
-in full. The languages that authors list are in `data/training_languages.csv`.
+To add a model, add an entry to that file, or to one of your own that the environment variable BABELATLAS_MODELS names.
+`babelatlas models` prints the list, and with a name one entry in full. The languages that authors list are in
+`data/training_languages.csv`.
 """
 
 import os
@@ -30,8 +30,7 @@ FURTHER = ("like", "repository", "revision", "files", "language_list")
 class Source:
     """Files on the Hugging Face hub: a repository, the commit that the study is pinned to, and the files it needs.
 
-    `revision` is a full commit hash; "" where it is not known yet: then the first fetch takes the newest and its commit
-    is recorded. `files` are patterns as the hub's download takes them; () means all.
+    `revision`: a full commit hash, "" for the newest. `files`: patterns as the hub's download takes them; () means all.
     """
 
     repository: str
@@ -104,18 +103,12 @@ class Model:
 
 
 @cache
-def language_lists() -> dict[str, tuple[str, ...]]:
-    """Return the lists of training languages by name, each the study's codes in their order, none twice or empty."""
-    lists: dict[str, set[str]] = {}
+def language_lists() -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return the lists of training languages by name: the study's codes in their order, and a key of `BASES`."""
+    lists: dict[str, tuple[set[str], str]] = {}
     for row in rows("training_languages.csv"):
-        lists.setdefault(row["list"], set()).add(row["lang"])
-    return {name: tuple(sorted(codes - {""})) for name, codes in lists.items()}
-
-
-@cache
-def language_bases() -> dict[str, str]:
-    """Return what each list of languages is a list of, a key of `BASES`, by the list's name."""
-    return {row["list"]: row["basis"] for row in rows("training_languages.csv")}
+        lists.setdefault(row["list"], (set(), row["basis"]))[0].add(row["lang"])
+    return {name: (tuple(sorted(codes - {""})), basis) for name, (codes, basis) in lists.items()}
 
 
 def read_models(*paths: str | os.PathLike) -> tuple[list[Model], dict[str, dict]]:
@@ -170,8 +163,8 @@ def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
     roles = {role: _source(place, what, known) for role, place in companions.items()}
     listed = facts.pop("language_list", "")
     if listed:
-        languages = _lookup(listed, "", what, {"": language_lists()})
-        facts |= {"languages": list(languages), "basis": language_bases()[listed]}
+        codes, basis = _lookup(listed, "", what, {"": language_lists()})
+        facts |= {"languages": list(codes), "basis": basis}
     made = entries.build(Model, {"name": name, "source": source, "companions": roles, **facts}, what)
     if made.objective not in OBJECTIVES:
         raise InputError(f"{what} has the objective {made.objective!r}: {near(made.objective, OBJECTIVES)}")
@@ -190,12 +183,10 @@ def names() -> list[str]:
 
 
 def get_model(name: str) -> Model:
-    """Return the model called `name`.
+    """Return the model called `name`; raises InputError, with the nearest names, where there is none.
 
     >>> get_model("picto-en").data
     'English'
-
-    Raises InputError, with the nearest names, where there is none.
     """
     found = {model.name: model for model in MODELS}
     if name not in found:
@@ -244,10 +235,7 @@ def seen(name: str, lang: str) -> bool | None:
 
 
 def training_languages():
-    """Return the languages that authors list, one row each: a DataFrame of model, lang and basis (a key of `BASES`).
-
-    Models whose authors publish no list have no row; the embedded models are left out, a run says what they were shown.
-    """
+    """Return the languages that authors list, one row each: a DataFrame of model, lang and basis (a key of `BASES`)."""
     import pandas as pd
 
     rows = [(model.name, lang, model.basis) for model in MODELS for lang in model.languages]

@@ -12,8 +12,6 @@ from babelatlas.base.errors import InputError
 def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
     """Return `texts` as a list if each is a str that can be written as UTF-8, else raise InputError.
 
-    `noun`: what one of them is called in the message.
-
     >>> check_texts(["a", None])
     Traceback (most recent call last):
         ...

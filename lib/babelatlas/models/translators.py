@@ -195,11 +195,8 @@ def check_trials(images, sources, translations, langs, temperatures) -> None:
 
 def check_temperatures(temperatures: Sequence[float]) -> list[float]:
     """Return temperatures as numbers, each once, in rising order; InputError where one is not positive and finite."""
-    bad = [
-        one
-        for one in temperatures
-        if isinstance(one, bool) or not isinstance(one, int | float) or not np.isfinite(one) or one <= 0
-    ]
+    fits = [not isinstance(one, bool) and isinstance(one, int | float) and 0 < one < np.inf for one in temperatures]
+    bad = [one for one, fit in zip(temperatures, fits, strict=True) if not fit]
     if bad or not len(temperatures):
         raise InputError(
             f"Temperatures are finite numbers above 0, got {bad[0] if bad else 'none'!r}: 1.0 is the model as it is."

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from babelatlas.base.errors import InputError
-from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders import huggingface, openclip
 from babelatlas.models.tokens import Tokenizer
@@ -104,16 +104,12 @@ def _one_file(checkpoint: Checkpoint, configuration: dict) -> tuple:
 
     weights = checkpoint.find_file("model.safetensors", "pytorch_model.bin")
     place = checkpoint.at(checkpoint.part("text")).find_file("config.json")
-    with openclip.quiet(), huggingface.silent():
+    said = f"{place} is no configuration of {configuration['modelBase']}"
+    with openclip.quiet(), huggingface.silent(), checkpoint.blaming(said):
         from transformers import MODEL_MAPPING, AutoConfig
 
-        try:
-            base = AutoConfig.from_pretrained(place.parent, local_files_only=True)
-            kind = MODEL_MAPPING[type(base)]
-        except (KeyError, ValueError, OSError) as error:
-            raise checkpoint.error(
-                f"{place} is no configuration of {configuration['modelBase']} ({first_line(error)})"
-            ) from error
+        base = AutoConfig.from_pretrained(place.parent, local_files_only=True)
+        kind = MODEL_MAPPING[type(base)]
     tensors = checkpoint.read_weights(weights)
     named = {name: "LinearTransformation." + name for name in ("weight", "bias")}
     absent = [name for name in named.values() if name not in tensors]
@@ -148,12 +144,9 @@ def _older_head(checkpoint: Checkpoint):
     if file.suffix == ".pkl":
         import torch
 
-        try:
-            with file.open("rb") as stream:
-                weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
-        except Exception as error:  # pickle and torch each raise their own
-            said = f"{file} does not hold the two arrays of a linear layer ({first_line(error)})"
-            raise checkpoint.error(said, "fetch it again.") from error
+        said = f"{file} does not hold the two arrays of a linear layer"
+        with checkpoint.blaming(said, "fetch it again."), file.open("rb") as stream:
+            weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
         return _linear(checkpoint, file, weight.T, bias)
     tensors = checkpoint.read_weights(file)
     if set(tensors) != {"weight", "bias"}:
@@ -192,11 +185,9 @@ def _linear(checkpoint: Checkpoint, file: Path, weight, bias, width: int = 0):
 def _modules(checkpoint: Checkpoint) -> list[tuple[str, Checkpoint]]:
     """Return kind and checkpoint of each module of a folder of sentence-transformers, in order."""
     file = checkpoint.find_file("modules.json")
-    try:
+    with checkpoint.blaming(f"{file} is no list of modules"):
         rows = sorted(json.loads(file.read_text(encoding="utf-8")), key=lambda row: row["idx"])
         return [(row["type"].rpartition(".")[2], checkpoint.at(checkpoint.folder / row["path"])) for row in rows]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise checkpoint.error(f"{file} is no list of modules ({first_line(error)})") from error
 
 
 def _dense(checkpoint: Checkpoint):

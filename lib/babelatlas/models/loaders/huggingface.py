@@ -1,7 +1,8 @@
 """Models that transformers has classes for, read from local folders alone: AltCLIP, Chinese-CLIP, SigLIP, MetaCLIP 2.
 
 Model, tokenizer and preparation of pictures are the library's own; what it does quietly is made an error here: weights
-that it would make up, leave out, or that have another shape. Loads torch and transformers only when called.
+that it would make up, leave out, or that have another shape. All loaders raise InputError where a file is missing or
+damaged. Loads torch and transformers only when called.
 """
 
 import importlib.util
@@ -14,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders.openclip import check_vocabulary, pieces, quiet, tail
 from babelatlas.models.tokens import Tokenizer
@@ -29,10 +30,7 @@ CLEANED = str.maketrans({mark: " " if mark == "_" else None for mark in string.p
 
 
 def load_altclip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of an AltCLIP; a text's vector is that of its first token, projected.
-
-    Raises InputError where a file is missing or damaged. Source: Chen et al. (2022).
-    """
+    """Return the towers of an AltCLIP (Chen et al., 2022); a text's vector is that of its first token, projected."""
     found = model(checkpoint, "AltCLIPModel", "altclip")
     text = found.config.text_config
     # As in RoBERTa, places are counted from the one after the padding's.
@@ -40,19 +38,15 @@ def load_altclip(checkpoint: Checkpoint) -> Towers:
 
 
 def load_chinese_clip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a Chinese-CLIP; a text's vector is that of its first token, projected.
-
-    Raises InputError where a file is missing or damaged. Source: Yang et al. (2022).
-    """
+    """Return the towers of a Chinese-CLIP (Yang et al., 2022); a text's vector is its first token's, projected."""
     found = model(checkpoint, "ChineseCLIPModel", "chinese_clip")
     return _towers(checkpoint, found, pad=found.config.text_config.pad_token_id)
 
 
 def load_metaclip2(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a MetaCLIP 2; a text's vector is that of its end token, projected.
+    """Return the towers of a MetaCLIP 2 (Chuang et al., 2025); a text's vector is that of its end token, projected.
 
-    Raises InputError where a file is missing or damaged, and where the tokenizer ends texts with another token than the
-    model looks for. Source: Chuang et al. (2025).
+    Raises InputError where the tokenizer ends texts with another token than the model looks for.
     """
     found = model(checkpoint, "MetaClip2Model", "metaclip_2")
     towers = _towers(checkpoint, found)
@@ -65,11 +59,10 @@ def load_metaclip2(checkpoint: Checkpoint) -> Towers:
 
 
 def load_siglip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a SigLIP, or of a SigLIP 2 of fixed picture size: its files say SigLIP, too.
+    """Return the towers of a SigLIP (Zhai et al., 2023), or a SigLIP 2 (Tschannen et al., 2025) of fixed picture size.
 
     It was trained on texts padded to the full context without a mask: padding counts, and is never left out. The
     padding's id of its configuration is of another tokenizer than SigLIP 2's: the tower takes no notice of it.
-    Raises InputError where a file is missing or damaged. Source: Zhai et al. (2023), Tschannen et al. (2025).
     """
     return _towers(checkpoint, model(checkpoint, "SiglipModel", "siglip"), masked=False)
 
@@ -89,12 +82,9 @@ CANONICALISE = {"": None, "siglip": canonicalise}
 
 
 def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
-    """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32.
-
-    It is the library's own, resized by Pillow as when the models were published: its other way (torchvision on arrays)
-    rounds differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
-    Raises InputError where the description is missing or damaged.
-    """
+    """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32."""
+    # Resized by Pillow, as when the models were published: the library's other way (torchvision on arrays) rounds
+    # differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
     file = checkpoint.find_file(*PICTURES)
     content = checkpoint.read_json(file)
     described = content.get("image_processor") or content
@@ -113,9 +103,7 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
     """Return the tokenizer of a folder; `longest`: the most tokens that the text tower has places for.
 
     `size`: how many pieces the tower knows, 0 where that is not known; `pad`: the id that it takes for padding, if any.
-    A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids have
-    changed between its versions. Raises InputError where the files are missing or damaged, a package for them is not
-    installed, or the entry asks for more tokens than there are places.
+    Raises InputError also where a package is not installed, or the entry asks for more tokens than there are places.
     """
     folder, entry = checkpoint.folder, checkpoint.entry
     if entry.canonicalise not in CANONICALISE:
@@ -138,6 +126,8 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
     with reading(checkpoint, file):
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+        # A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids
+        # have changed between its versions.
         kind = PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
         inner = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if inner.padding_side != "right" or inner.pad_token_id is None:
@@ -195,13 +185,9 @@ def find_weights(checkpoint: Checkpoint) -> Path:
 @contextmanager
 def reading(checkpoint: Checkpoint, *files: Path) -> Iterator[None]:
     """Keep what transformers says while it reads files to itself, and give an error of it as one sentence."""
-    with quiet(), silent():
-        try:
-            yield
-        except Exception as error:  # safetensors, pickle, tokenizers, json and transformers each raise their own
-            raise checkpoint.error(
-                f"{' or '.join(map(str, files))} is damaged or of another model ({first_line(error)})"
-            ) from error
+    said = f"{' or '.join(map(str, files))} is damaged or of another model"
+    with quiet(), silent(), checkpoint.blaming(said):
+        yield
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from PIL import Image
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
-from babelatlas.models.checkpoint import Checkpoint, check_weights, first_line
+from babelatlas.models.checkpoint import Checkpoint, check_weights
 from babelatlas.models.encoder import Towers
 from babelatlas.models.tokens import Tokenizer
 
@@ -172,17 +172,12 @@ def _read(checkpoint: Checkpoint) -> tuple:
             text["hf_model_name"] = place
             (Path(place) / "config.json").write_text(json.dumps(tower), encoding="utf-8")
         (Path(place) / CONFIGURATION).write_text(json.dumps(configuration), encoding="utf-8")
-        try:
+        with checkpoint.blaming(f"open_clip cannot build what {file} describes"):
             # The text tower is a module of its own, also where OpenAI's models mix it with the rest.
             options = {"load_weights": False, "pretrained_text": False, "force_custom_text": True}
             model = open_clip.create_model(f"local-dir:{place}", **options)
-        except Exception as error:  # timm, transformers and open_clip each raise their own
-            raise checkpoint.error(f"open_clip cannot build what {file} describes ({first_line(error)})") from error
-        try:
+        with checkpoint.blaming(f"{weights} is damaged or of another model", f"delete it, then {checkpoint.hint}"):
             open_clip.load_checkpoint(model, str(weights))
-        except Exception as error:  # safetensors, pickle and torch each raise their own
-            said = f"{weights} is damaged or of another model ({first_line(error)})"
-            raise checkpoint.error(said, f"delete it, then {checkpoint.hint}") from error
     if tokenizer_file:
         tower = model.text.config if _hugging_face(model) else None
         size = tower.vocab_size if tower else model.text.token_embedding.num_embeddings
@@ -214,12 +209,8 @@ def _open_clip_tokenizer(checkpoint: Checkpoint, text: dict):
     places = [checkpoint.folders[role] for role in ("", "text") if role in checkpoint.folders]
     place = next((place for place in places if any((place / name).is_file() for name in TOKENIZERS)), places[-1])
     file = checkpoint.at(place).find_file(*TOKENIZERS)
-    try:
-        with quiet():
-            return HFTokenizer(str(place), **settings), file
-    except Exception as error:  # json, tokenizers and transformers each raise their own
-        said = f"the tokenizer {file} cannot be read ({first_line(error)})"
-        raise checkpoint.error(said, f"delete it, then {checkpoint.hint}") from error
+    with quiet(), checkpoint.blaming(f"the tokenizer {file} cannot be read", f"delete it, then {checkpoint.hint}"):
+        return HFTokenizer(str(place), **settings), file
 
 
 def _tower_configuration(checkpoint: Checkpoint, name: str) -> dict:

@@ -1,7 +1,8 @@
 """Models that transformers has no code for: Jina-CLIP v2 and MEXMA-SigLIP run their repositories'; UForm has a package.
 
 Code of a repository runs only after the user named that repository (`hub.check_consent`), only from the given
-folders, and while it builds the model nothing is fetched. Loads torch and transformers only when called.
+folders, and while it builds the model nothing is fetched. All loaders raise InputError where a file is missing or
+damaged, or the code does not run. Loads torch and transformers only when called.
 """
 
 import errno
@@ -27,8 +28,7 @@ def load_jina(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a Jina-CLIP; its repository has the weights, and names others for code and configuration.
 
     No instruction is put before a text; the adapter that its configuration names (default_lora_task, retrieval.query)
-    is on, as in its own code. The model makes the mask itself.
-    Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
+    is on, as in its own code. The model makes the mask itself. Source: Koukounas et al. (2024).
     """
     model, prepare = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
     text = checkpoint.at(checkpoint.folders.get("text", checkpoint.folder))
@@ -45,10 +45,7 @@ def load_jina(checkpoint: Checkpoint) -> Towers:
 
 
 def load_mexma(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a MEXMA-SigLIP; its repository has weights and code, which name others for configurations.
-
-    Raises InputError where a file is missing or damaged, or the code does not run. Source: its repository.
-    """
+    """Return the towers of a MEXMA-SigLIP; its repository has weights and code, and names others for settings."""
     (model,) = _run(checkpoint, ("encode_images", "encode_texts"))
     tower = getattr(getattr(model, "text_model", None), "config", None)
     size, pad = getattr(tower, "vocab_size", 0), getattr(tower, "pad_token_id", None)
@@ -65,7 +62,6 @@ def load_uform(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a UForm 3, built by its own package: the parts that encode pictures alone and texts alone.
 
     A text of more tokens than the context loses its end, the end token with it, as in the package.
-    Raises InputError where the package is not installed, or a file is missing or damaged. Source: its repository.
     """
     if importlib.util.find_spec("uform") is None:
         raise checkpoint.error("it needs a package that is not installed", "run `pip install uform`.")
@@ -118,7 +114,7 @@ def _uform_tokenizer(checkpoint: Checkpoint, text: dict) -> Tokenizer:
 def _run(checkpoint: Checkpoint, methods: tuple[str, ...], pictures: bool = False) -> tuple:
     """Return a model of the code that a repository has or names, weights read, and its preparation of pictures."""
     # The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came
-    # first with a configuration, and would run it again in place of another revision's; and its `from_pretrained` begins
+    # first with a configuration, and would run it again in place of another revision's; its `from_pretrained` begins
     # with a model without memory, which loses what foreign code computes for itself (the frequencies of Jina's places).
     file = checkpoint.find_file("config.json")
     classes = _classes(checkpoint, file, "AutoConfig", "AutoModel")

@@ -56,8 +56,7 @@ def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "User
     for method, arguments in (("to", (device,)), ("eval", ())):
         if callable(getattr(model, method, None)):
             try:
-                # A module returns itself, from both.
-                model = getattr(model, method)(*arguments)
+                model = getattr(model, method)(*arguments)  # a module returns itself, from both
             except Exception as error:
                 called = f"model.{method}({', '.join(map(repr, arguments))})"
                 raise InputError(f"In {path}, {called} fails ({_reason(error, path)}): mend the file.") from error
@@ -69,7 +68,7 @@ def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "User
 
 
 class UserEncoder:
-    """An `Encoder` of a user's own model; its vectors are float32, not normalised.
+    """An `Encoder` of a user's own model.
 
     `precision` is "own", since the file decides it. `reusable` False tells the engine to keep no vectors. A text's
     tokens are its bytes in UTF-8, which serve to sort texts by length and to make batches: nothing is cut.
@@ -91,19 +90,13 @@ class UserEncoder:
         return held
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures, or of an array (images,) of what `transform` made of them.
-
-        Raises InputError where the user's function fails, MemoryError where memory runs out.
-        """
+        """Return vectors (images, dimensions) of pictures, or of an array (images,) of what `transform` made."""
         if len(images) == 0:
             raise InputError("There is no picture to encode: give at least one.")
         return self._vectors("image_forward_fn", [image.convert("RGB") for image in images], "image_preprocess")
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
-        """Return vectors (texts, dimensions) of texts, or of their bytes; the function is not told the language.
-
-        Raises InputError where the user's function fails, MemoryError where memory runs out.
-        """
+        """Return vectors (texts, dimensions) of texts, or of their bytes; the function is not told the language."""
         if isinstance(texts, Tokens):
             whole = texts.pieces.astype(np.uint8).tobytes()
             texts = [whole[start:end].decode() for start, end in pairwise([0, *texts.ends])]
@@ -152,10 +145,8 @@ class UserEncoder:
 
 
 def _run(path: Path) -> tuple[ModuleType, str]:
-    """Return the module that a Python file makes when run, and the SHA-256 of the file.
-
-    The folder of the file is not searched for modules: the published examples are called as what they import.
-    """
+    """Return the module that a Python file makes when run, and the SHA-256 of the file."""
+    # The folder of the file is not searched for modules: the published examples are called as what they import.
     if not path.is_file():
         raise InputError(f"There is no file {path}: give the path of the Python file that defines your model.")
     source = path.read_bytes()
