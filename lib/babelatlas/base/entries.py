@@ -1,6 +1,7 @@
-"""Entries of models and the like: read from TOML into frozen dataclasses, every key and type checked."""
+"""Entries of models and the like: read from TOML into frozen dataclasses, every key and type checked; and as text."""
 
 import os
+import textwrap
 import tomllib
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
@@ -83,3 +84,25 @@ def checked(value, hint, what: str):
     if not fits or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
         raise InputError(f"{what}: expected {said}.")
     return tuple(value) if isinstance(value, list) else value
+
+
+def listing(facts: dict[str, str], width: int) -> list[str]:
+    """Return each fact as text, its name and then its value, in lines of about `width` characters."""
+    left = max(map(len, facts)) + 2
+    options = {"subsequent_indent": " " * left, "break_long_words": False, "break_on_hyphens": False}
+    return [textwrap.fill(fact.ljust(left) + value, max(width, left + 20), **options) for fact, value in facts.items()]
+
+
+def aligned(rows: list[tuple[str, ...]], right: Iterable[str], width: float = float("inf")) -> str:
+    """Return rows, the first of titles, as columns of text; those titled as in `right` end in line.
+
+    Columns that do not fit into `width` characters are left out.
+    """
+    lines = [""] * len(rows)
+    for cells in zip(*rows, strict=True):
+        size = max(map(len, cells))
+        if size <= width:
+            align = str.rjust if cells[0] in right else str.ljust
+            lines = [line + align(cell, size) + "  " for line, cell in zip(lines, cells, strict=True)]
+            width -= size + 2
+    return "\n".join(line.rstrip() for line in lines)

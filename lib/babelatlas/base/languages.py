@@ -2,8 +2,8 @@
 
 A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
 Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. `als` is
-Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); `zh` is Chinese in simplified
-characters, `zh-Hant` in traditional ones.
+Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); `zh` is Chinese in
+simplified characters, `zh-Hant` in traditional ones.
 
 Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of
 the world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a

@@ -7,7 +7,6 @@ To add a model, add an entry to that file, or to one of your own that the enviro
 
 import os
 import re
-import textwrap
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -273,14 +272,7 @@ def overview(width: int = 100) -> str:
         place = ("", "") if one.embedded else (one.source.revision[:8] or "newest", one.source.repository)
         sizes = (f"{one.parameters:g}", str(one.image_size), str(one.n_languages or "?"))
         rows.append((one.name, *sizes, one.objective, one.licence, *place))
-    room, lines = width, [""] * len(rows)
-    for cells in zip(*rows, strict=True):
-        size = max(map(len, cells))
-        if size <= room:
-            align = str.rjust if cells[0] in ("millions", "pixels", "languages") else str.ljust
-            lines = [line + align(cell, size) + "  " for line, cell in zip(lines, cells, strict=True)]
-            room -= size + 2
-    return "\n".join(line.rstrip() for line in lines)
+    return entries.aligned(rows, ("millions", "pixels", "languages"), width)
 
 
 def details(name: str, width: int = 100) -> str:
@@ -296,14 +288,7 @@ def details(name: str, width: int = 100) -> str:
         else:
             facts[one.name] = " ".join(value) if isinstance(value, tuple) else str(value)
     facts |= {f"{row['field']} from": row["source"] for row in sources(name)}
-    left = max(map(len, facts)) + 2
-    return "\n".join(
-        textwrap.fill(
-            f"{fact.ljust(left)}{value or '-'}", max(width, left + 20), subsequent_indent=" " * left,
-            break_long_words=False, break_on_hyphens=False,
-        )
-        for fact, value in facts.items()
-    )  # fmt: skip
+    return "\n".join(entries.listing({fact: value or "-" for fact, value in facts.items()}, width))
 
 
 def _place(source: Source) -> str:
