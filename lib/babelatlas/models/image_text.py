@@ -90,7 +90,14 @@ class ImageTextScorer:
             try:
                 found = self._pass(prompts, [tokens[row] for row in rows], temperatures)
             except MemoryError as error:
-                self._half(len(rows), sources[rows[0]], error)
+                if len(rows) == 1:
+                    raise InputError(
+                        f"The memory of {self.device} is too small for one translation by {self.name!r} (source "
+                        f"{sources[rows[0]]!r}): take a smaller precision or a larger device."
+                    ) from error
+                self.batch_size = len(rows) // 2
+                told_size = f"{self.batch_size} translations in a batch from here on"
+                print(f"  {self.name}: memory is short, {told_size}", flush=True)
                 continue
             for row, one in zip(rows, found, strict=True):
                 if not np.isfinite(one).all():
@@ -183,16 +190,6 @@ class ImageTextScorer:
         rest = length - value.shape[1] - len(answer)
         fill = torch.zeros_like(last) if name == "attention_mask" else added[:, -1:]
         return torch.cat([value, added, fill.repeat_interleave(rest, 1)], 1)
-
-    def _half(self, size: int, source: str, error: MemoryError) -> None:
-        """Make batches half as large as one of `size` that was too large; raises InputError where it was one trial."""
-        if size == 1:
-            raise InputError(
-                f"The memory of {self.device} is too small for one translation by {self.name!r} (source {source!r}): "
-                "take a smaller precision or a larger device."
-            ) from error
-        self.batch_size = size // 2
-        print(f"  {self.name}: memory is short, {self.batch_size} translations in a batch from here on", flush=True)
 
 
 def load(

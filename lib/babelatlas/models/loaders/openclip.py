@@ -97,11 +97,11 @@ def quiet() -> Iterator[None]:
 
 
 def pieces(checkpoint: Checkpoint, tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
-    """Return what turns texts into ids by a tokenizer of transformers, nothing cut or padded, from any thread."""
+    """Return what turns texts into ids by a tokenizer of transformers or `tokenizers`, nothing cut, from any thread."""
     # A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other;
     # the library beneath it only reads.
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None or not hasattr(backend, "encode_batch_fast"):
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not hasattr(backend, "encode_batch_fast"):
         raise checkpoint.error(
             f"its tokenizer ({type(tokenizer).__name__}) is not one of the library `tokenizers`, version 0.20 or later"
         )

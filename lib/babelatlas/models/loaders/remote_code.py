@@ -17,7 +17,7 @@ import numpy as np
 from babelatlas.models.checkpoint import Checkpoint, first_line
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders import huggingface
-from babelatlas.models.loaders.openclip import quiet, tail
+from babelatlas.models.loaders.openclip import pieces, quiet, tail
 from babelatlas.models.tokens import Tokenizer
 
 # Why a file cannot be written.
@@ -99,13 +99,7 @@ def _uform_tokenizer(checkpoint: Checkpoint, text: dict) -> Tokenizer:
     with huggingface.reading(checkpoint, file):
         backend = Backend.from_file(str(file))
     length, end = min(checkpoint.entry.context_length, text["max_position_embeddings"]), 0
-    cut = backend.truncation
-    backend.no_truncation()
-    backend.no_padding()
-
-    def encode(texts: list[str]) -> list[list[int]]:
-        return [one.ids for one in backend.encode_batch_fast(texts)]
-
+    cut, encode = backend.truncation, pieces(checkpoint, backend)  # which takes the cutting off
     if cut and cut["max_length"] <= length:
         length, end = cut["max_length"], tail(encode)
     return Tokenizer(lambda texts, lang: encode(texts), length, text["padding_idx"], trim=True, tail=end)
@@ -186,18 +180,16 @@ def _foreign(checkpoint: Checkpoint) -> Iterator[None]:
         try:
             yield
         except Exception as error:  # it may raise anything
+            said = f"does not run with transformers {transformers.__version__} "
+            said += f"({type(error).__name__}: {first_line(error)})"
+            fix = (
+                "add what it asks for, repositories as companions of its entry and packages by pip, or use the version "
+            )
+            fix += "of transformers that it was written for."
             if isinstance(error, OSError) and error.errno in UNWRITABLE:
-                raise checkpoint.error(
-                    f"the code of its repository cannot be copied to {dynamic_module_utils.HF_MODULES_CACHE} "
-                    f"({error.strerror})",
-                    "let HF_MODULES_CACHE name a folder on a disk with room that you may write to.",
-                ) from error
-            raise checkpoint.error(
-                f"the code of its repository does not run with transformers {transformers.__version__} "
-                f"({type(error).__name__}: {first_line(error)})",
-                "add what it asks for, repositories as companions of its entry and packages by pip, or use the "
-                "version of transformers that it was written for.",
-            ) from error
+                said = f"cannot be copied to {dynamic_module_utils.HF_MODULES_CACHE} ({error.strerror})"
+                fix = "let HF_MODULES_CACHE name a folder on a disk with room that you may write to."
+            raise checkpoint.error(f"the code of its repository {said}", fix) from error
 
 
 @contextmanager
