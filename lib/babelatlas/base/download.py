@@ -4,7 +4,6 @@ A file comes from the mirror (BABELATLAS_MIRROR) or from its address, checked by
 where that may help; an archive is unpacked whole or not at all, and never outside of its folder.
 """
 
-import csv
 import email.utils
 import errno
 import fcntl
@@ -19,15 +18,13 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from babelatlas import __version__
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA, beside
+from babelatlas.base.paths import beside, rows
 
-FILES = DATA / "files.csv"
 TRIES = 5
 LONGEST = 300.0  # seconds; a service that asks for a longer wait is left alone until the user comes back
 ENDINGS = (".tar", ".tar.gz", ".tgz", ".zip")
@@ -45,55 +42,47 @@ def files() -> dict[str, dict[str, str]]:
     >>> files()["imagenet-to-wikidata"]["mirror"]
     'imagenet-to-wikidata/mapping.json'
     """
-    with FILES.open(encoding="utf-8", newline="") as table:
-        return {row.pop("name"): row for row in csv.DictReader(table)}
+    return {row.pop("name"): row for row in rows("files.csv")}
 
 
 def file(name: str) -> Path:
     """Return the path of a known public file: in the mirror if that has it, else fetched into the cache once.
 
-    Raises InputError for a name that is not in `files`, for a file with another content than it should have, and where
-    it can neither be found nor fetched. Of a file that cannot be checked, as no SHA-256 is known, it prints that.
+    Raises InputError for a name that is not in `files`, another content than it should have, and where the file can
+    neither be found nor fetched.
     """
     known = files()
     if name not in known:
         raise InputError(f"There is no public file called {name!r}: {near(name, known)}")
     entry, mirror = known[name], os.environ.get("BABELATLAS_MIRROR")
-    mirrored = Path(mirror) / entry["mirror"] if mirror else None
+    path = mirrored = Path(mirror) / entry["mirror"] if mirror else None
     if mirrored is None or not mirrored.is_file():
         if not entry["url"]:
             raise InputError(
                 f"The file {name} has to be got by hand, after an agreement: put it at "
                 f"{mirrored or '$BABELATLAS_MIRROR/' + entry['mirror']}."
             )
-        return _fetched(name, entry["url"], entry["sha256"], mirrored)
-    if not entry["sha256"]:
-        return _unchecked(name, mirrored)
-    if _pooch().file_hash(str(mirrored)) != entry["sha256"]:
+        path = _fetched(name, entry["url"], entry["sha256"], mirrored)
+    elif entry["sha256"] and _pooch().file_hash(str(mirrored)) != entry["sha256"]:
         raise InputError(
             f"The file {mirrored} is not the {name} that the study knows (expected the SHA-256 {entry['sha256']}): "
             "replace it, or unset BABELATLAS_MIRROR to fetch it."
         )
-    return mirrored
-
-
-def _unchecked(name: str, path: Path) -> Path:
-    print(f"The file {name} cannot be checked, as no SHA-256 of it is known: got {_pooch().file_hash(str(path))}.")
+    if not entry["sha256"]:
+        print(f"The file {name} cannot be checked, as no SHA-256 of it is known: got {_pooch().file_hash(str(path))}.")
     return path
 
 
 def _fetched(name: str, url: str, sha256: str, mirrored: Path | None) -> Path:
     import requests
 
-    pooch = _pooch()
     # The hash is part of the name, so that a later version of the file takes another place.
     end = f"{sha256[:12] or f'unchecked-{name}'}-{url.rsplit('/', 1)[1]}"
     known = f"sha256:{sha256}" if sha256 else None
-    keeper = pooch.create(cache("files"), base_url="", registry={end: known}, urls={end: url})
+    keeper = _pooch().create(cache("files"), base_url="", registry={end: known}, urls={end: url})
     place = mirrored or Path(keeper.abspath) / end
     try:
-        path = Path(keeper.fetch(end))
-        return path if sha256 else _unchecked(name, path)
+        return Path(keeper.fetch(end))
     except requests.RequestException as error:
         raise InputError(
             f"The file {name} cannot be fetched from {url} ({type(error).__name__}): "
@@ -146,8 +135,7 @@ def session(contact: str = ""):
 
     opened = requests.Session()
     parts = [f"babelatlas/{__version__}", contact and f"({contact})", f"python-requests/{requests.__version__}"]
-    opened.headers["User-Agent"] = " ".join(filter(None, parts))
-    opened.headers["Accept-Encoding"] = "gzip"
+    opened.headers.update({"User-Agent": " ".join(filter(None, parts)), "Accept-Encoding": "gzip"})
     return opened
 
 
@@ -161,12 +149,11 @@ def ask(
 ) -> tuple[int, object]:
     """Return the status and the JSON that a service answers to one request, asked again where that may help.
 
-    Asked again, `TRIES` times in all: no connection, silence for `timeout` seconds, a cut connection, half an answer,
-    one that is not JSON, the statuses 429 and 500 and above, and an answer that `busy` calls one. The pause is the one
-    that the service asks for (Retry-After), else `wait` seconds, twice as long each time. Another status from 400 on is
-    returned, with None for an answer that is not JSON.
-    Raises InputError where the last try fails too, or the service asks for a pause of more than `LONGEST` seconds. No
-    message holds a parameter, as one may be a key.
+    Asked again, `TRIES` times in all: no or a cut connection, silence for `timeout` seconds, an answer that is not
+    JSON, the statuses 429 and 500 and above, and an answer that `busy` calls one. The pause is the one that the service
+    asks for (Retry-After), else `wait` seconds, twice as long each time. Another status from 400 on is returned, with
+    None for an answer that is not JSON. Raises InputError where the last try fails too, or the service asks for a pause
+    of more than `LONGEST` seconds. No message holds a parameter, as one may be a key.
     """
     import requests
 
@@ -225,26 +212,33 @@ def is_archive(path: Path) -> bool:
 
 
 def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
-    """Return the folder that the files of an archive are unpacked into, done before or now.
+    """Return the folder that the files of an archive are unpacked into, before or now.
 
     `place` maps the name of a file in the archive to where it goes below the folder, "" to leave it out; what is not a
     plain file is left out. `expected`: what the archive should hold, for the message where `place` leaves out all.
-    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, so that another archive
-    of that name counts as another, lies beside the archive, or in the cache where that cannot be written. It appears
-    when it is complete: a run that is killed leaves a part that the next one removes; of runs at the same time one
-    unpacks and the others wait.
+    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, lies beside the archive,
+    or in the cache where that cannot be written. It appears when it is complete; of runs at the same time one unpacks
+    and the others wait.
     Raises InputError for a damaged archive, one that holds nothing of what is expected, and a disk without room.
     """
     known = archive.stat()
     name = f"{archive.name}.{known.st_size}.{known.st_mtime_ns:x}.unpacked"
-    beside, away = archive.parent / name, _away(archive) / name
-    for folder in (beside, away):
+    away = cache("unpacked") / hashlib.sha256(os.fsencode(archive.resolve().parent)).hexdigest()[:12] / name
+    places = [archive.parent / name, away]
+    for folder in places:
         if folder.is_dir():
             return folder
-    folder = beside if os.access(archive.parent, os.W_OK) else away
+    folder = places[0 if os.access(archive.parent, os.W_OK) else 1]
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f".{name}.part")
-    with _alone(folder.with_name(f".{name}.lock")):
+    with folder.with_name(f".{name}.lock").open("w") as lock:  # held until then, or until the process ends
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            raise InputError(
+                f"The disk of {folder.parent} keeps no locks ({error.strerror}), so that two runs could unpack the "
+                "same archive into one folder: copy the archive to another disk."
+            ) from error
         if folder.is_dir():  # unpacked by the run that this one waited for
             return folder
         shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
@@ -263,32 +257,11 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            size = known.st_size / 1e6
-            raise InputError(
-                f"There is no room to unpack {archive} into {folder.parent}: make room for about {size:,.0f} MB."
-            ) from error
+            room = f"make room for about {known.st_size / 1e6:,.0f} MB."
+            raise InputError(f"There is no room to unpack {archive} into {folder.parent}: {room}") from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
     return folder
-
-
-def _away(archive: Path) -> Path:
-    """Return the folder of the cache for what an archive holds that lies where nobody may write."""
-    return cache("unpacked") / hashlib.sha256(os.fsencode(archive.resolve().parent)).hexdigest()[:12]
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other run holds the lock; it goes with the process that holds it, however that ends."""
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            raise InputError(
-                f"The disk of {lock.parent} keeps no locks ({error.strerror}), so that two runs could unpack the same "
-                "archive into one folder: copy the archive to another disk."
-            ) from error
-        yield
 
 
 def _write(archive: Path, part: Path, place: Callable[[str], str]) -> tuple[str, int]:

@@ -1,6 +1,7 @@
-"""Entries of models and the like: read from TOML into frozen dataclasses, every key and type checked."""
+"""Entries of models and the like: read from TOML into frozen dataclasses, every key and type checked; and as text."""
 
 import os
+import textwrap
 import tomllib
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
@@ -37,7 +38,7 @@ def read(path: str | os.PathLike) -> dict[str, dict]:
 def resolve(entries: dict[str, dict], shared: dict[str, dict], path: str | os.PathLike) -> dict[str, dict]:
     """Return entries with the keys of the shared table that each names as `like`; its own keys win.
 
-    Raises InputError, with the nearest name, where `like` names no table, and for an entry that is no table.
+    Raises InputError where `like` names no table, and for an entry that is no table.
     """
     resolved = {}
     for name, facts in entries.items():
@@ -52,20 +53,18 @@ def resolve(entries: dict[str, dict], shared: dict[str, dict], path: str | os.Pa
     return resolved
 
 
-def build(kind: type[Kind], facts: dict, what: str, further: Iterable[str] = ()) -> Kind:
+def build(kind: type[Kind], facts: dict, what: str) -> Kind:
     """Return the dataclass `kind` with `facts` as its fields; lists become tuples.
 
-    `what`: what the entry is called in messages, such as "The model 'picto-en' in models.toml"; `further`: keys that an
-    entry may have besides the fields. Raises InputError for an unknown key, with the nearest
-    one, for one that is missing, and for a value of another type.
+    `what`: what the entry is called in messages, such as "The model 'picto-en' in models.toml". Raises InputError for a
+    key that is unknown or missing, and for a value of another type.
     """
-    check_keys(kind, facts, what, further)
-    known, hints = {field.name: field for field in fields(kind)}, get_type_hints(kind)
-    for name, field in known.items():
-        if name not in facts and field.default is MISSING and field.default_factory is MISSING:
-            raise InputError(f"{what} has no {name!r}: add it.")
-    own = {key: value for key, value in facts.items() if key in known}
-    return kind(**{key: checked(value, hints[key], f"{what} has {key} = {value!r}") for key, value in own.items()})
+    check_keys(kind, facts, what)
+    for field in fields(kind):
+        if field.name not in facts and field.default is MISSING and field.default_factory is MISSING:
+            raise InputError(f"{what} has no {field.name!r}: add it.")
+    hints = get_type_hints(kind)
+    return kind(**{key: checked(value, hints[key], f"{what} has {key} = {value!r}") for key, value in facts.items()})
 
 
 def check_keys(kind: type, facts: dict, what: str, further: Iterable[str] = ()) -> None:
@@ -85,3 +84,25 @@ def checked(value, hint, what: str):
     if not fits or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
         raise InputError(f"{what}: expected {said}.")
     return tuple(value) if isinstance(value, list) else value
+
+
+def listing(facts: dict[str, str], width: int) -> list[str]:
+    """Return each fact as text, its name and then its value, in lines of about `width` characters."""
+    left = max(map(len, facts)) + 2
+    options = {"subsequent_indent": " " * left, "break_long_words": False, "break_on_hyphens": False}
+    return [textwrap.fill(fact.ljust(left) + value, max(width, left + 20), **options) for fact, value in facts.items()]
+
+
+def aligned(rows: list[tuple[str, ...]], right: Iterable[str], width: float = float("inf")) -> str:
+    """Return rows, the first of titles, as columns of text; those titled as in `right` end in line.
+
+    Columns that do not fit into `width` characters are left out.
+    """
+    lines = [""] * len(rows)
+    for cells in zip(*rows, strict=True):
+        size = max(map(len, cells))
+        if size <= width:
+            align = str.rjust if cells[0] in right else str.ljust
+            lines = [line + align(cell, size) + "  " for line, cell in zip(lines, cells, strict=True)]
+            width -= size + 2
+    return "\n".join(line.rstrip() for line in lines)

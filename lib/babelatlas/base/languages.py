@@ -1,9 +1,9 @@
 """The languages of the study: one code for each, its name, scripts and resource group.
 
 A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
-Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. Two things to
-know: `als` is Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); and
-`zh` is Chinese in simplified characters, `zh-Hant` in traditional ones.
+Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. `als` is
+Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); `zh` is Chinese in
+simplified characters, `zh-Hant` in traditional ones.
 
 Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of
 the world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a
@@ -29,28 +29,11 @@ NOT_FAMILIES = ("Artificial Language", "Mixed Language", "Pidgin", "Sign Languag
 # The most classes, of ImageNet's 1,000, that a language of the first three groups has. Source: seed paper's Table 5
 # (Portuguese, 667 classes, is the smallest "high"; the text of its section 3 puts the line one class higher).
 LIMITS = (100, 333, 666)
-# Codes that stand for several scripts of Unicode, or for a variant of one.
-SCRIPT_PARTS = {
-    "Jpan": {"Hani", "Hira", "Kana"},
-    "Kore": {"Hang"},  # words in Chinese characters (Hanja) are not what Korean readers write today
-    "Hans": {"Hani"},
-    "Hant": {"Hani"},
-    "Hanb": {"Hani", "Bopo"},
-}
-# Languages with two scripts in use, or in their texts: a word in either is theirs.
-SECOND_SCRIPTS = {
-    "arc": {"Hebr", "Syrc"},
-    "cdo": {"Hani"},
-    "cr": {"Latn"},
-    "cu": {"Glag"},
-    "hak": {"Latn"},
-    "ks": {"Deva"},
-    "lad": {"Hebr"},
-    "mnc": {"Mong"},
-    "nan": {"Latn"},
-    "oj": {"Cans"},
-    "pi": {"Deva"},
-}
+# Codes that stand for several scripts of Unicode, or for a variant of one. Words in Chinese characters (Hanja) are not
+# what Korean readers write today.
+SCRIPT_PARTS = {"Jpan": "Hani Hira Kana", "Kore": "Hang", "Hans": "Hani", "Hant": "Hani", "Hanb": "Hani Bopo"}
+# Languages with two scripts in use, or in their texts, as language-script: a word in either is theirs.
+SECOND = "arc-Hebr arc-Syrc cdo-Hani cr-Latn cu-Glag hak-Latn ks-Deva lad-Hebr mnc-Mong nan-Latn oj-Cans pi-Deva"
 # Scripts that letters of all languages have: common, inherited, unknown.
 SHARED_SCRIPTS = {"Zyyy", "Zinh", "Zzzz"}
 
@@ -59,11 +42,9 @@ SHARED_SCRIPTS = {"Zyyy", "Zinh", "Zzzz"}
 def table() -> pd.DataFrame:
     """Return the languages, one row each, in the order of their codes.
 
-    Columns, all text, "" where there is nothing to say: `code`, `name` (English), `script` (ISO 15924) and
-    `script_name` of the labels, `iso639_3`, `nllb` (code of the NLLB translation models), `aliases` (separated by
-    spaces), `group` (resource group in Babel-ImageNet, Geigle et al. 2024, Table 5); from Glottolog 4.0 `glottocode`
-    (of the language, "" where Glottolog has none), `family` (an isolate is a family of its own name; for those that
-    are none see NOT_FAMILIES) and `macroarea` (one of six, "" for constructed languages).
+    Columns, all text, "" where there is nothing to say (data/columns.csv): `code`, `name`, `script` and `script_name`
+    of the labels, `iso639_3`, `nllb`, `aliases`, `group`; from Glottolog 4.0 `glottocode`, `family` (an isolate is a
+    family of its own name; for those that are none see NOT_FAMILIES) and `macroarea`.
     Do not change the table: every caller gets the same one.
     """
     return pd.read_csv(DATA / "languages.csv", dtype=str, keep_default_na=False)
@@ -75,16 +56,14 @@ def world() -> pd.DataFrame:
 
     Columns: `glottocode` (the key), `iso639_3`, `family` and `macroarea` as in `table`, `latitude` and `longitude`
     (degrees, NaN for a few). Left out: sign languages, constructed ones, registers, and names of languages that nobody
-    has attested; and Glottolog's column of endangerment, which in this version gives some large languages (Russian,
-    Hungarian) the status of one of their dialects. Do not change the table: every caller gets the same one.
+    has attested; and Glottolog's column of endangerment. Do not change the table: every caller gets the same one.
 
     >>> len(world()), world()["family"].nunique()
     (7208, 396)
     """
-    numbers = {"latitude": float, "longitude": float}
-    path = DATA / "glottolog.csv"
-    gaps = {name: [""] for name in numbers}
-    return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=gaps).astype(numbers)
+    texts = dict.fromkeys(["glottocode", "iso639_3", "family", "macroarea"], str)
+    gaps = {"latitude": [""], "longitude": [""]}
+    return pd.read_csv(DATA / "glottolog.csv", dtype=texts, keep_default_na=False, na_values=gaps)
 
 
 @cache
@@ -143,8 +122,6 @@ def name(code: str) -> str:
 def group_by_classes(n_classes: int) -> str:
     """Return the resource group of a language with labels for `n_classes` of ImageNet's 1,000 classes.
 
-    The limits are the paper's (Geigle et al. 2024, Table 5) and mean nothing for another list of classes.
-
     >>> [group_by_classes(n) for n in (100, 101, 333, 334, 666, 667)]
     ['very low', 'low', 'low', 'mid', 'mid', 'high']
     """
@@ -186,8 +163,7 @@ def families(codes: Iterable[str]) -> dict[str, str]:
     >>> families(["de", "eo", "la"])
     {'de': 'Indo-European', 'eo': 'eo', 'la': 'Indo-European'}
     """
-    home = dict(zip(table()["code"], table()["family"], strict=True))
-    found = {code: home[canonical(code)] for code in codes}
+    found = {code: _rows()[canonical(code)]["family"] for code in codes}
     return {code: code if family in ("", *NOT_FAMILIES) else family for code, family in found.items()}
 
 
@@ -213,5 +189,6 @@ def native_scripts(lang: str) -> frozenset[str]:
     (['Hani', 'Hira', 'Kana'], ['Latn'])
     """
     code = canonical(lang)
-    script = table().set_index("code")["script"][code]
-    return frozenset(SCRIPT_PARTS.get(script, {script}) | SECOND_SCRIPTS.get(code, set())) - {""}
+    script = _rows()[code]["script"]
+    second = [tag.partition("-")[2] for tag in SECOND.split() if tag.startswith(f"{code}-")]
+    return frozenset([*SCRIPT_PARTS.get(script, script).split(), *second])

@@ -1,5 +1,6 @@
 """Where files are: those that ship with the library, and those of a run; and files that appear whole or not at all."""
 
+import csv
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +20,17 @@ def locate(path: str | os.PathLike) -> Path:
     return root() / path
 
 
+def rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file that ships with the library, column -> text."""
+    with open(DATA / name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @contextmanager
 def beside(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a path beside `path` to write to; after the block it takes the place of `path`, after an error it is gone.
 
-    So a file appears whole or not at all. A relative path starts at `root()`; folders that are missing are made. The
-    name does not keep the ending of `path`: give `numpy.savez`, which adds its own to a name, an open file.
+    Folders that are missing are made. The name does not keep the ending of `path`: give `numpy.savez` an open file.
     """
     path = locate(path)
     path.parent.mkdir(parents=True, exist_ok=True)

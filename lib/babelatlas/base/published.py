@@ -33,22 +33,6 @@ FOLDER, CLAIMS = DATA / "published", DATA / "claims"
 NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
 # Units that are printed as hundredths of a fraction.
 HUNDREDTHS = ("%", "points")
-# Geigle et al. (2024), Table 1 and Section 4: model, image tower, family, objective, training data ("M" million pairs
-# of image and text, or of captions where the objective is distillation), languages.
-MODELS = [
-    ("OpenAI B-32", "base", "OpenAI", "contrastive", "400M", "1"),
-    ("ST mBERT B-32", "base", "SentenceTransformer", "distillation", ">50M", "49"),
-    ("M-CLIP mBERT B-32", "base", "M-CLIP", "distillation", "3M", "69"),
-    ("OpenCLIP XLMR-B B-32", "base", "OpenCLIP", "contrastive", "5B", ">100"),
-    ("mSigLIP", "base", "SigLIP", "contrastive (sigmoid)", "900M", "100"),
-    ("NLLB-SigLIP-base", "base", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
-    ("M-CLIP XLMR-L B-32", "base", "M-CLIP", "distillation", "7M", "48"),
-    ("M-CLIP XLMR-L B-16+", "base", "M-CLIP", "distillation", "7M", "48"),
-    ("AltCLIP XLMR-L L-14", "large", "AltCLIP", "distillation + locked-image tuning", "50M + 100M", "9"),
-    ("M-CLIP XLMR-L L-14", "large", "M-CLIP", "distillation", "7M", "48"),
-    ("OpenCLIP XLMR-L H-14", "large", "OpenCLIP", "locked-image tuning", "5B", ">100"),
-    ("NLLB-SigLIP-large", "large", "NLLB-SigLIP", "locked-image tuning", "20M", "201"),
-]
 
 
 def number(printed: str) -> float:
@@ -84,10 +68,7 @@ def read(source: str = "geigle2024") -> pd.DataFrame:
 @cache
 def _read(path: Path) -> pd.DataFrame:
     """Return a table of published numbers, those of claims among them."""
-    columns = tables.SCHEMAS["published"][0]
-    texts = {"cell": str} | {column: str for column, kind in columns.items() if kind == tables.TEXT}
-    empty = {column: [""] for column in columns if column not in texts}
-    table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=empty)
+    table = tables.read_csv(path, "published", "cell")
     if "cell" in table:
         table["value"] = table["value"].fillna(_claimed(table, path)).astype(float)
         table = table.drop(columns="cell")
@@ -95,7 +76,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _claimed(table: pd.DataFrame, path: Path) -> pd.Series:
-    """Return the fractions that the claims named in `table` print, by row; nothing for rows that name none."""
+    """Return the fractions that the claims named in `table` print, by row."""
     file = CLAIMS / f"{path.stem.replace('-', '_')}.csv"
     claims = pd.read_csv(file, dtype=str, keep_default_na=False).set_index(["place", "cell"])[["printed", "unit"]]
     printed = claims.T.to_dict("list")
@@ -115,10 +96,11 @@ def _claimed(table: pd.DataFrame, path: Path) -> pd.Series:
 def models() -> pd.DataFrame:
     """Return the 12 models of Geigle et al. (2024), smallest first: what they are and what they learned from.
 
-    Columns: model, parameters (millions), images (size of the image tower), family, objective, training_data,
-    languages. Sources: Tables 1 and 2 and Section 4 of the paper; the last two columns are as printed.
+    Columns: model, parameters (millions), images (size of the image tower), family, objective, training_data ("M":
+    million pairs of image and text, or of captions where the objective is distillation), languages. Sources: Tables 1
+    and 2 and Section 4 of the paper; the last two columns are as printed.
     """
-    table = pd.DataFrame(MODELS, columns=["model", "images", "family", "objective", "training_data", "languages"])
+    table = pd.read_csv(DATA / "geigle2024_models.csv", dtype=str)
     claims = pd.read_csv(CLAIMS / "geigle2024.csv", dtype=str).query("place == 'Table 2'").set_index("cell")["printed"]
     table.insert(1, "parameters", [int(claims[f"{model} | Param."]) for model in table["model"]])
     return table
@@ -127,8 +109,7 @@ def models() -> pd.DataFrame:
 def groups(source: str = "geigle2024") -> pd.DataFrame:
     """Return the languages of a paper with their group and number of classes: columns lang, group, classes.
 
-    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3). Raises
-    InputError for a paper that prints no classes.
+    English is included, with group "English" and all 1,000 classes (Geigle et al. 2024, Table 5 and Section 3).
 
     >>> groups().group.value_counts().to_dict()
     {'mid': 35, 'low': 32, 'very low': 17, 'high': 16, 'English': 1}
@@ -142,10 +123,9 @@ def groups(source: str = "geigle2024") -> pd.DataFrame:
 
 
 def by_language(source: str = "geigle2024") -> pd.DataFrame:
-    """Return the published accuracy of every model in every language, one row each, with group and classes.
+    """Return the published accuracy of every model in every language, one row each.
 
-    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images). Raises InputError for
-    a paper that prints none.
+    Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n (images).
     """
     table = read(source)
     table = table[(table.task == "zeroshot") & (table.lang != "") & table.table.isin(["8", "9"])]
@@ -172,11 +152,10 @@ def retrieval(source: str = "geigle2024") -> pd.DataFrame:
 def compare(ours: pd.DataFrame, published: pd.DataFrame, on: list[str] | None = None) -> pd.DataFrame:
     """Return the rows that two tables of scores share, side by side, with the difference in points.
 
-    `ours` is a `scores` table, `published` a `published` one (or another `scores` table); `on` names the columns that
-    must agree, all of the key unless given (leave out "variant" to compare across prompts). The result has the columns
-    of `on`, the others of both with the endings _ours and _published, and `difference`: ours minus published, in
-    percentage points. What two tables of a paper print twice appears twice. Raises InputError where `on` is not in
-    both, does not identify a row of `ours`, or where nothing is shared.
+    `ours` is a `scores` table, `published` that or a `published` one; `on` names the columns that must agree, all of
+    the key unless given (leave out "variant" to compare across prompts). The result has the columns of `on`, the others
+    of both with the endings _ours and _published, and `difference`: ours minus published, in percentage points.
+    Raises InputError where `on` is not in both, does not identify a row of `ours`, or where nothing is shared.
 
     >>> table = read().head(2)
     >>> compare(table, table).difference.tolist()

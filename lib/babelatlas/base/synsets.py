@@ -19,26 +19,20 @@ CLASS_LISTS = {  # files of data/
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 
 
-def _imagenet_21k() -> Path:
-    """Return the file of ImageNet-21k's classes that ships with timm, found without importing it."""
-    timm = find_spec("timm")
-    path = Path(timm.origin).parent / IMAGENET_21K if timm else Path(IMAGENET_21K)
-    if not path.is_file():
-        raise InputError("The classes of imagenet-21k come with timm, which is not installed here: install timm.")
-    return path
-
-
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words, some of them
-    pictograms), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a column
-    `wnid` (and perhaps `name`), or the path of a text file with one wnid on each line, whatever follows it after a
-    space or comma (as in ImageNet's lists).
+    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "imagenet-21k" (the
+    21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of
+    a text file with one wnid on each line, whatever follows it after a space or comma.
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
     path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
-    path = _imagenet_21k() if classes == "imagenet-21k" else path
+    if classes == "imagenet-21k":  # found without importing timm
+        timm = find_spec("timm")
+        path = Path(timm.origin).parent / IMAGENET_21K if timm else Path(IMAGENET_21K)
+        if not path.is_file():
+            raise InputError("The classes of imagenet-21k come with timm, which is not installed here: install timm.")
     if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
             f"There is no class list {classes!r}: {near(classes, [*CLASS_LISTS, 'imagenet-21k'])} Or give the path of "
@@ -46,16 +40,14 @@ def class_list(classes: str) -> pd.DataFrame:
         )
     try:
         if path.suffix == ".txt":
-            lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-            words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines]
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+            words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines if line.strip()]
             table = pd.DataFrame({"wnid": pd.Series(words, dtype=object)})
         else:
             table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(
-            f"The class list {classes} cannot be read ({reason}): save it as UTF-8 text or CSV."
-        ) from error
+        said = f"The class list {classes} cannot be read ({str(error).strip().splitlines()[0]})"
+        raise InputError(f"{said}: save it as UTF-8 text or CSV.") from error
     if classes == "pictogram-senses":
         table = table.drop_duplicates("wnid")  # a sense may belong to two words
     if "wnid" not in table:

@@ -1,9 +1,8 @@
 """The tables of the study: their columns, reading and writing them.
 
-Every stage reads tables and writes tables. A table is a pandas DataFrame whose columns, types and key are declared in
-`SCHEMAS`; `write` refuses one that does not fit, and replaces the file in one step, so that a reader never meets half a
-file. Accuracies and scores are fractions from 0 to 1. Key columns are never null: where a column does not apply (the
-language of a group mean, say) it holds the empty string.
+A table is a pandas DataFrame whose columns, types and key are declared in `SCHEMAS`; `write` refuses one that does not
+fit, and replaces the file in one step. Accuracies and scores are fractions from 0 to 1. Key columns are never null:
+where a column does not apply (the language of a group mean, say) it holds the empty string.
 """
 
 import hashlib
@@ -22,104 +21,58 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, locate
 from babelatlas.base.paths import root as root
 
-TEXT, WHOLE, REAL, FLAG, WORDS = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.string())
-REALS = pa.list_(pa.float64())
+TEXT = pa.string()
+# The columns that hold no text, by their type.
+NO_TEXT = {
+    pa.int64(): "number replicate step n n_images n_classes n_ties n_tied_correct n_candidates rank tied tried items"
+    " shared",
+    pa.float64(): "value ci_low ci_high n_correct n_correct_top5 ndcg20 weight loss cost temperature recomputed slack",
+    pa.bool_(): "ambiguous",
+    pa.list_(pa.string()): "alternatives confirmed_by",
+    pa.list_(pa.float64()): "log_probabilities",
+}
+TYPES = {column: kind for kind, columns in NO_TEXT.items() for column in columns.split()}
 # How a result was obtained, beside its prompts or captions; see protocol.py.
-PROTOCOL = {"similarity": TEXT, "precision": TEXT, "preprocessing": TEXT}
-EVALUATION = {"model": TEXT, "dataset": TEXT, "labels": TEXT, "prompts": TEXT, **PROTOCOL, "lang": TEXT}
-QUERY = {"model": TEXT, "dataset": TEXT, "captions": TEXT, "choice": TEXT, **PROTOCOL, "lang": TEXT, "direction": TEXT}
-SETTING = {
-    "task": TEXT,
-    "model": TEXT,
-    "dataset": TEXT,
-    "labels": TEXT,
-    "prompts": TEXT,
-    "captions": TEXT,
-    "choice": TEXT,
-}
-TRIAL = {"model": TEXT, "replicate": WHOLE, "dataset": TEXT, **PROTOCOL, "lang": TEXT}
-TRIAL |= {"item": TEXT, "image": TEXT, "text": TEXT}  # one translation beside one image
-SCORE_KEY = {"task": TEXT, "dataset": TEXT, "model": TEXT, "lang": TEXT, "group": TEXT, "variant": TEXT, "metric": TEXT}
-SCORE = SCORE_KEY | {"value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE}
-# Name of the table -> (columns and types, columns of the key). What a column means: data/columns.csv.
-SCHEMAS = {
-    "senses": (
-        {"lang": TEXT, "wnid": TEXT, "lemma": TEXT, "source": TEXT, "licence": TEXT},
-        ["lang", "wnid", "lemma", "source"],
-    ),
-    "labels": (
-        {
-            "lang": TEXT,
-            "wnid": TEXT,
-            "label": TEXT,
-            "alternatives": WORDS,
-            "source": TEXT,
-            "licence": TEXT,
-            "confirmed_by": WORDS,
-            "ambiguous": FLAG,
-        },
-        ["lang", "wnid"],
-    ),
-    "templates": (
-        {"prompts": TEXT, "lang": TEXT, "number": WHOLE, "template": TEXT, "strategy": TEXT, "source": TEXT},
-        ["prompts", "lang", "number"],
-    ),
-    "images": ({"path": TEXT, "wnid": TEXT, "number": WHOLE}, ["path"]),
-    "training_texts": (
-        {"model": TEXT, "lang": TEXT, "wnid": TEXT, "label": TEXT, "weight": REAL},
-        ["model", "lang", "wnid", "label"],
-    ),
+PROTOCOL = ["similarity", "precision", "preprocessing"]
+EVALUATION = ["model", "dataset", "labels", "prompts", *PROTOCOL, "lang"]
+QUERY = ["model", "dataset", "captions", "choice", *PROTOCOL, "lang", "direction"]
+SETTING = ["task", "model", "dataset", "labels", "prompts", "captions", "choice", *PROTOCOL, "lang"]
+# A trial is one translation beside one image.
+TRIAL = ["model", "replicate", "dataset", *PROTOCOL, "lang", "item", "image", "text"]
+SCORE_KEY = ["task", "dataset", "model", "lang", "group", "variant", "metric"]
+SCORE = [*SCORE_KEY, "value", "ci_low", "ci_high", "n"]
+# Name of the table -> columns of the key, further columns. What a column means: data/columns.csv.
+COLUMNS = {
+    "senses": (["lang", "wnid", "lemma", "source"], "licence"),
+    "labels": (["lang", "wnid"], "label alternatives source licence confirmed_by ambiguous"),
+    "templates": (["prompts", "lang", "number"], "template strategy source"),
+    "images": (["path"], "wnid number"),
+    "training_texts": (["model", "lang", "wnid", "label"], "weight"),
     # The loss of each step of a training; `kind` says which and its unit. `replicate` numbers trainings of one model.
-    "training_losses": (
-        {"model": TEXT, "replicate": WHOLE, "step": WHOLE, "loss": REAL, "kind": TEXT},
-        ["model", "replicate", "step"],
-    ),
-    "zeroshot": (
-        EVALUATION | {"wnid": TEXT, "n_correct": REAL, "n_correct_top5": REAL, "n_ties": WHOLE, "n_images": WHOLE},
-        [*EVALUATION, "wnid"],
-    ),
-    "subsets": (
-        EVALUATION | {"n_classes": WHOLE, "number": WHOLE, "n_correct": REAL, "n_images": WHOLE},
-        [*EVALUATION, "n_classes", "number"],
-    ),
-    "captions": (
-        {"captions": TEXT, "lang": TEXT, "image": TEXT, "number": WHOLE, "caption": TEXT},
-        ["captions", "lang", "image", "number"],
-    ),
-    "retrieval": (
-        QUERY
-        | {"query": TEXT, "rank": WHOLE, "tied": WHOLE, "n_tied_correct": WHOLE, "n_candidates": WHOLE, "ndcg20": REAL},
-        [*QUERY, "query"],
-    ),
-    "tuples": (
-        {"lang": TEXT, "item": TEXT, "sense": TEXT, "word": TEXT, "source": TEXT, "translation": TEXT},
-        ["lang", "item", "sense"],
-    ),
-    "contexts": ({"item": TEXT, "image": TEXT, "path": TEXT}, ["item", "image"]),
-    "disambiguation": (TRIAL | {"cost": REAL}, [*TRIAL]),
-    "tokens": (
-        TRIAL | {"temperature": REAL, "shared": WHOLE, "log_probabilities": REALS},
-        [*TRIAL, "temperature"],
-    ),
-    "protocols": (
-        SETTING | PROTOCOL | {"lang": TEXT, "switch": TEXT, "setting": TEXT, "metric": TEXT, "value": REAL, "n": WHOLE},
-        [*SETTING, *PROTOCOL, "lang", "switch", "setting", "metric"],
-    ),
-    "languages": (
-        SETTING
-        | PROTOCOL
-        | {"lang": TEXT, "metric": TEXT, "value": REAL, "ci_low": REAL, "ci_high": REAL, "n": WHOLE, "items": WHOLE},
-        [*SETTING, *PROTOCOL, "lang", "metric"],
-    ),
+    "training_losses": (["model", "replicate", "step"], "loss kind"),
+    "zeroshot": ([*EVALUATION, "wnid"], "n_correct n_correct_top5 n_ties n_images"),
+    "subsets": ([*EVALUATION, "n_classes", "number"], "n_correct n_images"),
+    "captions": (["captions", "lang", "image", "number"], "caption"),
+    "retrieval": ([*QUERY, "query"], "rank tied n_tied_correct n_candidates ndcg20"),
+    "tuples": (["lang", "item", "sense"], "word source translation"),
+    "contexts": (["item", "image"], "path"),
+    "disambiguation": (TRIAL, "cost"),
+    "tokens": ([*TRIAL, "temperature"], "shared log_probabilities"),
+    "protocols": ([*SETTING, "switch", "setting", "metric"], "value n"),
+    "languages": ([*SETTING, "metric"], "value ci_low ci_high n items"),
     "scorecard": (
-        {"paper": TEXT, "place": TEXT, "cell": TEXT, "block": TEXT, "relation": TEXT, "printed": TEXT, "unit": TEXT}
-        | {"recomputed": REAL, "slack": REAL, "definition": TEXT, "basis": TEXT, "tried": WHOLE}
-        | {"status": TEXT, "others": TEXT, "missing": TEXT, "note": TEXT},
         ["paper", "place", "cell"],
+        "block relation printed unit recomputed slack definition basis tried status others missing note",
     ),
-    "scores": (SCORE, [*SCORE_KEY]),
-    "published": (SCORE | {"source": TEXT, "table": TEXT, "note": TEXT}, [*SCORE_KEY, "source", "table"]),
+    "scores": (SCORE_KEY, "value ci_low ci_high n"),
+    "published": (SCORE_KEY, "value ci_low ci_high n source table note"),
 }
+# Name of the table -> (columns and types, columns of the key).
+SCHEMAS = {
+    name: ({column: TYPES.get(column, TEXT) for column in [*key, *further.split()]}, key)
+    for name, (key, further) in COLUMNS.items()
+}
+SCHEMAS["published"] = (SCHEMAS["published"][0], [*SCORE_KEY, "source", "table"])
 
 
 def check(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -151,21 +104,16 @@ def check(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return table
 
 
-def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
-    schema = pa.schema(list(SCHEMAS[name][0].items()))
-    try:
-        return pa.Table.from_pandas(check(table, name), schema=schema, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+def _schema(name: str) -> pa.Schema:
+    return pa.schema(SCHEMAS[name][0])
 
 
 def fingerprint(path: str | os.PathLike) -> str:
     """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
     path = locate(path)
     if path.is_dir():
-        listing = sorted(
-            (str(file.relative_to(path)), file.stat().st_size) for file in path.rglob("*") if file.is_file()
-        )
+        files = [file for file in path.rglob("*") if file.is_file()]
+        listing = sorted((str(file.relative_to(path)), file.stat().st_size) for file in files)
         return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
     if not path.is_file():
         raise InputError(f"The input {path} does not exist: run `make book`, which makes it, or give another path.")
@@ -173,23 +121,18 @@ def fingerprint(path: str | os.PathLike) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _commit() -> str:
-    """Return the commit of this library's checkout, "unknown" where it is none or git is not installed."""
-    command = ["git", "rev-parse", "HEAD"]
-    try:
-        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
-
-
 def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] = ()) -> dict:
-    """Return what a table was made from: commit, parameters, hashes of the inputs, versions.
+    """Return what a table was made from: commit ("unknown" outside a checkout), parameters, hashes, versions.
 
     It holds no time, so that two runs write the same bytes.
     """
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        commit = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:  # git is not installed
+        commit = ""
     return {
-        "commit": _commit(),
+        "commit": commit.strip() or "unknown",
         "parameters": parameters or {},
         "inputs": {str(path): fingerprint(path) for path in inputs},
         "versions": {"python": platform.python_version()}
@@ -207,14 +150,16 @@ def write(
 ) -> Path:
     """Write `table`, checked against schema `name`, to a Parquet file with its provenance; return the path.
 
-    The file appears whole or not at all: it is written beside its place under another name, then renamed. `traced`
-    False leaves the provenance out, for files that ship: the same table then is the same bytes at every commit.
+    `traced` False leaves the provenance out, for files that ship: the same bytes at every commit.
     Raises InputError where the table does not fit its schema, and for a name that does not end in .parquet.
     """
     path = locate(path)
     if path.suffix != ".parquet":
         raise InputError(f"Tables are written as Parquet, got {path.name!r}: let the name end in .parquet.")
-    arrow = _arrow(table, name)
+    try:
+        arrow = pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
     arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
     with beside(path) as part:
@@ -228,7 +173,15 @@ def empty(name: str) -> pd.DataFrame:
     >>> empty("images").dtypes["number"]
     dtype('int64')
     """
-    return pa.schema(list(SCHEMAS[name][0].items())).empty_table().to_pandas()
+    return _schema(name).empty_table().to_pandas()
+
+
+def read_csv(path: Path, name: str, *texts: str) -> pd.DataFrame:
+    """Return a CSV file with columns of schema `name`, and `texts`, unchecked; empty cells of a text column are ""."""
+    columns = [*SCHEMAS[name][0], *texts]
+    kinds = {column: str for column in columns if column not in TYPES}
+    gaps = {column: [""] for column in columns if column in TYPES}
+    return pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=gaps)
 
 
 def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
@@ -239,15 +192,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
-    columns = SCHEMAS[name][0]
     try:
-        if path.suffix == ".csv":
-            texts = {column: str for column, kind in columns.items() if kind == TEXT}
-            table = pd.read_csv(
-                path, dtype=texts, keep_default_na=False, na_values={c: [""] for c in set(columns) - set(texts)}
-            )
-        else:
-            table = pq.read_table(path).to_pandas()
+        table = read_csv(path, name) if path.suffix == ".csv" else pq.read_table(path).to_pandas()
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
         raise InputError(f"The file {path} cannot be read as a table ({reason}): delete it and run again.") from error
@@ -257,9 +203,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:
     """Return the tables that are there, and the keys, in words, of those that are not: a chapter does without.
 
-    `paths`: key (model, or model and data set) -> path, as a stage names it: below the folder of a run,
-    "zeroshot/<model>_<dataset>.parquet". Raises InputError for a name of a key that no table of the run has, where the
-    run has tables: it is misspelt, or nothing was made for it.
+    `paths`: key (model, or model and data set) -> path below the folder of a run, "zeroshot/<model>_<dataset>.parquet".
+    Raises InputError for a name of a key that no table of the run has, where the run has tables.
 
     >>> present({("no-such-model",): "results/no-such-run/protocols/no-such-model.parquet"})
     ({}, ['no-such-model'])

@@ -9,7 +9,6 @@ A user's own data sets are described in the config (`custom`).
 import io
 import json
 import os
-import textwrap
 import threading
 import tomllib
 import warnings
@@ -20,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from babelatlas.base import download, tables
+from babelatlas.base import download, entries, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import imagenet
@@ -411,12 +410,7 @@ def overview() -> str:
     for one in known():
         counts = (one.n_images, one.n_classes, one.n_languages, round(one.download_mb))
         rows.append((one.name, one.task, *(f"{count:,}" if count else "" for count in counts), one.shows))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    ends = [str.ljust, str.ljust, *[str.rjust] * 4, str.ljust]
-    lines = (
-        "  ".join(end(cell, width) for end, cell, width in zip(ends, row, widths, strict=True)).rstrip() for row in rows
-    )
-    return "\n".join(lines)
+    return entries.aligned(rows, ("images", "classes", "languages", "MB"))
 
 
 def details(name: str, width: int = 100) -> str:
@@ -428,17 +422,7 @@ def details(name: str, width: int = 100) -> str:
         for fact, value in facts.items()
     }
     facts.pop("files")
-    left = max(map(len, facts)) + 2
-    lines = [
-        textwrap.fill(
-            fact.ljust(left) + value,
-            max(width, left + 20),
-            subsequent_indent=" " * left,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for fact, value in facts.items()
-    ]
+    lines = entries.listing(facts, width)
     for file in one.files:
         row = known[file]
         lines += [f"file {file}", f"  {row['url'] or 'by hand, from the address above'}"]

@@ -1,10 +1,9 @@
-"""A checkpoint: a model's entry with the folders of its files, and how those are looked for and read.
-
-Importing this module loads no torch.
-"""
+"""A checkpoint: a model's entry with the folders of its files, and how those are looked for and read. No torch."""
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,7 +31,7 @@ class Checkpoint:
 
     @property
     def hint(self) -> str:
-        """How to come by the files, as the end of a sentence (`fetch_hint`)."""
+        """The `fetch_hint` of the model."""
         return fetch_hint(self.entry)
 
     def part(self, role: str) -> Path:
@@ -46,6 +45,14 @@ class Checkpoint:
     def error(self, said: str, fix: str = "") -> InputError:
         """Return the error that the model cannot be loaded: the reason, and the fix ("": to get its files)."""
         return InputError(f"The model {self.name!r} cannot be loaded, {said}: {fix or self.hint}")
+
+    @contextmanager
+    def blaming(self, said: str, fix: str = "") -> Iterator[None]:
+        """Give any error of the libraries beneath, which each raise their own, as `error` with its first line."""
+        try:
+            yield
+        except Exception as error:
+            raise self.error(f"{said} ({first_line(error)})", fix) from error
 
     def find_file(self, *names: str) -> Path:
         """Return the first of `names` that is in the main folder; raises InputError, naming it, where none is."""
@@ -67,25 +74,19 @@ class Checkpoint:
         raise self.error(f"{file} is no JSON object ({reason})")
 
     def read_weights(self, file: Path) -> dict:
-        """Return the tensors by name of a safetensors file, or of a file of torch's (read without running anything).
-
-        Raises InputError, naming the file, where it is truncated or something else than tensors.
-        """
+        """Return the tensors by name of a file of safetensors or torch (running nothing); InputError where damaged."""
         import torch
 
-        try:
+        with self.blaming(f"{file} cannot be read"):
             if file.suffix == ".safetensors":
                 from safetensors.torch import load_file
 
                 weights = load_file(file)
             else:
                 weights = torch.load(file, map_location="cpu", weights_only=True)
-            if isinstance(weights, dict) and all(isinstance(value, torch.Tensor) for value in weights.values()):
-                return weights
-            reason = "it holds something else than tensors by name"
-        except Exception as error:  # safetensors, pickle, zip and torch each raise their own
-            reason = first_line(error)
-        raise self.error(f"{file} cannot be read ({reason})")
+            if not isinstance(weights, dict) or not all(isinstance(one, torch.Tensor) for one in weights.values()):
+                raise TypeError("it holds something else than tensors by name")
+        return weights
 
 
 def check_weights(module, name: str, source: str | os.PathLike) -> None:
@@ -101,12 +102,7 @@ def check_weights(module, name: str, source: str | os.PathLike) -> None:
 
 
 def fetch_hint(entry: Model | Translator) -> str:
-    """Return how to come by the files of a model, as the end of a sentence.
-
-    >>> from babelatlas.models.registry import get_model
-    >>> fetch_hint(get_model("picto-en"))
-    'run `make book`, which trains it, or notebook 12_train.'
-    """
+    """Return how to come by the files of a model, as the end of a sentence."""
     if entry.embedded:
         notebook = "12_train" if isinstance(entry, Model) else "13_gated"
         return f"run `make book`, which trains it, or notebook {notebook}."
@@ -116,8 +112,6 @@ def fetch_hint(entry: Model | Translator) -> str:
 def first_line(error: Exception) -> str:
     """Return the beginning of what an exception says, or its kind where it says nothing.
 
-    >>> first_line(OSError("no such file\\nat all"))
-    'no such file'
     >>> first_line(RuntimeError("does not fit:\\n  missing keys: a"))
     'does not fit: missing keys: a'
     """

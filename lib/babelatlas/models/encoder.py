@@ -25,9 +25,9 @@ SHORT = ("not enough memory", "can't allocate memory", "out of memory", "ALLOC_F
 class Encoder(Protocol):
     """What every loaded model can do. Vectors are float32, one row for each picture or text, not normalised.
 
-    `key` identifies weights, kind of device and precision: two encoders with one name and key give the same vectors, up
-    to the rounding of one GPU or another. `tokenizer` and `transform` are what the two methods do to a text and a
-    picture first; the engine calls them ahead, in threads.
+    `key` identifies weights, kind of device and precision. `tokenizer` and `transform` are what the two methods do to a
+    text and a picture first; the engine calls them ahead, in threads. Both methods raise InputError where nothing is to
+    be encoded, and MemoryError where the batch is too large for the device.
     """
 
     name: str
@@ -37,16 +37,10 @@ class Encoder(Protocol):
     transform: Callable[[Image.Image], np.ndarray]
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures, or of an array (images, 3, height, width) of `transform`s.
-
-        Raises MemoryError where the batch is too large for the device.
-        """
+        """Return vectors (images, dimensions) of pictures, or of an array (images, 3, height, width) of transforms."""
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
-        """Return vectors (texts, dimensions) of texts in the language `lang`, or of what `tokenizer` made of them.
-
-        Raises MemoryError where the batch is too large for the device.
-        """
+        """Return vectors (texts, dimensions) of texts in the language `lang`, or of what `tokenizer` made of them."""
 
 
 @dataclass
@@ -54,8 +48,8 @@ class Towers:
     """A loaded model in parts, as a family's loader returns it.
 
     `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
-    `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels
-    (3, height, width; float32) of one RGB picture. `parallel`: whether several threads may call the towers at once.
+    `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels of one
+    RGB picture, float32. `parallel`: whether several threads may call the towers at once.
     """
 
     module: Any
@@ -75,7 +69,7 @@ class LoadedEncoder:
         self.towers, self.tokenizer, self.transform = towers, towers.tokenizer, towers.transform
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors of shape (images, dimensions), float32, not normalised; see `Encoder`."""
+        """Return vectors (images, dimensions); see `Encoder`."""
         import torch
 
         if len(images) == 0:
@@ -85,23 +79,18 @@ class LoadedEncoder:
         return self._run(self.towers.image, (torch.from_numpy(images),), getattr(torch, self.precision))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
-        """Return vectors of shape (texts, dimensions), float32, not normalised; see `Encoder`.
-
-        Raises InputError for a model that is told the language (NLLB), where `lang` has no NLLB code or is missing.
-        """
+        """Return vectors (texts, dimensions); InputError where a model needs a language and `lang` has no code."""
         import torch
 
         tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
         return self._run(self.towers.text, tuple(torch.from_numpy(array) for array in tokens.padded()))
 
     def _run(self, tower: Callable, inputs: tuple, dtype=None) -> np.ndarray:
-        """Return what a tower makes of tensors, on a CPU shared out among as many threads as torch may use.
-
-        Each thread has a part of the batch and one of torch's threads: on two cores that takes a fifth to a quarter
-        less time than a batch at once, of which all threads do each product together.
-        """
+        """Return what a tower makes of tensors, on a CPU shared out among as many threads as torch may use."""
         import torch
 
+        # Each thread has a part of the batch and one of torch's threads: on two cores that takes a fifth to a quarter
+        # less time than a batch at once, of which all threads do each product together.
         lanes = min(torch.get_num_threads(), len(inputs[0])) if self.device == "cpu" and self.towers.parallel else 1
         if lanes == 1:
             return self._vectors(tower, inputs, dtype)
@@ -135,10 +124,7 @@ def short_of_memory() -> Iterator[None]:
 
 
 def find_device(device: str) -> str:
-    """Return the device to compute on: the one asked for, or for "auto" cuda, then mps, then cpu.
-
-    Raises InputError for a device that is unknown or not there.
-    """
+    """Return the device asked for, or for "auto" cuda, then mps, then cpu; InputError where it is unknown or absent."""
     kind, colon, number = device.partition(":")
     if kind not in ("auto", "cpu", "cuda", "mps") or (colon and not (kind == "cuda" and number.isdecimal())):
         raise InputError(f"There is no device {device!r}: expected auto, cpu, cuda, cuda:N or mps.")

@@ -1,9 +1,8 @@
 """Half precision on a CPU without instructions for it: products of matrices in float32, rounded to 16 bits.
 
 torch multiplies matrices of bfloat16 and float16 there number by number, seven to eight times as slowly as float32. A
-product of two such numbers is exact in float32, and torch adds the products up in float32 too, in another order. So the
-two ways differ where a sum lies next to the border between two 16-bit numbers: in about 1 of 10,000 results in bfloat16
-and 1 of 1,000 in float16, by the last of their digits.
+product of two such numbers is exact in float32; torch adds the products up in float32 too, in another order: the last
+digit differs in about 1 of 10,000 results in bfloat16 and 1 of 1,000 in float16.
 """
 
 from contextlib import AbstractContextManager, nullcontext

@@ -1,8 +1,7 @@
 """Checkpoints: the folders of a model's files, found or fetched at a pinned revision, and checked.
 
 A folder that the user gives comes first, then the local cache of the Hugging Face hub, then the hub itself.
-`babelatlas fetch NAME [NAME...]` fetches ahead, for a machine that will have no network. Importing this
-module loads neither torch nor huggingface_hub.
+`babelatlas fetch NAME [NAME...]` fetches ahead. Importing this module loads neither torch nor huggingface_hub.
 """
 
 import errno
@@ -12,7 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -31,8 +30,7 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 def check_consent(entry: Model, remote_code: str) -> Model:
     """Return the entry of a model as it may be loaded: for one whose code lives in its repository, at a known commit.
 
-    `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one; of a
-    pinned one the commit may be named, too.
+    `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one.
     Raises InputError where it names something else or nothing, and where it is given for a model without such code.
     """
     if not entry.remote_code:
@@ -59,10 +57,9 @@ def check_consent(entry: Model, remote_code: str) -> Model:
 def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:
     """Return the folder of each of a model's sources by role, "" the main one; fetched where need be and allowed.
 
-    `folder` (relative to the project's root) holds the files of the main source, and each companion's in the sub-folder
-    named by its role; a companion without one, and every source where `folder` is "", is looked for in the hub's cache
-    at the pinned revision, and fetched unless HF_HUB_OFFLINE is set.
-    Raises InputError where a source is not there and cannot be fetched, and for an embedded model without a folder.
+    `folder` holds the files of the main source, and each companion's in the sub-folder named by its role; a companion
+    without one, and every source where `folder` is "", is looked for in the hub's cache at the pinned revision, and
+    fetched unless HF_HUB_OFFLINE is set. Raises InputError where a source is not there and cannot be fetched.
     """
     if entry.embedded and not str(folder):
         raise InputError(f"The model {entry.name!r} is kept in a folder that the run makes: give that folder.")
@@ -84,8 +81,6 @@ def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:
 def key(entry: Model, folders: dict[str, Path]) -> str:
     """Return what identifies the weights: repository and commit of a folder that is as the hub's download left it, else
     one hash of all its files; hidden ones, and in the main folder the sub-folders of the roles, do not count.
-
-    The sources follow one another, the main one first, the others by the names of their roles.
     """
     sources = {"": entry.source, **entry.companions}
     roles = set(folders) - {""}
@@ -93,16 +88,11 @@ def key(entry: Model, folders: dict[str, Path]) -> str:
 
 
 def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
-    """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files.
-
-    All files count, whatever they are called: what a loader reads is more than what is fetched for it.
-    """
-    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    files = {
-        name: path
-        for name, path in sorted(names.items())
-        if name.split("/")[0] not in apart and not any(part.startswith(".") for part in name.split("/"))
-    }
+    """Return repository@commit of an untouched folder in the hub's cache, else one hash of a folder's files."""
+    # All files count, whatever they are called: what a loader reads is more than what is fetched for it.
+    names = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    kept = [one for one in names if one.parts[0] not in apart and not any(part[0] == "." for part in one.parts)]
+    files = {name: folder / name for name in sorted(one.as_posix() for one in kept)}
     cache = folder.parent.parent
     if source and folder.parent.name == "snapshots" and cache.name == _cached(source.repository):
         # The hub keeps the contents in "blobs" and links to them: a file of another kind came from elsewhere.
@@ -116,10 +106,8 @@ def _identity(source: Source | None, folder: Path, apart: set[str]) -> str:
 
 
 def _lacking(source: Source, folder: Path) -> str:
-    """Return the first file or pattern of weights, or configuration, that a folder from the hub lacks; "" for none.
-
-    Tokenizers are not looked for: each repository has some of the files that may hold one.
-    """
+    """Return the first file or pattern of weights, or configuration, that a folder from the hub lacks; "" for none."""
+    # Tokenizers are not looked for: each repository has some of the files that may hold one.
     there = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     for pattern in [one for one in source.files if one.endswith(WEIGHTS) or one == "config.json"]:
         if not any(fnmatch(name, pattern) for name in there):
@@ -148,68 +136,60 @@ def _revision(source: Source) -> str:
     return f"revision {source.revision}" if source.revision else "its newest revision"
 
 
+def _download(source: Source, local: bool = False) -> Path:
+    """Return the folder of a source in the hub's cache; `local`: as it is there."""
+    from huggingface_hub import snapshot_download
+
+    revision, files = source.revision or None, list(source.files) or None
+    return Path(snapshot_download(source.repository, revision=revision, allow_patterns=files, local_files_only=local))
+
+
 def _find(entry: Model, role: str, source: Source) -> Path:
     """Return the folder of a source in the hub's cache; fetch it if it is not there and the network may be used."""
-    from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    try:
-        folder = Path(
-            snapshot_download(
-                source.repository,
-                revision=source.revision or None,
-                allow_patterns=list(source.files) or None,
-                local_files_only=True,
-            )
-        )
-    except LocalEntryNotFoundError:
-        return _fetch(entry, role, source)
-    return _fetch(entry, role, source) if _lacking(source, folder) else folder
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep the hub's warnings to themselves for a while: what goes wrong is said in a sentence of our own."""
-    log = logging.getLogger("huggingface_hub")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
+    with suppress(LocalEntryNotFoundError):
+        folder = _download(source, local=True)
+        if not _lacking(source, folder):
+            return folder
+    return _fetch(entry, role, source)
 
 
 def _fetch(entry: Model, role: str, source: Source) -> Path:
-    """Return the folder of a source in the hub's cache, complete; the sentence of every way to fail is here."""
-    from huggingface_hub import constants, errors, snapshot_download
+    """Return the folder of a source in the hub's cache, complete."""
+    from huggingface_hub import errors
 
     lacking = ""
     what = f"the {role} part of " if role else ""
     of = f"The files of {what}the model {entry.name!r} (repository {source.repository}, {_revision(source)})"
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what goes wrong is said in a sentence of our own
     try:
-        with _silent():
-            folder = Path(
-                snapshot_download(
-                    source.repository, revision=source.revision or None, allow_patterns=list(source.files) or None
-                )
-            )
+        folder = _download(source)
         lacking = _lacking(source, folder)
         if lacking:
             raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
         return folder
-    except errors.RevisionNotFoundError as error:
-        raise InputError(f"{of} cannot be fetched, the hub has no such revision: correct it in models.toml.") from error
-    except errors.GatedRepoError as error:
-        raise InputError(
-            f"{of} are given only to those who accept their terms: accept them on the repository's page, then log in "
-            "with `hf auth login`."
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise InputError(
-            f"{of} cannot be fetched, the hub has no such repository or keeps it private: correct it in models.toml, "
-            "or log in with `hf auth login`."
-        ) from error
-    except errors.LocalEntryNotFoundError as error:
+    except Exception as error:  # of the hub, the network, its libraries and the disk
+        raise InputError(f"{of} {_reason(error, entry, role, source, lacking)}") from error
+    finally:
+        log.setLevel(level)
+
+
+def _reason(error: Exception, entry: Model, role: str, source: Source, lacking: str) -> str:
+    """Return why the files of a source cannot be fetched, and what to do, as the end of a sentence."""
+    from huggingface_hub import constants, errors
+
+    if isinstance(error, errors.RevisionNotFoundError):
+        return "cannot be fetched, the hub has no such revision: correct it in models.toml."
+    if isinstance(error, errors.GatedRepoError):
+        page = "accept them on the repository's page, then log in with `hf auth login`."
+        return f"are given only to those who accept their terms: {page}"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        fix = "correct it in models.toml, or log in with `hf auth login`."
+        return f"cannot be fetched, the hub has no such repository or keeps it private: {fix}"
+    if isinstance(error, errors.LocalEntryNotFoundError):
         cache = Path(constants.HF_HUB_CACHE)
         others = sorted(path.name for path in (cache / _cached(source.repository) / "snapshots").glob("*"))
         partly = source.revision in others if source.revision else bool(others)
@@ -221,26 +201,17 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
             state += f" (there is no {lacking})"
             reason += "" if constants.HF_HUB_OFFLINE else " or has no more"
         place = f"in the sub-folder {role!r} of a folder" if role else "in a folder"
-        raise InputError(
-            f"{of} are {state}, and {reason}: {fetch_hint(entry)[:-1]} on a machine with network, or put them {place} "
-            "and give it as the model's folder."
-        ) from error
-    except Exception as error:  # of the network, its libraries and the disk
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-            raise InputError(
-                f"{of} cannot be kept, the disk of {constants.HF_HUB_CACHE} is full: make room, or let HF_HUB_CACHE "
-                "name a folder on another disk."
-            ) from error
-        raise InputError(
-            f"{of} cannot be fetched ({first_line(error)}): check the network and try again, what came is kept."
-        ) from error
+        fix = f"{fetch_hint(entry)[:-1]} on a machine with network, or put them {place} "
+        fix += "and give it as the model's folder."
+        return f"are {state}, and {reason}: {fix}"
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+        fix = "make room, or let HF_HUB_CACHE name a folder on another disk."
+        return f"cannot be kept, the disk of {constants.HF_HUB_CACHE} is full: {fix}"
+    return f"cannot be fetched ({first_line(error)}): check the network and try again, what came is kept."
 
 
 def fetch(entry) -> Iterator[str]:
-    """Fetch the files of a model or a translator, all or what is missing; yield a line for each repository.
-
-    Raises InputError for one that a run makes, and where the files cannot be fetched.
-    """
+    """Fetch what is missing of a model's files; yield a line for each repository; InputError where the run makes it."""
     if entry.embedded:
         raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
     for role, source in {"": entry.source, **entry.companions}.items():

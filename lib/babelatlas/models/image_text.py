@@ -1,9 +1,8 @@
 """Translations scored by any image-text-to-text model that transformers has a class for: PaliGemma, Qwen-VL, LLaVA ...
 
-The model is asked to translate a source as it is meant beside an image, and the translation's tokens are laid behind
-the question as if the model had answered them: one pass gives the probability of each, given all before it. Model,
-tokenizer, preparation of images and chat template are those of the checkpoint. Loads torch and transformers only when
-called. The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
+The model is asked to translate a source as it is meant beside an image, and the translation's tokens are appended to
+the question as its answer: one pass gives the probability of each, given all before it. Loads torch only when called.
+The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
 """
 
 import inspect
@@ -11,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 
@@ -40,7 +40,12 @@ class ImageTextScorer:
         self.name, self.key, self.device, self.precision = entry.name, key, device, precision
         self.entry, self.model, self.processor, self.batch_size = entry, model, processor, batch_size or BATCH
         self.tokenizer = processor.tokenizer
-        self.end = _end(entry, self.tokenizer)
+        self.end = self.tokenizer.convert_tokens_to_ids(entry.end) if entry.end else self.tokenizer.eos_token_id
+        if self.end is None or (entry.end and self.end == self.tokenizer.unk_token_id):
+            raise InputError(
+                f"The tokenizer of {entry.name!r} has no token {entry.end or 'that ends a text'!r}: name the token "
+                "that ends an answer as `end` of its entry in translators.py."
+            )
         self.types = ANSWER.get(model.config.model_type, {})
         self.keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         text = model.config.get_text_config()
@@ -63,8 +68,8 @@ class ImageTextScorer:
     ) -> list[np.ndarray]:
         """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
 
-        Raises InputError for a trial without an image, one that is longer than the model's context or too large for the
-        device alone, and for probabilities that are not numbers.
+        Raises InputError for a trial without an image, or too long for the model or too large for the device, and for
+        probabilities that are not numbers.
         """
         check_trials(images, sources, translations, langs, temperatures)
         without = next((row for row, image in enumerate(images) if not image), None)
@@ -85,7 +90,14 @@ class ImageTextScorer:
             try:
                 found = self._pass(prompts, [tokens[row] for row in rows], temperatures)
             except MemoryError as error:
-                self._half(len(rows), sources[rows[0]], error)
+                if len(rows) == 1:
+                    raise InputError(
+                        f"The memory of {self.device} is too small for one translation by {self.name!r} (source "
+                        f"{sources[rows[0]]!r}): take a smaller precision or a larger device."
+                    ) from error
+                self.batch_size = len(rows) // 2
+                told_size = f"{self.batch_size} translations in a batch from here on"
+                print(f"  {self.name}: memory is short, {told_size}", flush=True)
                 continue
             for row, one in zip(rows, found, strict=True):
                 if not np.isfinite(one).all():
@@ -127,12 +139,9 @@ class ImageTextScorer:
 
     def _batch(self, rows: list[int], images, sources, langs) -> list[int]:
         """Return the first of `rows` whose images have the shape of the first one's: others cannot be stacked."""
-        shapes = [self._shapes(self.prompt(images[row], sources[row], langs[row])) for row in rows]
-        same = next((place for place, shape in enumerate(shapes) if shape != shapes[0]), len(rows))
-        return rows[:same]
-
-    def _shapes(self, inputs: dict) -> dict:
-        return {name: value.shape[1:] for name, value in inputs.items() if not _along(value, inputs)}
+        prompts = [self.prompt(images[row], sources[row], langs[row]) for row in rows]
+        shapes = [{name: value.shape[1:] for name, value in one.items() if not _along(value, one)} for one in prompts]
+        return [row for row, _ in takewhile(lambda pair: pair[1] == shapes[0], zip(rows, shapes, strict=True))]
 
     def _pass(self, prompts: list[dict], answers: list[list[int]], temperatures: Sequence[float]) -> list[np.ndarray]:
         """Return the log-probabilities of the answers to prompts, all in one batch, padded on the right."""
@@ -146,22 +155,19 @@ class ImageTextScorer:
                 f"{self.longest}: leave the item out."
             )
         inputs = {}
-        for name in prompts[0]:
-            if not _along(prompts[0][name], prompts[0]):
-                inputs[name] = torch.cat([one[name] for one in prompts])
-                continue
-            inputs[name] = torch.cat(
-                [self._extended(name, one[name], answer, length) for one, answer in zip(prompts, answers, strict=True)]
-            )
+        for name, value in prompts[0].items():
+            parts = [one[name] for one in prompts]
+            if _along(value, prompts[0]):
+                pairs = zip(parts, answers, strict=True)
+                parts = [self._extended(name, part, answer, length) for part, answer in pairs]
+            inputs[name] = torch.cat(parts)
         keep = length - min(starts) + 1
         dtype = getattr(torch, self.precision)
         with short_of_memory(), torch.inference_mode():
-            there = {
-                name: value.to(self.device, dtype if value.is_floating_point() else value.dtype)
-                for name, value in inputs.items()
-            }
+            for name, value in inputs.items():
+                inputs[name] = value.to(self.device, dtype if value.is_floating_point() else value.dtype)
             only = {"logits_to_keep": keep} if self.keeps else {}
-            logits = self.model(**there, use_cache=False, **only).logits[:, -keep:]
+            logits = self.model(**inputs, use_cache=False, **only).logits[:, -keep:]
             scores = []
             for row, (start, answer) in enumerate(zip(starts, answers, strict=True)):
                 first = start - 1 - (length - keep)  # the place whose logits are of the answer's first token
@@ -185,16 +191,6 @@ class ImageTextScorer:
         fill = torch.zeros_like(last) if name == "attention_mask" else added[:, -1:]
         return torch.cat([value, added, fill.repeat_interleave(rest, 1)], 1)
 
-    def _half(self, size: int, source: str, error: MemoryError) -> None:
-        """Make batches half as large as one of `size` that was too large; raises InputError where it was one trial."""
-        if size == 1:
-            raise InputError(
-                f"The memory of {self.device} is too small for one translation by {self.name!r} (source {source!r}): "
-                "take a smaller precision or a larger device."
-            ) from error
-        self.batch_size = size // 2
-        print(f"  {self.name}: memory is short, {self.batch_size} translations in a batch from here on", flush=True)
-
 
 def load(
     entry: Translator,
@@ -206,8 +202,7 @@ def load(
 ) -> ImageTextScorer:
     """Return the scorer of an image-text-to-text model; arguments and errors as of `loading.load_translator`.
 
-    Weights are read from safetensors alone. Raises InputError also where weights would be made up, left out or of
-    another shape, and where the question of the entry cannot be put.
+    Weights are read from safetensors alone. Raises InputError also where the question of the entry cannot be put.
     """
     entry = hub.check_consent(entry, remote_code)
     _check_question(entry)
@@ -258,17 +253,6 @@ def _check_question(entry: Translator) -> None:
             ) from error
         if "{" + wanted + "}" not in text:
             raise InputError(f"The translator {entry.name!r} has a {where} without {{{wanted}}}, got {text!r}: add it.")
-
-
-def _end(entry: Translator, tokenizer) -> int:
-    """Return the id of the token that ends an answer: the one that the entry names, else the tokenizer's."""
-    end = tokenizer.convert_tokens_to_ids(entry.end) if entry.end else tokenizer.eos_token_id
-    if end is None or (entry.end and end == tokenizer.unk_token_id):
-        raise InputError(
-            f"The tokenizer of {entry.name!r} has no token {entry.end or 'that ends a text'!r}: name the token that "
-            "ends an answer as `end` of its entry in translators.py."
-        )
-    return end
 
 
 def _along(value, inputs: dict) -> bool:

@@ -43,14 +43,11 @@ def load(
     """Return the encoder of a model, weights found, loaded and checked.
 
     `folder` holds the checkpoint (of an embedded model always; of any other, "" takes the entry's revision from the
-    local cache of the hub, or fetches it). `device`: auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16,
-    float16; auto is float32 on a CPU and on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`
-    must name the entry's repository for a model whose code lives there, with @ and a commit where the entry has none.
-    A `folder` that ends in .py is a file with a model of the user's own (`user_model.load`), whose entry is one of
-    `models.own`, and which decides its precision itself.
-    Before anything is moved to the device one grey picture and one word are encoded, to see that the towers fit.
-    Raises InputError where files are missing, truncated, of another model or hold numbers that are not, where the
-    device is absent, and where torch is.
+    local cache of the hub, or fetches it); one that ends in .py is a model of the user's own (`user_model.load`), which
+    decides its precision itself. `device`: auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16, float16;
+    auto is float32 on a CPU and on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as for
+    `hub.check_consent`. Raises InputError where files are missing, damaged or of another model, and where the device or
+    torch is absent.
     """
     if find_spec("torch") is None:
         raise InputError(
@@ -58,7 +55,18 @@ def load(
             '`pip install "babelatlas[encoders]"`.'
         )
     if entry.family == "own" or os.fspath(folder).endswith(".py"):
-        return _load_own(models.own(entry.name), folder, device, precision, remote_code)
+        hub.check_consent(models.own(entry.name), remote_code)
+        if not os.fspath(folder).endswith(".py"):
+            raise InputError(
+                f"The model {entry.name!r} is one of your own, and its checkpoint is {os.fspath(folder)!r}: give the "
+                "path of the Python file that defines it."
+            )
+        if precision not in ("", "auto", "own"):
+            raise InputError(
+                f"The precision {precision!r} was asked for, and the file {folder} decides the precision of the model "
+                f"{entry.name!r}: set precision to 'auto'."
+            )
+        return user_model.load(folder, device, entry.name)
     if entry.family not in LOADERS:
         raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, LOADERS)}")
     entry = hub.check_consent(entry, remote_code)
@@ -72,22 +80,6 @@ def load(
     _check_towers(checkpoint, towers)
     towers.module.to(device, getattr(torch, precision)).eval()
     return LoadedEncoder(entry.name, towers, hub.key(entry, checkpoint.folders), device, precision)
-
-
-def _load_own(entry: Model, path: str | os.PathLike, device: str, precision: str, remote_code: str) -> Encoder:
-    """Return the encoder of a user's own model; see `load`."""
-    hub.check_consent(entry, remote_code)
-    if not os.fspath(path).endswith(".py"):
-        raise InputError(
-            f"The model {entry.name!r} is one of your own, and its checkpoint is {os.fspath(path)!r}: give the path of "
-            "the Python file that defines it."
-        )
-    if precision not in ("", "auto", "own"):
-        raise InputError(
-            f"The precision {precision!r} was asked for, and the file {path} decides the precision of the model "
-            f"{entry.name!r}: set precision to 'auto'."
-        )
-    return user_model.load(path, device, entry.name)
 
 
 def _check_towers(checkpoint: Checkpoint, towers: Towers) -> None:
@@ -129,10 +121,8 @@ def load_translator(
 ) -> Scorer:
     """Return the scorer of a translator, its weights found, loaded and checked.
 
-    `folder` holds the checkpoint (of an embedded one always; of any other, "" takes the entry's revision from the local
-    cache of the hub, or fetches it). `device`, `precision` and `remote_code` as in `load`; `batch_size` in trials, 0
-    for the kind's own.
-    Raises InputError where files are missing, damaged or of another model, and where the device is absent.
+    `folder`, `device`, `precision`, `remote_code` and errors are as of `load`; `batch_size` in trials, 0 for the
+    kind's own.
     """
     if entry.kind not in KINDS:
         raise InputError(f"There is no kind of translator {entry.kind!r}: {near(entry.kind, KINDS)}")

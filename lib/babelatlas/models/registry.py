@@ -1,21 +1,19 @@
 """The models: one frozen entry each, read from `data/models.toml`. Reading them loads no weights and imports no torch.
 
-To add a model, add an entry to that file, or to one of your own that the environment variable BABELATLAS_MODELS names,
-and write its name in a config file. `babelatlas models` prints the list, and with a name one entry
-in full. The languages that authors list are in `data/training_languages.csv`.
+To add a model, add an entry to that file, or to one of your own that the environment variable BABELATLAS_MODELS names.
+`babelatlas models` prints the list, and with a name one entry in full. The languages that authors list are in
+`data/training_languages.csv`.
 """
 
-import csv
 import os
 import re
-import textwrap
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 
 from babelatlas.base import entries
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, rows
 
 # The ways to train that the entries tell apart. Locked image: the image tower was trained before and stays as it is.
 # SigLIP 2's "sigmoid" goes with captioning and self-distillation losses.
@@ -31,8 +29,7 @@ FURTHER = ("like", "repository", "revision", "files", "language_list")
 class Source:
     """Files on the Hugging Face hub: a repository, the commit that the study is pinned to, and the files it needs.
 
-    `revision` is a full commit hash; "" where it is not known yet: then the first fetch takes the newest and its commit
-    is recorded. `files` are patterns as the hub's download takes them; () means all.
+    `revision`: a full commit hash, "" for the newest. `files`: patterns as the hub's download takes them; () means all.
     """
 
     repository: str
@@ -46,21 +43,20 @@ class Model:
 
     `family`: which loader reads it (`loading.LOADERS`). `source`: where its checkpoint is published; None for the
     embedded models, which a run trains and keeps in a folder. `companions`: further sources by role, as the image tower
-    of M-CLIP ("image") or the configuration of a text tower that is named but not shipped ("text"). `architecture`:
-    what open_clip calls the model, for open_clip's family; its repository may hold no configuration of its own.
+    of M-CLIP ("image") or the configuration of a text tower ("text"). `architecture`: what open_clip calls the model.
     `parameters` in millions, of the two towers that are used; `dimension` of the shared space; `image_size` in pixels;
     `year` of publication. `objective`: one of `OBJECTIVES`.
     `languages`: codes of the languages that the authors list, else (); `basis`: what the list is one of, a key of
     `BASES`, "" where there is none. `n_languages`: how many are spoken of, 0 where nobody says; `counted_by`: by whom,
-    "authors" or "Geigle et al.", whose Table 1 has a number where the authors give none or a bound. `paper_row`: the
-    model's name in the tables of Geigle et al. (2024), "" where it has none. `citation`: a key of book/references.bib.
+    "authors" or "Geigle et al." (their Table 1). `paper_row`: the model's name in the tables of Geigle et al. (2024).
+    `citation`: a key of book/references.bib.
 
-    Switches of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
+    Settings of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
     compared (cosine) or taken as they are (dot product); `upstream_normalises`, whether the released code of Geigle et
     al. normalises each embedding: for M-CLIP and sentence-transformers it normalises only the mean over the prompts,
-    and with the bare label nothing; `canonicalise`, "" or "siglip" (lower case, no punctuation);
-    `context_length` in tokens; `pooling` of the text tower; `needs_language`, whether each text begins with the code of
-    its language. `remote_code`: whether the code is in the repository, and runs only where the user names it.
+    and with the bare label nothing; `canonicalise`, "" or "siglip"; `context_length` in tokens; `pooling` of the text
+    tower; `needs_language`, whether each text begins with the code of its language. `remote_code`: whether the code is
+    in the repository, and runs only where the user names it.
     """
 
     name: str
@@ -106,36 +102,21 @@ class Model:
 
 
 @cache
-def language_lists() -> dict[str, tuple[str, ...]]:
-    """Return the lists of training languages by name, each the study's codes in their order, none twice.
-
-    Languages of a list that the study has no code for are left out; the file keeps them, with an empty code.
-    """
-    lists: dict[str, set[str]] = {}
-    for row in _rows("training_languages.csv"):
-        lists.setdefault(row["list"], set()).add(row["lang"])
-    return {name: tuple(sorted(codes - {""})) for name, codes in lists.items()}
-
-
-@cache
-def language_bases() -> dict[str, str]:
-    """Return what each list of languages is a list of, a key of `BASES`, by the list's name."""
-    return {row["list"]: row["basis"] for row in _rows("training_languages.csv")}
-
-
-def _rows(file: str) -> list[dict[str, str]]:
-    with open(DATA / file, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+def language_lists() -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return the lists of training languages by name: the study's codes in their order, and a key of `BASES`."""
+    lists: dict[str, tuple[set[str], str]] = {}
+    for row in rows("training_languages.csv"):
+        lists.setdefault(row["list"], (set(), row["basis"]))[0].add(row["lang"])
+    return {name: (tuple(sorted(codes - {""})), basis) for name, (codes, basis) in lists.items()}
 
 
 def read_models(*paths: str | os.PathLike) -> tuple[list[Model], dict[str, dict]]:
     """Return the models of TOML files laid out as `data/models.toml` is, and the tables of all files.
 
     A later file may use the shared tables of an earlier one. Raises InputError, naming file, entry and key, for what
-    cannot be read, a key that is unknown, missing or of another type, a name that stands for nothing, and a model that
-    two files have.
+    cannot be read or does not fit, and a model that two files have.
     """
-    found, known = {}, {"shared": {}, "files": {}, "repositories": {}, "bases": {}, "series": {}}
+    found, known = {}, {"shared": {}, "files": {}, "repositories": {}, "bases": {}, "series": {}, "caution": {}}
     for path in paths:
         content = entries.read(path)
         models = content.pop("models", {})
@@ -161,7 +142,6 @@ def take_source(facts: dict, what: str, known: dict[str, dict]) -> Source | None
 
 
 def _source(place, what: str, known: dict[str, dict]) -> Source:
-    """Return a source that is given by its name among the repositories, or as a table."""
     facts = dict(place if isinstance(place, dict) else _lookup(place, "repositories", what, known))
     if isinstance(facts.get("files"), str):
         facts["files"] = _lookup(facts["files"], "files", what, known)
@@ -175,7 +155,6 @@ def _lookup(name, table: str, what: str, known: dict[str, dict]):
 
 
 def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
-    """Return the entry of a model of these facts, as `read_models` does."""
     entries.check_keys(Model, facts, what, FURTHER)
     facts = dict(facts)
     source = take_source(facts, what, known)
@@ -183,8 +162,8 @@ def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
     roles = {role: _source(place, what, known) for role, place in companions.items()}
     listed = facts.pop("language_list", "")
     if listed:
-        lists = {"": language_lists()}
-        facts |= {"languages": list(_lookup(listed, "", what, lists)), "basis": language_bases()[listed]}
+        codes, basis = _lookup(listed, "", what, {"": language_lists()})
+        facts |= {"languages": list(codes), "basis": basis}
     made = entries.build(Model, {"name": name, "source": source, "companions": roles, **facts}, what)
     if made.objective not in OBJECTIVES:
         raise InputError(f"{what} has the objective {made.objective!r}: {near(made.objective, OBJECTIVES)}")
@@ -194,13 +173,7 @@ def _model(name: str, facts: dict, what: str, known: dict[str, dict]) -> Model:
 MODELS, _TABLES = read_models(SHIPPED, *filter(None, [os.environ.get(OWN, "")]))
 # What a list of languages is a list of, and the families as the field calls them, by the beginning of a model's name.
 BASES, SERIES = _TABLES["bases"], _TABLES["series"]
-CAUTION = """```{{admonition}} What these models are and are not
-:class: warning
-{}: three quarters of a million parameters each, trained within this run for one to three minutes on drawings that the
-study makes itself, and tested on other drawings of the same concepts. They show that the measure works from words to
-accuracy, and what a training recipe does to it; they say **nothing about how well any language is served by real
-models**. Which languages do well was decided by the training mix. For real models see the published results.
-```"""
+CAUTION = _TABLES["caution"]["text"]
 
 
 def names() -> list[str]:
@@ -209,12 +182,10 @@ def names() -> list[str]:
 
 
 def get_model(name: str) -> Model:
-    """Return the model called `name`.
+    """Return the model called `name`; raises InputError, with the nearest names, where there is none.
 
     >>> get_model("picto-en").data
     'English'
-
-    Raises InputError, with the nearest names, where there is none.
     """
     found = {model.name: model for model in MODELS}
     if name not in found:
@@ -226,9 +197,6 @@ def get_model(name: str) -> Model:
 
 def own(name: str) -> Model:
     """Return the entry of a user's own model, a Python file that `user_model.load` reads: only its name is known.
-
-    >>> own("my-clip").family
-    'own'
 
     Raises InputError for a name that is empty, is no part of a file's name, or is that of a model of the list.
     """
@@ -244,8 +212,8 @@ def own(name: str) -> Model:
 def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
     """Return the entry called `name`, or where `checkpoint` is a Python file that of a user's own model.
 
-    >>> find("my-clip", "modules/my_clip.py").family, find("picto-en", "results/demo/models/picto-en").family
-    ('own', 'open_clip')
+    >>> find("my-clip", "modules/my_clip.py").family
+    'own'
     """
     return own(name) if os.fspath(checkpoint).endswith(".py") else get_model(name)
 
@@ -253,13 +221,11 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
 def seen(name: str, lang: str) -> bool | None:
     """Return whether the authors of a model name a language in their list; None where they publish none.
 
-    What a list is one of differs, and is the entry's `basis`: languages trained on or translated into, those of the
-    metadata that chose the pairs, or only those supported (`BASES`). One that is not named may still have been seen.
+    What a list is one of differs, and is the entry's `basis` (`BASES`). One that is not named may still have been seen.
+    Raises InputError for an unknown model or language.
 
     >>> seen("altclip-m9", "ja"), seen("altclip-m9", "sw"), seen("siglip2-b16-256", "sw")
     (True, False, None)
-
-    Raises InputError for an unknown model, and for an unknown language.
     """
     from babelatlas.base import languages
 
@@ -268,10 +234,7 @@ def seen(name: str, lang: str) -> bool | None:
 
 
 def training_languages():
-    """Return the languages that authors list, one row each: a DataFrame of model, lang and basis (a key of `BASES`).
-
-    Models whose authors publish no list have no row; the embedded models are left out, a run says what they were shown.
-    """
+    """Return the languages that authors list, one row each: a DataFrame of model, lang and basis (a key of `BASES`)."""
     import pandas as pd
 
     rows = [(model.name, lang, model.basis) for model in MODELS for lang in model.languages]
@@ -281,60 +244,35 @@ def training_languages():
 def table():
     """Return the list of the models as a DataFrame, one row each, in the order of `MODELS`.
 
-    Columns: name, series, family, repository ("" for the embedded), revision, licence, year, parameters (millions),
-    dimension, image_size, objective, distilled, data, n_languages (0: nobody says), counted_by, n_listed (listed by the
-    authors, with a code of the study), basis, the switches of the protocol, remote_code, paper_row and citation.
+    Columns: fields and properties of `Model`; repository and revision of its source, "" for the embedded; n_listed, how
+    many languages the authors list that have a code of the study.
     """
     import pandas as pd
 
-    own = ("family", "licence", "year", "parameters", "dimension", "image_size", "objective", "distilled", "data")
-    switches = ("normalise", "upstream_normalises", "canonicalise", "context_length", "pooling", "needs_language")
-    return pd.DataFrame(
-        {
-            "name": model.name,
-            "series": model.series,
-            "repository": "" if model.embedded else model.source.repository,
-            "revision": "" if model.embedded else model.source.revision,
-            **{column: getattr(model, column) for column in own},
-            "n_languages": model.n_languages,
-            "counted_by": model.counted_by,
-            "n_listed": len(model.languages),
-            "basis": model.basis,
-            **{column: getattr(model, column) for column in switches},
-            "remote_code": model.remote_code,
-            "paper_row": model.paper_row,
-            "citation": model.citation,
-        }
-        for model in MODELS
-    )
+    columns = "name series repository revision family licence year parameters dimension image_size objective distilled"
+    columns += " data n_languages counted_by n_listed basis normalise upstream_normalises canonicalise context_length"
+    columns += " pooling needs_language remote_code paper_row citation"
+    rows = []
+    for model in MODELS:
+        facts = {name: getattr(model, name, "") for name in columns.split()}
+        source = {} if model.embedded else {name: getattr(model.source, name) for name in ("repository", "revision")}
+        rows.append(facts | source | {"n_listed": len(model.languages)})
+    return pd.DataFrame(rows)
 
 
 def sources(name: str = "") -> list[dict[str, str]]:
     """Return where the facts of the entries were seen: rows of model (or list of languages), field, value, source."""
-    return [row for row in _rows("models_sources.csv") if not name or row["model"] == name]
+    return [row for row in rows("models_sources.csv") if not name or row["model"] == name]
 
 
 def overview(width: int = 100) -> str:
     """Return the list of the models as text, at most `width` characters wide: columns that do not fit are left out."""
-    columns = {
-        "name": [model.name for model in MODELS],
-        "millions": [f"{model.parameters:g}" for model in MODELS],
-        "pixels": [str(model.image_size) for model in MODELS],
-        "languages": [str(model.n_languages or "?") for model in MODELS],
-        "objective": [model.objective for model in MODELS],
-        "licence": [model.licence for model in MODELS],
-        "revision": ["" if model.embedded else model.source.revision[:8] or "newest" for model in MODELS],
-        "repository": ["" if model.embedded else model.source.repository for model in MODELS],
-    }
-    room, lines = width, [""] * (len(MODELS) + 1)
-    for title, cells in columns.items():
-        size = max(map(len, [title, *cells]))
-        if size > room:
-            continue
-        place = str.rjust if title in ("millions", "pixels", "languages") else str.ljust
-        lines = [line + place(cell, size) + "  " for line, cell in zip(lines, [title, *cells], strict=True)]
-        room -= size + 2
-    return "\n".join(line.rstrip() for line in lines)
+    rows = [("name", "millions", "pixels", "languages", "objective", "licence", "revision", "repository")]
+    for one in MODELS:
+        place = ("", "") if one.embedded else (one.source.revision[:8] or "newest", one.source.repository)
+        sizes = (f"{one.parameters:g}", str(one.image_size), str(one.n_languages or "?"))
+        rows.append((one.name, *sizes, one.objective, one.licence, *place))
+    return entries.aligned(rows, ("millions", "pixels", "languages"), width)
 
 
 def details(name: str, width: int = 100) -> str:
@@ -350,14 +288,7 @@ def details(name: str, width: int = 100) -> str:
         else:
             facts[one.name] = " ".join(value) if isinstance(value, tuple) else str(value)
     facts |= {f"{row['field']} from": row["source"] for row in sources(name)}
-    left = max(map(len, facts)) + 2
-    return "\n".join(
-        textwrap.fill(
-            f"{fact.ljust(left)}{value or '-'}", max(width, left + 20), subsequent_indent=" " * left,
-            break_long_words=False, break_on_hyphens=False,
-        )
-        for fact, value in facts.items()
-    )  # fmt: skip
+    return "\n".join(entries.listing({fact: value or "-" for fact, value in facts.items()}, width))
 
 
 def _place(source: Source) -> str:
@@ -366,8 +297,6 @@ def _place(source: Source) -> str:
 
 def caution(models: list[str]) -> str:
     """Return what the embedded models among `models` are and are not, as a MyST admonition; "" where there are none.
-
-    Names that the list does not have are users' own models, of which it says nothing.
 
     >>> caution(["openai-b32", "my-clip"])
     ''

@@ -12,8 +12,6 @@ from babelatlas.base.errors import InputError
 def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
     """Return `texts` as a list if each is a str that can be written as UTF-8, else raise InputError.
 
-    `noun`: what one of them is called in the message.
-
     >>> check_texts(["a", None])
     Traceback (most recent call last):
         ...
@@ -39,8 +37,7 @@ class Tokens:
     """The token ids of many texts, end to end, without padding.
 
     `pieces` (tokens of all texts,) of int32; `ends` (texts,), where each text ends in `pieces`; `cut` (texts,) of bool,
-    whether a text was longer than the context and lost its end. `pad`: the id that fills a batch up. `width`: the
-    length that every batch is padded to; 0 pads to its longest text, for the models where that changes nothing.
+    whether a text lost its end. `pad`: the id that fills a batch up to `width` tokens, or 0 to its longest text.
     """
 
     pieces: np.ndarray
@@ -54,7 +51,7 @@ class Tokens:
 
     @property
     def lengths(self) -> np.ndarray:
-        """The number of tokens of each text, special tokens included: (texts,)."""
+        """The number of tokens of each text: (texts,)."""
         return np.diff(self.ends, prepend=0)
 
     def take(self, rows: np.ndarray) -> "Tokens":
@@ -71,9 +68,8 @@ class Tokens:
         >>> Tokens(np.array([5, 6, 7]), np.array([2, 3]), np.zeros(2, bool), pad=1).padded()[0].tolist()
         [[5, 6], [7, 1]]
         """
-        lengths = self.lengths
-        width = self.width or int(lengths.max(initial=0))
-        mask = np.arange(width) < lengths[:, None]
+        width = self.width or int(self.lengths.max(initial=0))
+        mask = np.arange(width) < self.lengths[:, None]
         ids = np.full((len(self), width), self.pad, dtype=np.int64)
         ids[mask] = self.pieces
         return ids, mask
@@ -85,9 +81,8 @@ class Tokenizer:
 
     `encode` gives the ids of texts in a language, special tokens included, nothing cut and nothing padded. A text of
     more than `context_length` ids keeps the first of them and its last `tail` special tokens; 0 cuts none. `trim`:
-    whether a batch may be padded to its longest text only, which is right where masks make padding invisible.
-    `needs_language`: whether the ids depend on the language. `canonicalise`: what is done to a text before, as
-    lower-casing.
+    whether a batch may be padded to its longest text only. `needs_language`: whether the ids depend on the language.
+    `canonicalise`: what is done to a text before, as lower-casing.
     """
 
     encode: Callable[[list[str], str], list[list[int]]]

@@ -5,11 +5,11 @@ Reading this list, `data/translators.toml`, loads no weights and imports no torc
 disambiguation data set with all their images. To add an image-text-to-text model of transformers, add an entry.
 """
 
-import csv
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -17,32 +17,24 @@ import numpy as np
 
 from babelatlas.base import entries, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, rows
 from babelatlas.models import registry
 from babelatlas.models.registry import Source
 
+SHIPPED = DATA / "translators.toml"
 # "gated": Gated Fusion, trained by notebook 13; "huggingface": an image-text-to-text model of transformers.
 KINDS = ("gated", "huggingface")
-CAUTION = """```{{admonition}} What these translators are and are not
-:class: warning
-{}: tiny translators, trained within this run in less than a minute each on single words and drawings that the study
-makes itself. They show that the measures work, and what the way in which the image reaches the translation does to
-them; they say **nothing about how well real translators read images**.
-```"""
 
 
 @dataclass(frozen=True)
 class Translator:
-    """What the study knows of one translator before loading it.
+    """What the study knows of one translator before loading it. Fields that `registry.Model` has mean the same.
 
-    `kind`: one of `KINDS`. `source`: where its checkpoint is published; None for those that a run trains and keeps in a
-    folder. `gate` of Gated Fusion: "learned", a fixed share of the image as "0.25", or "text" (no image). `question`:
-    what a huggingface model is asked, with {source}, {language} (the target's English name) and {lang} (its code).
-    `chat`: whether the question goes through the chat template of the model's files; else `plain` is the whole prompt,
-    with {image} where the model wants its mark for one, and {question}. `end`: the token that ends an answer, "" for
-    the one that ends a text by the model's tokenizer. `parameters` in millions, 0 where that was not seen.
-    `citation`: a key of book/references.bib. `remote_code`: whether its code is in the repository, and runs only where
-    the user names it. `companions` are further sources by role, as for the models.
+    `kind`: one of `KINDS`. `gate` of Gated Fusion: "learned", a fixed share of the image as "0.25", or "text" (no
+    image). `question`: what a huggingface model is asked, with {source}, {language} (the target's English name) and
+    {lang} (its code). `chat`: whether the question goes through the chat template of the model's files; else `plain` is
+    the whole prompt, with {image} where the model wants its mark for one, and {question}. `end`: the token that ends an
+    answer, "" for the one that ends a text by the model's tokenizer. `parameters` in millions, 0 where not known.
     """
 
     name: str
@@ -69,8 +61,7 @@ class Translator:
 class Scorer(Protocol):
     """What every loaded translator can do. A *trial* is an image, a source, a translation and its language.
 
-    `uses_images` False (a text-only model): `evaluate` then asks without images, each trial once, so that what cannot
-    differ is equal to the last bit and counts as a tie. `key` identifies the weights.
+    `uses_images` False (a text-only model): `evaluate` then asks without images. `key` identifies the weights.
     """
 
     name: str
@@ -80,11 +71,7 @@ class Scorer(Protocol):
     uses_images: bool
 
     def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each translation's tokens, the end token included, what begins a translation not.
-
-        They do not depend on the image or on the source. A translation of which only the end token is left is given
-        as that; `evaluate` refuses it.
-        """
+        """Return the ids of each translation's tokens, the end token included, what begins a translation not."""
 
     def score(
         self,
@@ -98,18 +85,13 @@ class Scorer(Protocol):
 
         All arguments but the last have one value a trial: path of the image ("" for none, where the model works without
         one), source, translation, code of the target's language. Natural logarithm, float64; the tokens are those of
-        `tokenize`, in their order, each given the image, the source and the tokens before; at a temperature T the
-        logits are divided by T before the softmax. Batches are the scorer's own matter: one call may hold thousands of
-        trials.
+        `tokenize`, each given the image, the source and the tokens before; at a temperature T the logits are divided by
+        T before the softmax. One call may hold thousands of trials.
         """
 
 
-def read_translators(path: str | os.PathLike = DATA / "translators.toml") -> list[Translator]:
-    """Return the translators of a TOML file laid out as `data/translators.toml` is.
-
-    Raises InputError, naming file, entry and key, for what cannot be read, and a key that is unknown, missing or of
-    another type.
-    """
+def read_translators(path: str | os.PathLike = SHIPPED) -> list[Translator]:
+    """Return the translators of a TOML file like `data/translators.toml`; raises InputError for what does not fit."""
     content, found = entries.read(path), []
     for name, facts in entries.resolve(content.get("translators", {}), content.get("shared", {}), path).items():
         what = f"The translator {name!r} in {path}"
@@ -130,12 +112,10 @@ def names() -> list[str]:
 
 
 def get_translator(name: str) -> Translator:
-    """Return the translator called `name`.
+    """Return the translator called `name`; raises InputError, with the nearest name, where there is none.
 
     >>> get_translator("picto-text").gate
     'text'
-
-    Raises InputError, with the nearest name, where there is none.
     """
     found = {translator.name: translator for translator in TRANSLATORS}
     if name not in found:
@@ -146,11 +126,9 @@ def get_translator(name: str) -> Translator:
 def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
     """Return the entry called `name`, or that of a user's own translator, a folder under a name that is not listed.
 
-    Own ones are Gated Fusion as notebook 13 saves it, with the gate that its folder states; or, where the folder has a
-    model and a preparation of images in transformers' format, image-text-to-text models: they are asked `QUESTION`
-    through their chat template, or, where they have none, as PaliGemma is.
-
-    Raises InputError, with the nearest name, where neither is so, and where the settings of Gated Fusion are damaged.
+    Own ones are Gated Fusion as notebook 13 saves it; or, where the folder has a model and a preparation of images in
+    transformers' format, image-text-to-text models: they are asked `QUESTION` through their chat template, or, where
+    they have none, as PaliGemma is. Raises InputError where neither is so, and where settings are damaged.
     """
     folder = tables.locate(checkpoint) if os.fspath(checkpoint) else None
     if name in names() or folder is None or not folder.is_dir():
@@ -178,8 +156,7 @@ def _gate(folder: Path) -> str:
 
 def sources(name: str = "") -> list[dict[str, str]]:
     """Return where the facts of the entries were seen: rows of translator, field, value, source."""
-    with open(DATA / "translators_sources.csv", encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if not name or row["translator"] == name]
+    return [row for row in rows("translators_sources.csv") if not name or row["translator"] == name]
 
 
 def replicate_folders(folder: str | os.PathLike) -> list[Path]:
@@ -203,13 +180,12 @@ def caution(names: Sequence[str]) -> str:
     ''
     """
     tiny = [one.name for one in TRANSLATORS if one.embedded and one.name in names]
-    return CAUTION.format(", ".join(tiny)) if tiny else ""
+    return entries.read(SHIPPED)["caution"]["text"].format(", ".join(tiny)) if tiny else ""
 
 
 def check_trials(images, sources, translations, langs, temperatures) -> None:
     """Raise InputError where the lists of trials differ in length, or a temperature is no positive number."""
-    sizes = {len(images), len(sources), len(translations), len(langs)}
-    if len(sizes) > 1:
+    if len({len(images), len(sources), len(translations), len(langs)}) > 1:
         raise InputError(
             f"Each trial has an image, a source, a translation and a language, got lists of {len(images)}, "
             f"{len(sources)}, {len(translations)} and {len(langs)}: give one of each for every trial."
@@ -219,11 +195,8 @@ def check_trials(images, sources, translations, langs, temperatures) -> None:
 
 def check_temperatures(temperatures: Sequence[float]) -> list[float]:
     """Return temperatures as numbers, each once, in rising order; InputError where one is not positive and finite."""
-    bad = [
-        one
-        for one in temperatures
-        if isinstance(one, bool) or not isinstance(one, int | float) or not np.isfinite(one) or one <= 0
-    ]
+    fits = [not isinstance(one, bool) and isinstance(one, int | float) and 0 < one < np.inf for one in temperatures]
+    bad = [one for one, fit in zip(temperatures, fits, strict=True) if not fit]
     if bad or not len(temperatures):
         raise InputError(
             f"Temperatures are finite numbers above 0, got {bad[0] if bad else 'none'!r}: 1.0 is the model as it is."
@@ -237,7 +210,4 @@ def shared(first: Sequence[int], second: Sequence[int]) -> int:
     >>> shared([5, 6, 7, 2], [5, 6, 2])
     2
     """
-    return next(
-        (place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),
-        min(len(first), len(second)),
-    )
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

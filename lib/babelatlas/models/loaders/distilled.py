@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from babelatlas.base.errors import InputError
-from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders import huggingface, openclip
 from babelatlas.models.tokens import Tokenizer
 
 # The linear layer of an older M-CLIP, a file of its own: tensors "weight" (out, in) and "bias" (out,).
 HEAD = "linear.safetensors"
+# How the names of weights begin that a mean over the tokens does not need.
+POOLER = ("pooler.",)
 # All that arrays need to come out of a pickle.
 ARRAYS = {("numpy", "ndarray"), ("numpy", "dtype"), ("numpy._core.multiarray", "_reconstruct"), ("_codecs", "encode")}
 
@@ -26,16 +28,16 @@ def load_mclip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of an M-CLIP: an encoder's mean over the tokens through a linear layer, and CLIP's image tower.
 
     The newer ones hold encoder and layer in one file and only name the encoder ("modelBase"): its configuration comes
-    from the companion "text". The older ones are an encoder in transformers' format; their layer, two arrays in a
-    pickle named "... Linear Weights.pkl" that the authors publish elsewhere, must be put beside it, as it is or as
-    linear.safetensors. The image tower, in open_clip's format, is the companion "image". Vectors are not normalised.
+    from the companion "text". The older ones are an encoder in transformers' format; their layer, weight (in, out) and
+    bias (out,) in a pickle named "... Linear Weights.pkl" that the authors publish elsewhere, must be put beside it, as
+    it is or as linear.safetensors. The image tower, in open_clip's format, is the companion "image".
     Raises InputError where a file is missing or damaged. Source: Carlsson et al. (2022) and their package.
     """
     configuration = checkpoint.read_json(checkpoint.find_file("config.json"))
     if "modelBase" in configuration:
         encoder, head = _one_file(checkpoint, configuration)
     else:
-        encoder, head = _encoder(checkpoint), _older_head(checkpoint)
+        encoder, head = huggingface.model(checkpoint, "AutoModel", ignored=POOLER), _older_head(checkpoint)
     visual, transform = openclip.load_image(checkpoint)
     tokenizer = _tokenizer(checkpoint, encoder.config)
     return _towers(encoder, head, visual, visual, transform, tokenizer)
@@ -43,7 +45,7 @@ def load_mclip(checkpoint: Checkpoint) -> Towers:
 
 def load_sentence_transformers(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a model of sentence-transformers: a mean over an encoder's tokens, and what modules.json
-    names after it; pictures by the CLIP that the companion "image" holds. Vectors are not normalised.
+    names after it; pictures by the CLIP that the companion "image" holds.
 
     Raises InputError where a file is missing or damaged, and for modules that are not known here.
     Source: Reimers and Gurevych (2020) and their package.
@@ -54,9 +56,17 @@ def load_sentence_transformers(checkpoint: Checkpoint) -> Towers:
             f"The model {checkpoint.name!r} cannot be loaded, {checkpoint.folder / 'modules.json'} names the modules "
             f"{', '.join(kind for kind, _ in modules)} where Transformer, Pooling and perhaps Dense are expected."
         )
-    place = modules[0][1]
-    _check_mean(modules[1][1])
-    encoder = _encoder(place)
+    place, pooling = modules[0][1], modules[1][1]
+    file = pooling.find_file("config.json")
+    pooled = pooling.read_json(file)
+    modes = [name.removeprefix("pooling_mode_") for name, value in pooled.items() if value is True]
+    modes = [mode for mode in modes if mode != "include_prompt"] or [pooled.get("pooling_mode")]
+    if modes not in (["mean_tokens"], ["mean"]):
+        raise InputError(
+            f"The model {checkpoint.name!r} cannot be loaded, {file} asks for the pooling {', '.join(map(str, modes))}"
+            ", where the mean is the one known here."
+        )
+    encoder = huggingface.model(place, "AutoModel", ignored=POOLER)
     head = _dense(modules[2][1]) if modules[2:] else None
     settings = place.read_json(place.find_file("sentence_bert_config.json"))
     longest = settings.get("max_seq_length") or _places(encoder.config)
@@ -94,16 +104,12 @@ def _one_file(checkpoint: Checkpoint, configuration: dict) -> tuple:
 
     weights = checkpoint.find_file("model.safetensors", "pytorch_model.bin")
     place = checkpoint.at(checkpoint.part("text")).find_file("config.json")
-    with openclip.quiet(), huggingface.silent():
+    said = f"{place} is no configuration of {configuration['modelBase']}"
+    with openclip.quiet(), huggingface.silent(), checkpoint.blaming(said):
         from transformers import MODEL_MAPPING, AutoConfig
 
-        try:
-            base = AutoConfig.from_pretrained(place.parent, local_files_only=True)
-            kind = MODEL_MAPPING[type(base)]
-        except (KeyError, ValueError, OSError) as error:
-            raise checkpoint.error(
-                f"{place} is no configuration of {configuration['modelBase']} ({first_line(error)})"
-            ) from error
+        base = AutoConfig.from_pretrained(place.parent, local_files_only=True)
+        kind = MODEL_MAPPING[type(base)]
     tensors = checkpoint.read_weights(weights)
     named = {name: "LinearTransformation." + name for name in ("weight", "bias")}
     absent = [name for name in named.values() if name not in tensors]
@@ -116,33 +122,8 @@ def _one_file(checkpoint: Checkpoint, configuration: dict) -> tuple:
             None, config=base, state_dict=inner, dtype=torch.float32, output_loading_info=True,
             ignore_mismatched_sizes=True,
         )  # fmt: skip
-    huggingface.check_loaded(checkpoint, weights, _without_pooler(info))
+    huggingface.check_loaded(checkpoint, weights, info, POOLER)
     return encoder.eval(), head
-
-
-def _encoder(checkpoint: Checkpoint):
-    """Return the encoder of a folder in transformers' format, all its weights read."""
-    configuration = checkpoint.find_file("config.json")
-    checkpoint.read_json(configuration)
-    file = huggingface.find_weights(checkpoint)
-    with huggingface.reading(checkpoint, file, configuration):
-        import torch
-        from transformers import AutoModel
-
-        encoder, info = AutoModel.from_pretrained(
-            checkpoint.folder,
-            dtype=torch.float32,
-            local_files_only=True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-        )
-    huggingface.check_loaded(checkpoint, file, _without_pooler(info))
-    return encoder.eval()
-
-
-def _without_pooler(info: dict) -> dict:
-    """Return what was missing and left over without the weights of a pooler: the mean over the tokens needs none."""
-    return {kind: [name for name in names if not str(name).startswith("pooler.")] for kind, names in info.items()}
 
 
 def _places(configuration) -> int:
@@ -161,7 +142,11 @@ def _older_head(checkpoint: Checkpoint):
             "put it there, Multilingual-CLIP's README says where it is.",
         )
     if file.suffix == ".pkl":
-        weight, bias = _arrays(checkpoint, file)
+        import torch
+
+        said = f"{file} does not hold the two arrays of a linear layer"
+        with checkpoint.blaming(said, "fetch it again."), file.open("rb") as stream:
+            weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
         return _linear(checkpoint, file, weight.T, bias)
     tensors = checkpoint.read_weights(file)
     if set(tensors) != {"weight", "bias"}:
@@ -182,21 +167,6 @@ class _Arrays(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def _arrays(checkpoint: Checkpoint, file: Path) -> tuple:
-    """Return the two arrays of a pickle, weight (in, out) and bias (out,), running nothing that it may hold."""
-    import torch
-
-    try:
-        with file.open("rb") as stream:
-            weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
-        return weight, bias
-    except Exception as error:  # pickle and torch each raise their own
-        raise checkpoint.error(
-            f"{file} does not hold the two arrays of a linear layer ({first_line(error)})",
-            "fetch it again.",
-        ) from error
-
-
 def _linear(checkpoint: Checkpoint, file: Path, weight, bias, width: int = 0):
     """Return a linear layer of weight (out, in) and bias (out,) or None; `width`: how many in, 0 for any."""
     import torch
@@ -215,24 +185,9 @@ def _linear(checkpoint: Checkpoint, file: Path, weight, bias, width: int = 0):
 def _modules(checkpoint: Checkpoint) -> list[tuple[str, Checkpoint]]:
     """Return kind and checkpoint of each module of a folder of sentence-transformers, in order."""
     file = checkpoint.find_file("modules.json")
-    try:
+    with checkpoint.blaming(f"{file} is no list of modules"):
         rows = sorted(json.loads(file.read_text(encoding="utf-8")), key=lambda row: row["idx"])
         return [(row["type"].rpartition(".")[2], checkpoint.at(checkpoint.folder / row["path"])) for row in rows]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise checkpoint.error(f"{file} is no list of modules ({first_line(error)})") from error
-
-
-def _check_mean(checkpoint: Checkpoint) -> None:
-    """Raise InputError where a folder of sentence-transformers asks for another pooling than the mean."""
-    file = checkpoint.find_file("config.json")
-    settings = checkpoint.read_json(file)
-    modes = [name.removeprefix("pooling_mode_") for name, value in settings.items() if value is True]
-    modes = [mode for mode in modes if mode != "include_prompt"] or [settings.get("pooling_mode")]
-    if modes not in (["mean_tokens"], ["mean"]):
-        raise InputError(
-            f"The model {checkpoint.name!r} cannot be loaded, {file} asks for the pooling {', '.join(map(str, modes))}"
-            ", where the mean is the one known here."
-        )
 
 
 def _dense(checkpoint: Checkpoint):
@@ -268,7 +223,7 @@ def _clip_image(checkpoint: Checkpoint) -> tuple:
         )
     place = modules[0][1]
     transform = huggingface.transform(place)
-    clip = _encoder(place)
+    clip = huggingface.model(place, "AutoModel", ignored=POOLER)
     if not hasattr(clip, "visual_projection"):
         raise checkpoint.error(f"{place.folder / 'config.json'} does not describe a CLIP")
     visual = torch.nn.ModuleDict({"tower": clip.vision_model, "projection": clip.visual_projection})

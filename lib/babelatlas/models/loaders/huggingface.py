@@ -1,7 +1,8 @@
 """Models that transformers has classes for, read from local folders alone: AltCLIP, Chinese-CLIP, SigLIP, MetaCLIP 2.
 
 Model, tokenizer and preparation of pictures are the library's own; what it does quietly is made an error here: weights
-that it would make up, leave out, or that have another shape. Loads torch and transformers only when called.
+that it would make up, leave out, or that have another shape. All loaders raise InputError where a file is missing or
+damaged. Loads torch and transformers only when called.
 """
 
 import importlib.util
@@ -14,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders.openclip import check_vocabulary, pieces, quiet, tail
 from babelatlas.models.tokens import Tokenizer
@@ -29,35 +30,27 @@ CLEANED = str.maketrans({mark: " " if mark == "_" else None for mark in string.p
 
 
 def load_altclip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of an AltCLIP; a text's vector is that of its first token, projected.
-
-    Raises InputError where a file is missing or damaged. Source: Chen et al. (2022).
-    """
-    model = _model(checkpoint, "AltCLIPModel", "altclip")
-    text = model.config.text_config
+    """Return the towers of an AltCLIP (Chen et al., 2022); a text's vector is that of its first token, projected."""
+    found = model(checkpoint, "AltCLIPModel", "altclip")
+    text = found.config.text_config
     # As in RoBERTa, places are counted from the one after the padding's.
-    return _masked(checkpoint, model, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
+    return _towers(checkpoint, found, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
 
 
 def load_chinese_clip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a Chinese-CLIP; a text's vector is that of its first token, projected.
-
-    Raises InputError where a file is missing or damaged. Source: Yang et al. (2022).
-    """
-    model = _model(checkpoint, "ChineseCLIPModel", "chinese_clip")
-    text = model.config.text_config
-    return _masked(checkpoint, model, text.max_position_embeddings, text.pad_token_id)
+    """Return the towers of a Chinese-CLIP (Yang et al., 2022); a text's vector is its first token's, projected."""
+    found = model(checkpoint, "ChineseCLIPModel", "chinese_clip")
+    return _towers(checkpoint, found, pad=found.config.text_config.pad_token_id)
 
 
 def load_metaclip2(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a MetaCLIP 2; a text's vector is that of its end token, projected.
+    """Return the towers of a MetaCLIP 2 (Chuang et al., 2025); a text's vector is that of its end token, projected.
 
-    Raises InputError where a file is missing or damaged, and where the tokenizer ends texts with another token than the
-    model looks for. Source: Chuang et al. (2025).
+    Raises InputError where the tokenizer ends texts with another token than the model looks for.
     """
-    model = _model(checkpoint, "MetaClip2Model", "metaclip_2")
-    towers = _masked(checkpoint, model, model.config.text_config.max_position_embeddings)
-    end, wanted = towers.tokenizer([""]).pieces[-1], model.config.text_config.eos_token_id
+    found = model(checkpoint, "MetaClip2Model", "metaclip_2")
+    towers = _towers(checkpoint, found)
+    end, wanted = towers.tokenizer([""]).pieces[-1], found.config.text_config.eos_token_id
     if end != wanted:
         raise checkpoint.error(
             f"its tokenizer ends a text with token {end} and {checkpoint.folder / 'config.json'} says {wanted}"
@@ -66,21 +59,12 @@ def load_metaclip2(checkpoint: Checkpoint) -> Towers:
 
 
 def load_siglip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a SigLIP, or of a SigLIP 2 of fixed picture size: its files say SigLIP, too.
+    """Return the towers of a SigLIP (Zhai et al., 2023), or a SigLIP 2 (Tschannen et al., 2025) of fixed picture size.
 
-    It was trained on texts padded to the full context without a mask: padding counts, and is never left out.
-    Raises InputError where a file is missing or damaged. Source: Zhai et al. (2023), Tschannen et al. (2025).
+    It was trained on texts padded to the full context without a mask: padding counts, and is never left out. The
+    padding's id of its configuration is of another tokenizer than SigLIP 2's: the tower takes no notice of it.
     """
-    model = _model(checkpoint, "SiglipModel", "siglip")
-    text = model.config.text_config
-    return Towers(
-        model,
-        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: model.get_text_features(input_ids=ids).pooler_output,
-        transform(checkpoint),
-        # Its configuration has the padding of another tokenizer than SigLIP 2's: the tower takes no notice of it.
-        tokenizer(checkpoint, False, text.max_position_embeddings, text.vocab_size),
-    )
+    return _towers(checkpoint, model(checkpoint, "SiglipModel", "siglip"), masked=False)
 
 
 def canonicalise(text: str) -> str:
@@ -98,12 +82,9 @@ CANONICALISE = {"": None, "siglip": canonicalise}
 
 
 def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
-    """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32.
-
-    It is the library's own, resized by Pillow as when the models were published: its other way (torchvision on arrays)
-    rounds differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
-    Raises InputError where the description is missing or damaged.
-    """
+    """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32."""
+    # Resized by Pillow, as when the models were published: the library's other way (torchvision on arrays) rounds
+    # differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
     file = checkpoint.find_file(*PICTURES)
     content = checkpoint.read_json(file)
     described = content.get("image_processor") or content
@@ -122,10 +103,7 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
     """Return the tokenizer of a folder; `longest`: the most tokens that the text tower has places for.
 
     `size`: how many pieces the tower knows, 0 where that is not known; `pad`: the id that it takes for padding, if any.
-
-    A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids have
-    changed between its versions. Raises InputError where the files are missing or damaged, a package for them is not
-    installed, or the entry asks for more tokens than there are places.
+    Raises InputError also where a package is not installed, or the entry asks for more tokens than there are places.
     """
     folder, entry = checkpoint.folder, checkpoint.entry
     if entry.canonicalise not in CANONICALISE:
@@ -148,6 +126,8 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
     with reading(checkpoint, file):
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+        # A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids
+        # have changed between its versions.
         kind = PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
         inner = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if inner.padding_side != "right" or inner.pad_token_id is None:
@@ -155,21 +135,25 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
         raise checkpoint.error(f"its tokenizer {file} pads {side}, where all models known here pad on the right")
     if size:
         check_vocabulary(checkpoint, file, inner, size, pad)
-    encode = _encode(checkpoint, inner)
+    if getattr(inner, "sp_model", None) is None:
+        encode = pieces(checkpoint, inner)
+    else:
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            # Pieces by sentencepiece: there are no settings beneath that a call would change.
+            return inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
+
+    clean, pad = CANONICALISE[entry.canonicalise], inner.pad_token_id
     return Tokenizer(
-        lambda texts, lang: encode(texts),
-        entry.context_length,
-        inner.pad_token_id,
-        trim,
-        tail(encode),
-        canonicalise=CANONICALISE[entry.canonicalise],
+        lambda texts, lang: encode(texts), entry.context_length, pad, trim, tail(encode), canonicalise=clean
     )
 
 
-def check_loaded(checkpoint: Checkpoint, file: Path, info: dict) -> None:
+def check_loaded(checkpoint: Checkpoint, file: Path, info: dict, ignored: tuple[str, ...] = ()) -> None:
     """Raise InputError, naming the file, where weights were missing, left over or of another shape when it was loaded.
 
-    `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`.
+    `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`;
+    `ignored`: how names begin that may be missing or left over.
     """
     for kind, what in (
         ("missing_keys", "it has not all of the model's weights"),
@@ -177,7 +161,8 @@ def check_loaded(checkpoint: Checkpoint, file: Path, info: dict) -> None:
         ("mismatched_keys", "weights have another shape than the model's"),
         ("error_msgs", "weights could not be read"),
     ):
-        found = sorted(str(one[0] if isinstance(one, tuple) else one) for one in info.get(kind) or ())
+        names = [one for one in info.get(kind) or () if not str(one).startswith(ignored)]
+        found = sorted(str(one[0] if isinstance(one, tuple) else one) for one in names)
         found = [name for name in found if name.rpartition(".")[2] not in COUNTERS]
         if found:
             raise checkpoint.error(
@@ -200,13 +185,9 @@ def find_weights(checkpoint: Checkpoint) -> Path:
 @contextmanager
 def reading(checkpoint: Checkpoint, *files: Path) -> Iterator[None]:
     """Keep what transformers says while it reads files to itself, and give an error of it as one sentence."""
-    with quiet(), silent():
-        try:
-            yield
-        except Exception as error:  # safetensors, pickle, tokenizers, json and transformers each raise their own
-            raise checkpoint.error(
-                f"{' or '.join(map(str, files))} is damaged or of another model ({first_line(error)})"
-            ) from error
+    said = f"{' or '.join(map(str, files))} is damaged or of another model"
+    with quiet(), silent(), checkpoint.blaming(said):
+        yield
 
 
 @contextmanager
@@ -225,45 +206,39 @@ def silent() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _masked(checkpoint: Checkpoint, model, longest: int, pad: int | None = None) -> Towers:
-    """Return the towers of a model that is told by a mask what is padding, or does not look ahead: it may be cut."""
-    return Towers(
-        model,
-        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask).pooler_output,
-        transform(checkpoint),
-        tokenizer(checkpoint, True, longest, model.config.text_config.vocab_size, pad),
-    )
+def model(checkpoint: Checkpoint, name: str, model_type: str = "", ignored: tuple[str, ...] = ()):
+    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read.
 
-
-def _model(checkpoint: Checkpoint, name: str, model_type: str):
-    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read."""
+    `model_type`: what its configuration has to say, "" for any; `ignored` as for `check_loaded`.
+    """
     configuration = checkpoint.find_file("config.json")
     kind = checkpoint.read_json(configuration).get("model_type")
-    if kind != model_type:
+    if model_type and kind != model_type:
         raise checkpoint.error(f"{configuration} describes a model of type {kind!r} where {model_type!r} is expected")
     file = find_weights(checkpoint)
     with quiet():
         import torch
         import transformers
+    options = {"local_files_only": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
     with reading(checkpoint, file, configuration):
-        model, info = getattr(transformers, name).from_pretrained(
-            checkpoint.folder,
-            dtype=torch.float32,
-            local_files_only=True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-        )
-    check_loaded(checkpoint, file, info)
-    return model.eval()
+        kind = getattr(transformers, name)
+        found, info = kind.from_pretrained(checkpoint.folder, dtype=torch.float32, **options)
+    check_loaded(checkpoint, file, info, ignored)
+    return found.eval()
 
 
-def _encode(checkpoint: Checkpoint, inner) -> Callable[[list[str]], list[list[int]]]:
-    """Return what turns texts into ids, nothing cut or padded, from any thread."""
-    if getattr(inner, "sp_model", None) is None:
-        return pieces(checkpoint, inner)
-    # Pieces by sentencepiece: there are no settings beneath that a call would change.
-    return lambda texts: inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
+def _towers(
+    checkpoint: Checkpoint, model, longest: int | None = None, pad: int | None = None, masked: bool = True
+) -> Towers:
+    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut."""
+    text = model.config.text_config
+    return Towers(
+        model,
+        lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
+        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask if masked else None).pooler_output,
+        transform(checkpoint),
+        tokenizer(checkpoint, masked, longest or text.max_position_embeddings, text.vocab_size, pad),
+    )
 
 
 def _installed(name: str) -> bool:

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from PIL import Image
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
-from babelatlas.models.checkpoint import Checkpoint, check_weights, first_line
+from babelatlas.models.checkpoint import Checkpoint, check_weights
 from babelatlas.models.encoder import Towers
 from babelatlas.models.tokens import Tokenizer
 
@@ -42,15 +43,21 @@ UNREAD = ("reduction_mask", "strip_sep_token")
 
 
 def load(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a model in open_clip's format.
-
-    Raises InputError where a file is missing or damaged, or the model needs what this loader does not know.
-    """
+    """Return the towers of a model in open_clip's format; raises InputError where files are missing or damaged."""
     model, tokenizer = _read(checkpoint)
-    text = _text(checkpoint, model, tokenizer)
-    # A text tower whose mask is swapped for each batch belongs to one thread at a time.
-    parallel = _hugging_face(model) or not _trims(model, tokenizer)
-    return Towers(model, model.encode_image, text, transform(model), _tokenizer(checkpoint, model, tokenizer), parallel)
+    trim = _trims(model, tokenizer)
+    # open_clip makes the mask itself, of the ids. A causal tower's is for its full length, and swapped for one of the
+    # length of the batch: such a tower belongs to one thread at a time.
+    parallel = _hugging_face(model) or not trim
+    from torch.func import functional_call
+
+    def text(ids, mask):
+        if parallel:
+            return model.encode_text(ids)
+        length = ids.shape[1]
+        return functional_call(model.text, {"attn_mask": model.text.attn_mask[:length, :length]}, (ids,))
+
+    return Towers(model, model.encode_image, text, transform(model), _tokenizer(checkpoint, tokenizer, trim), parallel)
 
 
 def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
@@ -90,13 +97,11 @@ def quiet() -> Iterator[None]:
 
 
 def pieces(checkpoint: Checkpoint, tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
-    """Return what turns texts into ids by a tokenizer of transformers, nothing cut or padded, from any thread.
-
-    A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other; the
-    library beneath it only reads. Raises InputError where there is none beneath it.
-    """
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None or not hasattr(backend, "encode_batch_fast"):
+    """Return what turns texts into ids by a tokenizer of transformers or `tokenizers`, nothing cut, from any thread."""
+    # A call of the tokenizer itself sets its cutting and padding each time, which threads must not do to each other;
+    # the library beneath it only reads.
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not hasattr(backend, "encode_batch_fast"):
         raise checkpoint.error(
             f"its tokenizer ({type(tokenizer).__name__}) is not one of the library `tokenizers`, version 0.20 or later"
         )
@@ -111,32 +116,24 @@ def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
     >>> tail(lambda texts: [[0, *map(len, text.split()), 2] for text in texts])
     1
     """
-    nothing, one, other = encode(["", "a", "b"])
-    end = 0
-    while end < len(nothing) and nothing[-1 - end] == one[-1 - end] == other[-1 - end]:
-        end += 1
-    return min(end, len(nothing))
+    ends = zip(*(reversed(ids) for ids in encode(["", "a", "b"])), strict=False)
+    return sum(1 for _ in takewhile(lambda last: len(set(last)) == 1, ends))
 
 
 def check_vocabulary(checkpoint: Checkpoint, file: Path, inner, size: int, pad: int | None = None) -> None:
     """Raise InputError where a tokenizer of transformers does not fit a text tower that has `size` pieces.
 
     Towers may have more pieces than tokenizers, as round numbers are quicker. Fewer are another model's, and so is a
-    vocab.txt of other length: it is cut off or another's, and gives ids all the same. Pieces that were added to a
-    vocabulary do not count, as some are written by nothing. `pad`: the id that the tower takes for padding; None where
-    it takes no notice of it.
+    vocab.txt of other length. Pieces that were added to a vocabulary do not count, as some are written by nothing.
+    `pad`: the id that the tower takes for padding; None where it takes no notice of it.
     """
     count = len(inner) if file.name == "vocab.txt" else inner.vocab_size
+    fix = f"the file is damaged or of another model, {checkpoint.hint}"
     if count > size or (file.name == "vocab.txt" and count != size):
-        raise checkpoint.error(
-            f"its tokenizer {file} has {count} pieces and its text tower {size}",
-            f"the file is damaged or of another model, {checkpoint.hint}",
-        )
+        raise checkpoint.error(f"its tokenizer {file} has {count} pieces and its text tower {size}", fix)
     if pad is not None and inner.pad_token_id != pad:
-        raise checkpoint.error(
-            f"its tokenizer {file} pads with id {inner.pad_token_id} and its text tower with {pad}",
-            f"the file is damaged or of another model, {checkpoint.hint}",
-        )
+        said = f"its tokenizer {file} pads with id {inner.pad_token_id} and its text tower with {pad}"
+        raise checkpoint.error(said, fix)
 
 
 def _read(checkpoint: Checkpoint) -> tuple:
@@ -149,8 +146,7 @@ def _read(checkpoint: Checkpoint) -> tuple:
 
         if entry.embedded:
             import babelatlas.models.towers  # noqa: F401 registers the image tower
-    configuration = _published(checkpoint)
-    file = f"open_clip's {entry.architecture}"
+    configuration, file = _published(checkpoint), f"open_clip's {entry.architecture}"
     if not configuration:
         file = checkpoint.find_file(CONFIGURATION)
         configuration = checkpoint.read_json(file)
@@ -176,20 +172,12 @@ def _read(checkpoint: Checkpoint) -> tuple:
             text["hf_model_name"] = place
             (Path(place) / "config.json").write_text(json.dumps(tower), encoding="utf-8")
         (Path(place) / CONFIGURATION).write_text(json.dumps(configuration), encoding="utf-8")
-        try:
-            # `custom_text`: the text tower is a module of its own, also where OpenAI's models mix it with the rest.
-            model = open_clip.create_model(
-                f"local-dir:{place}", load_weights=False, pretrained_text=False, force_custom_text=True
-            )
-        except Exception as error:  # timm, transformers and open_clip each raise their own
-            raise checkpoint.error(f"open_clip cannot build what {file} describes ({first_line(error)})") from error
-        try:
+        with checkpoint.blaming(f"open_clip cannot build what {file} describes"):
+            # The text tower is a module of its own, also where OpenAI's models mix it with the rest.
+            options = {"load_weights": False, "pretrained_text": False, "force_custom_text": True}
+            model = open_clip.create_model(f"local-dir:{place}", **options)
+        with checkpoint.blaming(f"{weights} is damaged or of another model", f"delete it, then {checkpoint.hint}"):
             open_clip.load_checkpoint(model, str(weights))
-        except Exception as error:  # safetensors, pickle and torch each raise their own
-            raise checkpoint.error(
-                f"{weights} is damaged or of another model ({first_line(error)})",
-                f"delete it, then {checkpoint.hint}",
-            ) from error
     if tokenizer_file:
         tower = model.text.config if _hugging_face(model) else None
         size = tower.vocab_size if tower else model.text.token_embedding.num_embeddings
@@ -198,11 +186,8 @@ def _read(checkpoint: Checkpoint) -> tuple:
 
 
 def _published(checkpoint: Checkpoint) -> dict | None:
-    """Return the configuration under which open_clip itself publishes the entry's repository; None where it does not.
-
-    It is what `open_clip.create_model` takes by architecture and tag; what the repository itself holds may be of an
-    older version, which open_clip 3 does not read, or nothing.
-    """
+    """Return the configuration under which open_clip publishes the entry's repository; None where it does not."""
+    # What the repository itself holds may be of an older version, which open_clip 3 does not read, or nothing.
     import open_clip
 
     entry = checkpoint.entry
@@ -214,28 +199,18 @@ def _published(checkpoint: Checkpoint) -> dict | None:
 
 
 def _open_clip_tokenizer(checkpoint: Checkpoint, text: dict):
-    """Return open_clip's tokenizer for a text tower's configuration, one of Hugging Face's from a local folder, and the
-    file that it was read from; None for open_clip's own, which is part of the package.
-    """
+    """Return open_clip's tokenizer for a text tower, and the file that it was read from; None for its own."""
     from open_clip.tokenizer import DEFAULT_CONTEXT_LENGTH, HFTokenizer, SimpleTokenizer
 
-    settings = {
-        "context_length": text.get("context_length", DEFAULT_CONTEXT_LENGTH),
-        **(text.get("tokenizer_kwargs") or {}),
-    }
+    settings = {"context_length": text.get("context_length", DEFAULT_CONTEXT_LENGTH)}
+    settings |= text.get("tokenizer_kwargs") or {}
     if not text.get("hf_tokenizer_name"):
         return SimpleTokenizer(**settings), None
     places = [checkpoint.folders[role] for role in ("", "text") if role in checkpoint.folders]
     place = next((place for place in places if any((place / name).is_file() for name in TOKENIZERS)), places[-1])
     file = checkpoint.at(place).find_file(*TOKENIZERS)
-    try:
-        with quiet():
-            return HFTokenizer(str(place), **settings), file
-    except Exception as error:  # json, tokenizers and transformers each raise their own
-        raise checkpoint.error(
-            f"the tokenizer {file} cannot be read ({first_line(error)})",
-            f"delete it, then {checkpoint.hint}",
-        ) from error
+    with quiet(), checkpoint.blaming(f"the tokenizer {file} cannot be read", f"delete it, then {checkpoint.hint}"):
+        return HFTokenizer(str(place), **settings), file
 
 
 def _tower_configuration(checkpoint: Checkpoint, name: str) -> dict:
@@ -249,24 +224,8 @@ def _tower_configuration(checkpoint: Checkpoint, name: str) -> dict:
             # open_clip builds encoder and decoder, and drops the decoder: it need not be built.
             return found | ({"decoder_layers": 0} if "decoder_layers" in found else {})
     wanted = checkpoint.part("text") / "config.json"
-    raise checkpoint.error(
-        f"its text tower is {name} and {wanted} is not that model's configuration",
-        f"put it there, or {checkpoint.hint}",
-    )
-
-
-def _text(checkpoint: Checkpoint, model, tokenizer) -> Callable:
-    """Return what gives text vectors of ids and mask; open_clip makes the mask itself, of the ids."""
-    if not _trims(model, tokenizer) or _hugging_face(model):
-        return lambda ids, mask: model.encode_text(ids)
-    from torch.func import functional_call
-
-    def text(ids, mask):
-        # The tower's mask is for its full length; it wants one of the length of the batch.
-        length = ids.shape[1]
-        return functional_call(model.text, {"attn_mask": model.text.attn_mask[:length, :length]}, (ids,))
-
-    return text
+    said = f"its text tower is {name} and {wanted} is not that model's configuration"
+    raise checkpoint.error(said, f"put it there, or {checkpoint.hint}")
 
 
 def _hugging_face(model) -> bool:
@@ -291,9 +250,9 @@ def _trims(model, tokenizer) -> bool:
     return tower.pool_type in ("first", "eos") or (tower.pool_type == "argmax" and pad == 0)
 
 
-def _tokenizer(checkpoint: Checkpoint, model, tokenizer) -> Tokenizer:
+def _tokenizer(checkpoint: Checkpoint, tokenizer, trim: bool) -> Tokenizer:
     """Return open_clip's tokenizer as the study's: the same ids up to padding."""
-    length, trim, pad = tokenizer.context_length, _trims(model, tokenizer), _pad(tokenizer)
+    length, pad = tokenizer.context_length, _pad(tokenizer)
     inner = getattr(tokenizer, "tokenizer", None)
     if inner is None:
         start, end = tokenizer.sot_token_id, tokenizer.eot_token_id
@@ -304,26 +263,21 @@ def _tokenizer(checkpoint: Checkpoint, model, tokenizer) -> Tokenizer:
         raise checkpoint.error(
             f"its tokenizer pads on the {inner.padding_side}, where all models known here pad on the right"
         )
-    if checkpoint.entry.needs_language or hasattr(inner, "src_lang"):
+    told = checkpoint.entry.needs_language or hasattr(inner, "src_lang")
+    if told:
         encode, end = _with_language(checkpoint, inner)
-        return Tokenizer(encode, length, pad, trim, end, needs_language=True, canonicalise=tokenizer.clean_fn)
-    encode = pieces(checkpoint, inner)
-    return Tokenizer(
-        lambda texts, lang: encode(texts), length, pad, trim, tail(encode), canonicalise=tokenizer.clean_fn
-    )
+    else:
+        plain = pieces(checkpoint, inner)
+        encode, end = (lambda texts, lang: plain(texts)), tail(plain)
+    return Tokenizer(encode, length, pad, trim, end, needs_language=told, canonicalise=tokenizer.clean_fn)
 
 
 def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
-    """Return what writes the language's id before each text, as NLLB's tokenizer does, and the length of the end.
-
-    The tokenizer's own setting of the language is shared by all threads, and open_clip 3.3's `set_language` changes
-    nothing under transformers 5: so the id is written here.
-    """
-    codes, encode, end = (
-        languages.table().set_index("code")["nllb"],
-        pieces(checkpoint, inner, special=False),
-        inner.eos_token_id,
-    )
+    """Return what writes the language's id before each text, as NLLB's tokenizer does, and the length of the end."""
+    # The tokenizer's own setting of the language is shared by all threads, and open_clip 3.3's `set_language` changes
+    # nothing under transformers 5: so the id is written here.
+    codes, encode = languages.table().set_index("code")["nllb"], pieces(checkpoint, inner, special=False)
+    end, last = inner.eos_token_id, getattr(inner, "legacy_behaviour", False)  # of the tokenizer's files
 
     def with_language(texts: list[str], lang: str) -> list[list[int]]:
         code = codes[languages.canonical(lang)] if lang else ""
@@ -334,8 +288,6 @@ def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], 
                 ": leave this language out for it, or name another in its place (`nllb_fallback_language` of notebook "
                 "20 and embed_classes)."
             )
-        if getattr(inner, "legacy_behaviour", False):  # a setting of the tokenizer's files: the language last
-            return [[*ids, end, mark] for ids in encode(texts)]
-        return [[mark, *ids, end] for ids in encode(texts)]
+        return [[*ids, end, mark] if last else [mark, *ids, end] for ids in encode(texts)]
 
-    return with_language, 2 if getattr(inner, "legacy_behaviour", False) else 1
+    return with_language, 2 if last else 1

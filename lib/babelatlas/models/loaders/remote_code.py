@@ -1,23 +1,23 @@
 """Models that transformers has no code for: Jina-CLIP v2 and MEXMA-SigLIP run their repositories'; UForm has a package.
 
 Code of a repository runs only after the user named that repository (`hub.check_consent`), only from the given
-folders, and while it builds the model nothing is fetched. Loads torch and transformers only when called.
+folders, and while it builds the model nothing is fetched. All loaders raise InputError where a file is missing or
+damaged, or the code does not run. Loads torch and transformers only when called.
 """
 
 import errno
 import importlib.util
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from babelatlas.models.checkpoint import Checkpoint, first_line
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders import huggingface
-from babelatlas.models.loaders.openclip import quiet, tail
+from babelatlas.models.loaders.openclip import pieces, quiet, tail
 from babelatlas.models.tokens import Tokenizer
 
 # Why a file cannot be written.
@@ -27,18 +27,17 @@ UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT
 def load_jina(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a Jina-CLIP; its repository has the weights, and names others for code and configuration.
 
-    No instruction is put before a text, as its `encode_text` does without a task; the adapter that its configuration
-    names (default_lora_task, retrieval.query) is on, as in its own code. The model makes the mask itself.
-    Raises InputError where a file is missing or damaged, or the code does not run. Source: Koukounas et al. (2024).
+    No instruction is put before a text; the adapter that its configuration names (default_lora_task, retrieval.query)
+    is on, as in its own code. The model makes the mask itself. Source: Koukounas et al. (2024).
     """
-    model, transform = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
+    model, prepare = _run(checkpoint, ("get_image_features", "get_text_features"), pictures=True)
     text = checkpoint.at(checkpoint.folders.get("text", checkpoint.folder))
     tower = text.read_json(text.find_file("config.json"))
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels),
         lambda ids, mask: model.get_text_features(input_ids=ids),
-        transform,
+        lambda image: np.asarray(prepare(image, return_tensors="np")["pixel_values"][0], np.float32),
         huggingface.tokenizer(
             checkpoint, True, checkpoint.entry.context_length, tower.get("vocab_size") or 0, tower.get("pad_token_id")
         ),
@@ -46,10 +45,7 @@ def load_jina(checkpoint: Checkpoint) -> Towers:
 
 
 def load_mexma(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a MEXMA-SigLIP; its repository has weights and code, which name others for configurations.
-
-    Raises InputError where a file is missing or damaged, or the code does not run. Source: its repository.
-    """
+    """Return the towers of a MEXMA-SigLIP; its repository has weights and code, and names others for settings."""
     (model,) = _run(checkpoint, ("encode_images", "encode_texts"))
     tower = getattr(getattr(model, "text_model", None), "config", None)
     size, pad = getattr(tower, "vocab_size", 0), getattr(tower, "pad_token_id", None)
@@ -66,13 +62,9 @@ def load_uform(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a UForm 3, built by its own package: the parts that encode pictures alone and texts alone.
 
     A text of more tokens than the context loses its end, the end token with it, as in the package.
-    Raises InputError where the package is not installed, or a file is missing or damaged. Source: its repository.
     """
     if importlib.util.find_spec("uform") is None:
-        raise checkpoint.error(
-            "it needs a package that is not installed",
-            "run `pip install uform`.",
-        )
+        raise checkpoint.error("it needs a package that is not installed", "run `pip install uform`.")
     file = checkpoint.find_file("config.json")
     configuration = checkpoint.read_json(file)
     with quiet():
@@ -100,32 +92,24 @@ def load_uform(checkpoint: Checkpoint) -> Towers:
 
 
 def _uform_tokenizer(checkpoint: Checkpoint, text: dict) -> Tokenizer:
-    """Return UForm's tokenizer, with the cutting that its file asks for, and else none of the end token's keeping."""
+    """Return UForm's tokenizer, with the cutting that its file asks for, else without keeping the end token."""
     from tokenizers import Tokenizer as Backend
 
     file = checkpoint.find_file("tokenizer.json")
     with huggingface.reading(checkpoint, file):
         backend = Backend.from_file(str(file))
     length, end = min(checkpoint.entry.context_length, text["max_position_embeddings"]), 0
-    cut = backend.truncation
-    backend.no_truncation()
-    backend.no_padding()
-
-    def encode(texts: list[str]) -> list[list[int]]:
-        return [one.ids for one in backend.encode_batch_fast(texts)]
-
+    cut, encode = backend.truncation, pieces(checkpoint, backend)  # which takes the cutting off
     if cut and cut["max_length"] <= length:
         length, end = cut["max_length"], tail(encode)
     return Tokenizer(lambda texts, lang: encode(texts), length, text["padding_idx"], trim=True, tail=end)
 
 
 def _run(checkpoint: Checkpoint, methods: tuple[str, ...], pictures: bool = False) -> tuple:
-    """Return a model of the code that a repository has or names, weights read, and its preparation of pictures.
-
-    The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came first
-    with a configuration, and would run it again in place of another revision's; and its `from_pretrained` begins with a
-    model without memory, which loses what foreign code computes for itself (the frequencies of Jina's positions).
-    """
+    """Return a model of the code that a repository has or names, weights read, and its preparation of pictures."""
+    # The classes are asked for one by one, and built here: transformers' `AutoModel` remembers the class that came
+    # first with a configuration, and would run it again in place of another revision's; its `from_pretrained` begins
+    # with a model without memory, which loses what foreign code computes for itself (the frequencies of Jina's places).
     file = checkpoint.find_file("config.json")
     classes = _classes(checkpoint, file, "AutoConfig", "AutoModel")
     if pictures:
@@ -139,12 +123,14 @@ def _run(checkpoint: Checkpoint, methods: tuple[str, ...], pictures: bool = Fals
         prepare = [one.from_pretrained(name) for one in prepare]
     absent = [method for method in methods if not hasattr(model, method)]
     if absent:
-        raise checkpoint.error(
-            f"the code of its repository has no {absent[0]}",
-            f"it is of another revision than the study knows, {checkpoint.hint}",
-        )
-    _fill(checkpoint, weights, model, _tensors(checkpoint, weights))
-    return model.float().eval(), *[_pixels(one) for one in prepare]
+        fix = f"it is of another revision than the study knows, {checkpoint.hint}"
+        raise checkpoint.error(f"the code of its repository has no {absent[0]}", fix)
+    files = [weights]
+    if weights.suffix == ".json":
+        files = [weights.parent / part for part in sorted(set(checkpoint.read_json(weights)["weight_map"].values()))]
+    tensors = {name: value for file in files for name, value in checkpoint.read_weights(file).items()}
+    _fill(checkpoint, weights, model, tensors)
+    return model.float().eval(), *prepare
 
 
 def _classes(checkpoint: Checkpoint, file: Path, *kinds: str) -> list[str]:
@@ -156,18 +142,6 @@ def _classes(checkpoint: Checkpoint, file: Path, *kinds: str) -> list[str]:
     return [named[kind] for kind in kinds]
 
 
-def _pixels(prepare) -> Callable[[Image.Image], np.ndarray]:
-    return lambda image: np.asarray(prepare(image, return_tensors="np")["pixel_values"][0], np.float32)
-
-
-def _tensors(checkpoint: Checkpoint, file: Path) -> dict:
-    """Return the tensors by name of a file of weights, or of all files of an index."""
-    if file.suffix != ".json":
-        return checkpoint.read_weights(file)
-    parts = sorted(set(checkpoint.read_json(file)["weight_map"].values()))
-    return {name: value for part in parts for name, value in checkpoint.read_weights(file.parent / part).items()}
-
-
 def _fill(checkpoint: Checkpoint, file: Path, model, weights: dict) -> None:
     """Copy weights into a model; raises InputError where they do not fit one another."""
     with huggingface.reading(checkpoint, file):
@@ -177,12 +151,9 @@ def _fill(checkpoint: Checkpoint, file: Path, model, weights: dict) -> None:
 
 @contextmanager
 def _at_hand(checkpoint: Checkpoint) -> Iterator[str]:
-    """Let the entry's repositories be found by their names, in the given folders, and nothing on the network.
-
-    Code of a repository asks for others by name, without a revision. A relative path comes first where there is one, so
-    a folder with their names is made the current one for a while: nothing else should run in the process then. Gives
-    the name of the main repository.
-    """
+    """Let the entry's repositories be found by name, in the given folders, offline; gives the main one's name."""
+    # Code of a repository asks for others by name, without a revision. A relative path comes first where there is one,
+    # so a folder with their names is made the current one for a while: nothing else should run in the process then.
     from huggingface_hub import constants
 
     entry, online = checkpoint.entry, constants.HF_HUB_OFFLINE
@@ -209,37 +180,31 @@ def _foreign(checkpoint: Checkpoint) -> Iterator[None]:
         try:
             yield
         except Exception as error:  # it may raise anything
+            said = f"does not run with transformers {transformers.__version__} "
+            said += f"({type(error).__name__}: {first_line(error)})"
+            fix = (
+                "add what it asks for, repositories as companions of its entry and packages by pip, or use the version "
+            )
+            fix += "of transformers that it was written for."
             if isinstance(error, OSError) and error.errno in UNWRITABLE:
-                raise checkpoint.error(
-                    f"the code of its repository cannot be copied to {dynamic_module_utils.HF_MODULES_CACHE} "
-                    f"({error.strerror})",
-                    "let HF_MODULES_CACHE name a folder on a disk with room that you may write to.",
-                ) from error
-            raise checkpoint.error(
-                f"the code of its repository does not run with transformers {transformers.__version__} "
-                f"({type(error).__name__}: {first_line(error)})",
-                "add what it asks for, repositories as companions of its entry and packages by pip, or use the "
-                "version of transformers that it was written for.",
-            ) from error
+                said = f"cannot be copied to {dynamic_module_utils.HF_MODULES_CACHE} ({error.strerror})"
+                fix = "let HF_MODULES_CACHE name a folder on a disk with room that you may write to."
+            raise checkpoint.error(f"the code of its repository {said}", fix) from error
 
 
 @contextmanager
 def _old_names() -> Iterator[None]:
-    """Let code that was written for transformers 4 find, for a while, what version 5 calls otherwise.
-
-    These are the same functions and the same tower: Jina's code imports the first two, of which the first is for
-    training only, and a SigLIP's image tower had another of the same content inside it (until 5.6).
-    """
+    """Let code that was written for transformers 4 find, for a while, what version 5 calls otherwise."""
+    # These are the same functions and the same tower: Jina's code imports the first two, of which the first is for
+    # training only, and a SigLIP's image tower had another of the same content inside it (until 5.6).
     from transformers.models.clip import modeling_clip
     from transformers.models.siglip import modeling_siglip
     from transformers.models.xlm_roberta import modeling_xlm_roberta
 
     loss = getattr(modeling_clip, "image_text_contrastive_loss", None)
     places = getattr(modeling_xlm_roberta.XLMRobertaEmbeddings, "create_position_ids_from_input_ids", None)
-    names = [
-        (modeling_clip, "clip_loss", loss),
-        (modeling_xlm_roberta, "create_position_ids_from_input_ids", places),
-    ]
+    names = [(modeling_clip, "clip_loss", loss)]
+    names += [(modeling_xlm_roberta, "create_position_ids_from_input_ids", places)]
     if not hasattr(modeling_siglip, "SiglipVisionTransformer"):
         tower = modeling_siglip.SiglipVisionModel
         names += [(modeling_siglip, "SiglipVisionTransformer", tower), (tower, "vision_model", property(lambda it: it))]

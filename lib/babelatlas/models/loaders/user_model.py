@@ -12,8 +12,8 @@ Both functions return a tensor or array (pictures or texts, embedding_dim), on a
 what is kept is float32. The layout is that of the folder `modules` of https://github.com/unum-cloud/coco-sm, so that a
 file written for that evaluation works here. Reading the file runs it, so it is read only where the user names it.
 
-Vectors of such a model are not kept on disk: its weights, its tokeniser and whatever else it reads lie outside the
-file, and no hash of the file would tell when one of them changed. Stale vectors would be wrong without a sign.
+Vectors of such a model are not kept on disk: its weights and whatever else it reads lie outside the file, and no hash
+of the file would tell when one of them changed.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ import inspect
 import os
 import sys
 import traceback
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -33,9 +34,9 @@ from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import find_device, short_of_memory
 from babelatlas.models.tokens import Tokenizer, Tokens, check_texts
 
-FUNCTIONS = {"image_forward_fn": "picture", "text_forward_fn": "text"}
+# Function -> what a message calls one of its inputs, and its argument for them.
+FUNCTIONS = {"image_forward_fn": ("picture", "images"), "text_forward_fn": ("text", "texts")}
 NEEDED = (*FUNCTIONS, "embedding_dim", "model")
-ARGUMENTS = {"image_forward_fn": "images", "text_forward_fn": "texts"}
 # Two sizes and two scripts, to see before any long work that the functions take lists and give a row for each.
 SIZES, TEXTS = ((64, 48), (40, 60)), ("A photo of a cat.", "貓")
 
@@ -43,9 +44,9 @@ SIZES, TEXTS = ((64, 48), (40, 60)), ("A photo of a cat.", "貓")
 def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "UserEncoder":
     """Return the encoder of a user's own model: its file run, the model put on a device, both functions tried out.
 
-    `path`: the Python file, relative to the project's root. `device`: as for `loading.load`. `name`: what the model is
-    called, "" for the name of the file. Raises InputError where the file is absent, is not Python, fails, or lacks
-    something, and where a function fails or returns something else than one vector for each picture or text.
+    `path` is relative to the project's root, `device` as for `loading.load`; `name`: what the model is called, "" for
+    the name of the file. Raises InputError where the file is absent, is not Python, fails, or lacks something, and
+    where a function fails or returns something else than one vector for each picture or text.
     """
     path = tables.locate(path)
     device = find_device(device)
@@ -55,8 +56,7 @@ def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "User
     for method, arguments in (("to", (device,)), ("eval", ())):
         if callable(getattr(model, method, None)):
             try:
-                # A module returns itself, from both.
-                model = getattr(model, method)(*arguments)
+                model = getattr(model, method)(*arguments)  # a module returns itself, from both
             except Exception as error:
                 called = f"model.{method}({', '.join(map(repr, arguments))})"
                 raise InputError(f"In {path}, {called} fails ({_reason(error, path)}): mend the file.") from error
@@ -68,7 +68,7 @@ def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "User
 
 
 class UserEncoder:
-    """An `Encoder` of a user's own model; its vectors are float32, not normalised.
+    """An `Encoder` of a user's own model.
 
     `precision` is "own", since the file decides it. `reusable` False tells the engine to keep no vectors. A text's
     tokens are its bytes in UTF-8, which serve to sort texts by length and to make batches: nothing is cut.
@@ -81,24 +81,26 @@ class UserEncoder:
         self.name, self.path, self.device = name, path, device
         self.key = f"{digest} {device.partition(':')[0]} {self.precision}"
         self.module, self.model, self.dimension = module, model, int(module.embedding_dim)
-        self.tokenizer = Tokenizer(_bytes, context_length=0, pad=0, trim=True)
-        self.transform = _hold
+        self.tokenizer = Tokenizer(lambda texts, lang: [list(text.encode()) for text in texts], 0, pad=0, trim=True)
+
+    def transform(self, image: Image.Image) -> np.ndarray:
+        """Return an array without axes that holds a picture, so that pictures of any sizes can be stacked."""
+        held = np.empty((), dtype=object)
+        held[()] = image.convert("RGB")
+        return held
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures, or of an array (images,) of what `transform` made of them.
-
-        Raises InputError where the user's function fails, MemoryError where memory runs out.
-        """
+        """Return vectors (images, dimensions) of pictures, or of an array (images,) of what `transform` made."""
         if len(images) == 0:
             raise InputError("There is no picture to encode: give at least one.")
-        return self._vectors("image_forward_fn", [_rgb(image) for image in images], "image_preprocess")
+        return self._vectors("image_forward_fn", [image.convert("RGB") for image in images], "image_preprocess")
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
-        """Return vectors (texts, dimensions) of texts, or of their bytes; the function is not told the language.
-
-        Raises InputError where the user's function fails, MemoryError where memory runs out.
-        """
-        texts = _texts(texts) if isinstance(texts, Tokens) else check_texts(texts)
+        """Return vectors (texts, dimensions) of texts, or of their bytes; the function is not told the language."""
+        if isinstance(texts, Tokens):
+            whole = texts.pieces.astype(np.uint8).tobytes()
+            texts = [whole[start:end].decode() for start, end in pairwise([0, *texts.ends])]
+        texts = check_texts(texts)
         if len(texts) == 0:
             raise InputError("There is no text to encode: give at least one.")
         return self._vectors("text_forward_fn", texts, "text_preprocess")
@@ -107,7 +109,7 @@ class UserEncoder:
         """Return what a function of the file makes of a list, checked."""
         import torch
 
-        count, noun, what = len(inputs), FUNCTIONS[function], f"The function {function} of {self.path}"
+        count, noun, what = len(inputs), FUNCTIONS[function][0], f"The function {function} of {self.path}"
         count_noun = f"{count} {noun}{'s' if count > 1 else ''}"
         try:
             with short_of_memory(), torch.no_grad():
@@ -143,10 +145,8 @@ class UserEncoder:
 
 
 def _run(path: Path) -> tuple[ModuleType, str]:
-    """Return the module that a Python file makes when run, and the SHA-256 of the file.
-
-    The folder of the file is not searched for modules: the published examples are called as what they import.
-    """
+    """Return the module that a Python file makes when run, and the SHA-256 of the file."""
+    # The folder of the file is not searched for modules: the published examples are called as what they import.
     if not path.is_file():
         raise InputError(f"There is no file {path}: give the path of the Python file that defines your model.")
     source = path.read_bytes()
@@ -175,7 +175,7 @@ def _check(module: ModuleType, path: Path) -> None:
         raise InputError(
             f"The file {path} does not define {', '.join(lacking)}: a model of your own needs {', '.join(NEEDED)}."
         )
-    for function, argument in ARGUMENTS.items():
+    for function, (_, argument) in FUNCTIONS.items():
         wanted = f"expected a function of model, {argument}, device and transform."
         if not callable(getattr(module, function)):
             raise InputError(f"In {path}, {function} is {getattr(module, function)!r}: {wanted}")
@@ -197,24 +197,3 @@ def _reason(error: BaseException, path: Path) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(path)]
     told = f"{type(error).__name__}: {first_line(error)}" if str(error) else type(error).__name__
     return f"{told}, line {lines[-1]}" if lines else told
-
-
-def _hold(image: Image.Image) -> np.ndarray:
-    """Return an array without axes that holds a picture, so that pictures of any sizes can be stacked."""
-    held = np.empty(1, dtype=object)
-    held[0] = _rgb(image)
-    return held.reshape(())
-
-
-def _rgb(image: Image.Image) -> Image.Image:
-    return image if image.mode == "RGB" else image.convert("RGB")
-
-
-def _bytes(texts: list[str], lang: str) -> list[list[int]]:
-    return [list(text.encode()) for text in texts]
-
-
-def _texts(tokens: Tokens) -> list[str]:
-    """Return the texts that were made into bytes by `_bytes`."""
-    whole, starts = tokens.pieces.astype(np.uint8).tobytes(), [0, *tokens.ends]
-    return [whole[start:end].decode() for start, end in zip(starts, tokens.ends, strict=False)]
