@@ -11,8 +11,7 @@ A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" wi
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -48,8 +47,8 @@ def classes_of(dataset: str) -> str:
 def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = ()) -> pd.DataFrame:
     """Return the senses of the classes, those that `words` lacks from the study's own or from NLTK's wordnets.
 
-    `words` and what is returned have the schema `senses`. A class with any row in `words` is not looked up. `codes`
-    keeps only these languages, of all rows; empty keeps every one. What raises as in `wordnets.read_wordnets`.
+    `words` has the schema `senses`; a class with any row in it is not looked up. `codes` keeps only these languages, of
+    all rows; empty keeps every one. What raises as in `wordnets.read_wordnets`.
     """
     wnids, wanted = list(dict.fromkeys(wnids)), [languages.canonical(code) for code in codes]
     parts, lacking = [words[words["wnid"].isin(wnids)]], sorted(set(wnids) - set(words["wnid"]))
@@ -109,35 +108,28 @@ def facts() -> pd.DataFrame:
     `counts` says, 0 where the pair is not `usable`. Some words for persons are insults: where only lists of photographs
     have a pair with a class of persons, its word and item are "".
     """
-    return _facts().copy()
-
-
-@cache
-def _facts() -> pd.DataFrame:
     table = pd.read_csv(PAIRS, keep_default_na=False, dtype={"nested": bool})
     items = table["word"] + ":" + table["wnid_a"] + "+" + table["wnid_b"]
     table.insert(0, "item", items.where(table["word"] != "", ""))
     return table
 
 
-def relations(
-    pairs: pd.DataFrame, nltk_data: str | os.PathLike | None = None, download: bool = True, shipped: bool = True
-) -> pd.DataFrame:
+def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
     """Return the pairs with how the two classes stand to each other in WordNet: columns nested, lexname_a, lexname_b.
 
     `nested`: one class is a kind (or an instance) of the other, as with two senses of "printer": an image of the
     narrower class shows the wider one too, and decides nothing. `lexname_a`, `lexname_b`: the lexicographer files, such
-    as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is False), for others in WordNet:
-    `nltk_data`, `download` and what raises as in `wordnets.read_wordnets`.
+    as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is False), for others in WordNet;
+    what raises as in `wordnets.read_wordnets`.
     """
     key, added = ["wnid_a", "wnid_b"], ["nested", "lexname_a", "lexname_b"]
-    known = _facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
+    known = facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
     asked = pd.MultiIndex.from_frame(pairs[key])
     if shipped and asked.isin(known.index).all():
         found = known.reindex(asked)
     else:
         wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
-        synset = dict(zip(wnids, wordnets.synsets(wnids, nltk_data, download), strict=True))
+        synset = dict(zip(wnids, wordnets.synsets(wnids), strict=True))
         above = {wnid: {each.offset() for each in one.closure(_wider)} for wnid, one in synset.items()}
         rows = [
             (int(a[1:]) in above[b] or int(b[1:]) in above[a], synset[a].lexname(), synset[b].lexname())
@@ -156,9 +148,8 @@ def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
     """Return the pairs that an image can decide, each once; `pairs` as `relations` gives them.
 
     Gone are nested pairs; all but the first word of each two classes, since items with the same images and translations
-    would count twice; and, unless `persons`, pairs with a class of persons ("noun.person"). What such a word says of
-    somebody is seldom seen, and ImageNet's own authors found most of these classes offensive, or not to be told from an
-    image (Yang et al. 2020).
+    would count twice; and, unless `persons`, pairs with a class of persons ("noun.person"): ImageNet's own authors
+    found most of these classes offensive, or not to be told from an image (Yang et al. 2020).
     """
     kept = pairs[~pairs["nested"]].drop_duplicates(["wnid_a", "wnid_b"])
     if not persons:
@@ -255,8 +246,10 @@ def counts(found: pd.DataFrame) -> pd.DataFrame:
     return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
 
 
-def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int) -> pd.DataFrame:
-    """Draw `images_per_sense` test drawings of each sense into `folder`; return their table `images`, paths absolute.
+def draw(
+    folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int, split: str = "test"
+) -> pd.DataFrame:
+    """Draw each sense `images_per_sense` times into `folder`; return their table `images`, paths absolute.
 
     Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
     Raises InputError for `images_per_sense` below 1 and a class that is no pictogram.
@@ -268,7 +261,7 @@ def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int,
         for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
             with tables.beside(path) as part:
-                pictograms.draw(wnid, "test", number, seed, size).save(part, format="png")
+                pictograms.draw(wnid, split, number, seed, size).save(part, format="png")
             rows.append((str(path), wnid, number))
     return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
 
@@ -283,25 +276,24 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
     """
     entry, wnids = datasets.get_dataset(dataset), sorted(set(wnids))
     path = datasets.given(images, entry)
-    if dataset == "imagenet-1k-pairs" or path.suffix in (".parquet", ".csv"):
-        if path.suffix in (".parquet", ".csv"):
-            table = tables.read(path, "images")
-            table = table.assign(path=[str(path.parent / file) for file in table["path"]])
-        else:
-            table = datasets.load("imagenet-1k", path, wnids, missing)
-        table = table[table["wnid"].isin(wnids)].reset_index(drop=True)
+    if path.suffix in (".parquet", ".csv"):
+        table = tables.read(path, "images")
+        table = table.assign(path=[str(path.parent / file) for file in table["path"]])
+    elif dataset == "imagenet-1k-pairs":
+        table = datasets.load("imagenet-1k", path, wnids, missing)
+    elif not path.is_dir():
+        raise InputError(
+            f"The images of the data set {dataset!r} are given as {path}, which is no folder: give one that holds a "
+            "folder of images for each class, called by its wnid."
+        )
     else:
-        if not path.is_dir():
-            raise InputError(
-                f"The images of the data set {dataset!r} are given as {path}, which is no folder: give one that holds "
-                "a folder of images for each class, called by its wnid."
-            )
         rows = []  # only the folders of these classes: the whole has millions of files
         for wnid in wnids:
             inside = (path / wnid).iterdir() if (path / wnid).is_dir() else ()
             files = sorted(file for file in inside if file.suffix.lower() in datasets.SUFFIXES)
             rows += [(str(file), wnid, number) for number, file in enumerate(files)]
         table = pd.DataFrame(rows, columns=["path", "wnid", "number"])
+    table = table[table["wnid"].isin(wnids)].reset_index(drop=True)
     if table.empty:
         raise InputError(
             f"What is given as the images of the data set {dataset!r}, {path}, has no image of its {len(wnids)} "
@@ -352,25 +344,20 @@ def shipped_counts() -> pd.DataFrame:
     return pd.read_csv(LANGUAGES, keep_default_na=False)
 
 
-def survey(
-    lists: Sequence[str] = tuple(CLASSES.values()),
-    nltk_data: str | os.PathLike | None = None,
-    download: bool = True,
-    report: Callable[[str], object] = print,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def survey() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the two tables that ship, from the wordnets that NLTK has: `facts` and `shipped_counts`.
 
     The first has every pair of each list; its counts of languages are 0 for pairs that are not `usable`. The second is
-    of the usable pairs; persons are usable where they are drawn ("pictogram-senses"). `nltk_data`, `download`, `report`
-    and what raises as in `wordnets.read_wordnets`. Takes about half a minute.
+    of the usable pairs; persons are usable where they are drawn ("pictogram-senses"). What raises as in
+    `wordnets.read_wordnets`. Takes about half a minute.
     """
+    lists = list(CLASSES.values())
     wnids = {name: class_list(name)["wnid"].tolist() for name in lists}
-    every = sorted(set().union(*wnids.values()))
-    english = wordnets.read_wordnets(every, nltk_data, [ENGLISH], download, report)
+    english = wordnets.read_wordnets(sorted(set().union(*wnids.values())), codes=[ENGLISH])
     of = {name: pairs(english, wnids[name]) for name in lists}
     both = pd.concat(of.values()).drop_duplicates("item").sort_values(["wnid_a", "wnid_b"], kind="stable")
-    both = relations(both, nltk_data, download, shipped=False)
-    words = wordnets.read_wordnets(sorted({*both["wnid_a"], *both["wnid_b"]}), nltk_data, (), download, report)
+    both = relations(both, shipped=False)
+    words = wordnets.read_wordnets(sorted({*both["wnid_a"], *both["wnid_b"]}))
     members = {name: set(of[name]["item"]) for name in lists}
     both["classes"] = [" ".join(name for name in lists if item in members[name]) for item in both["item"]]
     kept = {name: usable(both[both["item"].isin(members[name])], name == DRAWN) for name in lists}

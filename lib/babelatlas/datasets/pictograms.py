@@ -12,7 +12,6 @@ and noise. Many faces share one outline for the same symbol, so a new face is of
 
 import functools
 import os
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 
 # Red, green and blue from 0 to 255. All training drawings and all colour words come from these.
 COLOURS = {
@@ -56,12 +56,6 @@ COMPOSED = (
 )
 
 
-@functools.cache
-def _concepts() -> pd.DataFrame:
-    with resources.files("babelatlas").joinpath("data/pictograms.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype=str)
-
-
 def concepts() -> pd.DataFrame:
     """Return the concepts: `wnid` (WordNet 3.0 noun synset), `name` (one of its English lemmas), `codepoints` (hex).
 
@@ -70,13 +64,7 @@ def concepts() -> pd.DataFrame:
     >>> concepts().set_index("name").loc["umbrella"].tolist()
     ['n04507155', '2602 2614']
     """
-    return _concepts().copy()
-
-
-@functools.cache
-def _senses() -> pd.DataFrame:
-    with resources.files("babelatlas").joinpath("data/pictogram_senses.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype=str)
+    return pd.read_csv(DATA / "pictograms.csv", dtype=str)
 
 
 def senses() -> pd.DataFrame:
@@ -90,23 +78,17 @@ def senses() -> pd.DataFrame:
     >>> senses().query("word == 'table'")["name"].tolist()
     ['table (of data)', 'table (furniture)']
     """
-    return _senses().copy()
+    return pd.read_csv(DATA / "pictogram_senses.csv", dtype=str)
 
 
 @functools.cache
 def _characters() -> dict[str, list[str]]:
-    table = pd.concat([_concepts(), _senses().drop_duplicates("wnid")]).drop_duplicates("wnid")
-    return {
-        wnid: [chr(int(point, 16)) for point in points.split()]
-        for wnid, points in zip(table["wnid"], table["codepoints"], strict=True)
-    }
+    table = pd.concat([concepts(), senses()]).drop_duplicates("wnid").set_index("wnid")["codepoints"]
+    return {wnid: [chr(int(point, 16)) for point in points.split()] for wnid, points in table.items()}
 
 
 def drawn() -> list[str]:
-    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none.
-
-    >>> drawn()[:2] == concepts()["wnid"].tolist()[:2], set(senses()["wnid"]) <= set(drawn())
-    (True, True)
+    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none."""
     """
     return list(_characters())
 
@@ -174,10 +156,9 @@ def _mask(character: str, face: str, side: float, angle: float) -> Image.Image:
 
 
 def same_outline(wnid: str) -> bool:
-    """Whether every test drawing of a concept has an outline that some training face has too, up to slant and size.
+    """Return whether each outline of a concept in test is one of training too, up to slant and size.
 
-    Compares the glyphs at one size, the upright faces only; outlines that differ in under 2 % of the pixels count as
-    the same.
+    The upright faces are compared at one size; outlines that differ in under 2 % of the pixels count as the same.
     """
 
     def outlines(split: str) -> list[np.ndarray]:
@@ -187,10 +168,6 @@ def same_outline(wnid: str) -> bool:
 
     known = outlines("train")
     return all(any((new != old).mean() < 0.02 for old in known) for new in outlines("test"))
-
-
-def _brightness(colour) -> float:
-    return float(np.dot(colour, (0.299, 0.587, 0.114)))
 
 
 def draw(
@@ -217,7 +194,8 @@ def draw(
     named = COLOURS[colour or str(rng.choice(training_colours(wnid, seed) if split == "train" else list(COLOURS)))]
     fore = np.clip(np.array(named) + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
     greys = np.arange(20, 236)
-    grey = rng.choice(greys[np.abs(greys - _brightness(fore)) > 75])
+    brightness = float(np.dot(fore, (0.299, 0.587, 0.114)))
+    grey = rng.choice(greys[np.abs(greys - brightness) > 75])
     back = np.clip(grey + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
     mask = _mask(character, face, rng.uniform(*ranges["size"]) * size, rng.uniform(-1, 1) * ranges["angle"])
     middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
@@ -234,14 +212,12 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
 
     Two colours of every concept, each colour about equally often; so that a held-out pair is new while its noun and its
     colour are not. `class_id` is `<wnid>-<colour>`.
-
-    >>> len(held_out_compositions()) == 2 * len(concepts())
-    True
     """
     rng = np.random.default_rng([seed, 777])
     names = list(COLOURS)
     rows = []
-    for place, wnid in zip(rng.permutation(len(_concepts())), _concepts()["wnid"], strict=True):
+    wnids = concepts()["wnid"]
+    for place, wnid in zip(rng.permutation(len(wnids)), wnids, strict=True):
         first = int(place) % len(names)
         second = (first + 1 + int(rng.integers(len(names) - 1))) % len(names)
         rows += [(wnid, names[index]) for index in sorted((first, second))]
@@ -256,7 +232,7 @@ def training_colours(wnid: str, seed: int = 0) -> list[str]:
     Of a sense that is no concept those of the concept that is drawn alike are held out, none where there is no such.
     """
     pairs, drawings = held_out_compositions(seed), set(_characters()[wnid])
-    alike = [concept for concept in _concepts()["wnid"] if set(_characters()[concept]) == drawings]
+    alike = [concept for concept in pairs["wnid"].unique() if set(_characters()[concept]) == drawings]
     held_out = set(pairs.loc[pairs["wnid"].isin(alike), "colour"])
     return [colour for colour in COLOURS if colour not in held_out]
 
@@ -267,7 +243,7 @@ def compositions(seed: int = 0) -> pd.DataFrame:
     Every noun of `COMPOSED` in every colour; `label` is English ("red umbrella"); `held_out` says that training neither
     draws nor writes the pair, given the same `seed`.
     """
-    nouns = _concepts()[_concepts()["name"].isin(COMPOSED)][["wnid", "name"]]
+    nouns = concepts()[["wnid", "name"]].query("name in @COMPOSED")
     pairs = nouns.merge(pd.DataFrame({"colour": list(COLOURS)}), how="cross")
     pairs["class_id"] = pairs["wnid"] + "-" + pairs["colour"]
     pairs["label"] = pairs["colour"] + " " + pairs["name"]
@@ -278,18 +254,9 @@ def compositions(seed: int = 0) -> pd.DataFrame:
 def composition_labels(seed: int = 0) -> pd.DataFrame:
     """Return the English labels of the compositions as a `labels` table; its wnid column holds the class id."""
     pairs = compositions(seed)
-    return pd.DataFrame(
-        {
-            "lang": "en",
-            "wnid": pairs["class_id"],
-            "label": pairs["label"],
-            "alternatives": [[] for _ in range(len(pairs))],
-            "source": "pictograms",
-            "licence": "MIT",
-            "confirmed_by": [[] for _ in range(len(pairs))],
-            "ambiguous": False,
-        }
-    )
+    table = pd.DataFrame({"lang": "en", "wnid": pairs["class_id"], "label": pairs["label"]})
+    table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
+    return tables.check(table.assign(source="pictograms", licence="MIT", ambiguous=False), "labels")
 
 
 def write_images(
@@ -309,17 +276,14 @@ def write_images(
     output = tables.locate(output)
     if images_per_class < 1:
         raise InputError(f"The number of drawings of a class is {images_per_class}: expected at least 1.")
-    if composed:
-        classes = compositions(seed)[["class_id", "wnid", "colour"]]
-    else:
-        classes = _concepts().assign(class_id=_concepts()["wnid"], colour="")[["class_id", "wnid", "colour"]]
+    classes = compositions(seed) if composed else concepts().assign(class_id=lambda table: table["wnid"], colour="")
     rows = []
-    for class_id, wnid, colour in classes.itertuples(index=False):
-        (output.parent / output.stem / class_id).mkdir(parents=True, exist_ok=True)
+    for each in classes.itertuples():
+        (output.parent / output.stem / each.class_id).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_class):
-            path = f"{output.stem}/{class_id}/{number:03d}.png"
-            draw(wnid, split, number, seed, size, colour).save(output.parent / path)
-            rows.append((path, class_id, number))
+            path = f"{output.stem}/{each.class_id}/{number:03d}.png"
+            draw(each.wnid, split, number, seed, size, each.colour).save(output.parent / path)
+            rows.append((path, each.class_id, number))
     images = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     tables.write(images, output, "images", parameters=parameters)
     return images
@@ -330,11 +294,9 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
 
     Three sets, as if three people had named the things in a language: "chosen", the label of the label set and its
     alternatives; "wiktionary" and "wordnets", the words of Wiktionary and of all wordnets together. Each has at most
-    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `labels` has the schema
-    `labels`, `words` the schema `senses`, cleaned (`labels.candidates`); languages without a label are left out.
-    English is the label set's in all three sets, as in a set of translations, and only its number 0 can be said to be
-    translated.
-    Raises InputError where no concept of the labels has a drawing, and for `most` below 1.
+    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `words` are cleaned senses
+    (`labels.candidates`); languages without a label are left out. English is the label set's in all three sets, as in a
+    set of translations, and only its number 0 can be said to be translated.
     """
     if most < 1:
         raise InputError(f"The number of captions of a drawing is {most}: expected at least 1.")
@@ -343,10 +305,8 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
     if labels.empty:
         raise InputError("No class of the label set has a drawing: give the labels and the images of the pictograms.")
     chosen = labels.assign(caption=[[row.label, *row.alternatives] for row in labels.itertuples()]).explode("caption")
-    words = words[words["wnid"].isin(first.index) & words["lang"].isin(labels["lang"])].rename(
-        columns={"lemma": "caption"}
-    )
-    words = words[words["lang"] != "en"]
+    words = words[words["wnid"].isin(first.index) & words["lang"].isin(set(labels["lang"]) - {"en"})]
+    words = words.rename(columns={"lemma": "caption"})
     english, wiktionary = chosen[chosen["lang"] == "en"], words["source"] == "wikt"
     sets = {
         "chosen": chosen,

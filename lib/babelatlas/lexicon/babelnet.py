@@ -25,19 +25,7 @@ LANGUAGES = 3  # the most that one request may ask for
 TRANSLATED = frozenset({"WNTR", "WIKITR"})
 # Every source that BabelNet's interface for Python (babelnet 1.2, BabelSenseSource.is_automatic_translation) calls an
 # automatic translation: those two, and wordnets that were made by translating. Babel-ImageNet went by that mark.
-AUTOMATIC = TRANSLATED | {
-    "OMWN_BG",
-    "OMWN_CWN",
-    "OMWN_GAE",
-    "OMWN_HR",
-    "OMWN_ID",
-    "OMWN_JA",
-    "OMWN_KO",
-    "OMWN_MS",
-    "OMWN_NN",
-    "OMWN_PT",
-    "SLOWNET",
-}
+AUTOMATIC = TRANSLATED | {f"OMWN_{code}" for code in ("BG", "CWN", "GAE", "HR", "ID", "JA", "KO", "MS", "NN", "PT")} | {"SLOWNET"}
 # The study's codes that BabelNet writes in another way than in capitals; "" where it has no such language.
 CODES = {
     "gsw": "ALS",
@@ -65,11 +53,10 @@ def read(
 ) -> pd.DataFrame:
     """Return BabelNet's senses of noun synsets in some languages, schema `senses`, source "babelnet-<SOURCE>".
 
-    `codes`: languages, as `languages.canonical` reads them; English, whose words the cleaning needs, has to be among
-    them. `key`: your key; left out, the environment variable BABELNET_KEY. It is sent to BabelNet and nowhere else, and
-    written nowhere. `without`: BabelNet's names of the sources whose senses are dropped; by default all that BabelNet
-    calls automatic translations, as Babel-ImageNet did (Geigle et al. 2024, section 3). `TRANSLATED` drops only
-    BabelNet's own translations, () nothing.
+    `codes`: languages; English, whose words the cleaning needs, has to be among them. `key`: your key; left out, the
+    environment variable BABELNET_KEY. It is sent to BabelNet and nowhere else, and written nowhere. `without`:
+    BabelNet's names of the sources whose senses are dropped; by default all that BabelNet calls automatic translations,
+    as Babel-ImageNet did (Geigle et al. 2024, section 3); `TRANSLATED` drops only BabelNet's own translations.
     One request at a time, `pause` seconds between two; what came is kept in `folder` (left out: the user's cache), one
     file for each synset, so that another day goes on with the rest. `wait`, `timeout`: as in `download.ask`.
     Rows: by language and wnid, then in BabelNet's order. Words are BabelNet's full ones ("Dog_(animal)"), with spaces
@@ -86,7 +73,10 @@ def read(
         raise InputError("BabelNet has to be asked for languages: give codes such as ['en', 'de', 'sw'].")
     place = download.cache("babelnet") if folder is None else Path(folder)
     found = {wnid: download.read_json(place / f"{wnid}.json") or {} for wnid in wnids}
-    left = [(wnid, part) for wnid in wnids for part in _parts([code for code in wanted if code not in found[wnid]])]
+    asked = {wnid: [code for code in wanted if code not in found[wnid]] for wnid in wnids}
+    left = [
+        (wnid, asked[wnid][start:][:LANGUAGES]) for wnid in wnids for start in range(0, len(asked[wnid]), LANGUAGES)
+    ]
     key = (os.environ.get("BABELNET_KEY", "") if key is None else key).strip()
     if left and not key:
         raise InputError(
@@ -115,10 +105,6 @@ def _code(code: str) -> str:
     if not own:
         raise InputError(f"BabelNet has no {languages.name(lang)} ({lang}) of its own: ask for 'zh', or leave it out.")
     return own
-
-
-def _parts(codes: list[str]) -> list[list[str]]:
-    return [codes[start : start + LANGUAGES] for start in range(0, len(codes), LANGUAGES)]
 
 
 def _taken(status: int, answer, part: list[str], key: str, worked: bool, done: str) -> dict[str, list | None]:

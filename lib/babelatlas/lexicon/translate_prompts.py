@@ -68,17 +68,15 @@ def append(translation: str, mark: str) -> str:
 
 
 def with_strategies(
-    texts: list[str], translate: Callable[[list[str]], list[str]], strategies: dict[str, str] | None = None
+    texts: list[str], translate: Callable[[list[str]], list[str]], strategies: dict[str, str] = STRATEGIES
 ) -> pd.DataFrame:
     """Return the templates `texts` translated with their placeholder kept: columns `template` and `strategy`.
 
-    `translate` takes sentences and returns their translations; `strategies` maps names to marks, `STRATEGIES` unless
-    given. The first strategy that keeps its mark exactly once gives the template; only what failed is tried with the
-    next. Where all fail, the placeholder is put behind the translation of the first ("appended"). The label alone stays
-    as it is ("original"). Raises what `prompts.check_templates` raises.
+    `translate` takes sentences and returns their translations. The first of the `strategies` that keeps its mark
+    exactly once gives the template; only what failed is tried with the next. Where all fail, the placeholder is put
+    behind the translation of the first ("appended"). The label alone stays as it is ("original").
     """
     prompts.check_templates(texts)
-    strategies = STRATEGIES if strategies is None else strategies
     done = {text: (text, ORIGINAL) for text in texts if text.strip() == "{}"}
     first: dict[str, str] = {}
     for name, mark in strategies.items():
@@ -122,31 +120,29 @@ def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
 def _pretrained(kind, name: str, revision: str, **settings):
     """Return what transformers loads of a model: from the folder or the cache, else from the hub."""
     settings |= {"revision": revision} if revision else {}
-    level = logging.getLogger("transformers").level
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    is_folder, logger = Path(name).is_dir(), logging.getLogger("transformers")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     try:
         try:
             return kind.from_pretrained(name, local_files_only=True, **settings)
         except OSError:
-            if Path(name).is_dir():
+            if is_folder:
                 raise
             return kind.from_pretrained(name, **settings)
     except Exception as error:  # transformers, the hub, safetensors and json each raise their own
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        mend = (
-            "complete the folder" if Path(name).is_dir() else f"fetch it where there is a network: hf download {name}"
-        )
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        mend = "complete the folder" if is_folder else f"fetch it where there is a network: hf download {name}"
         raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {mend}.") from error
     finally:
-        logging.getLogger("transformers").setLevel(level)
+        logger.setLevel(level)
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return the SHA-256 of the files of a folder, names and contents, read piece by piece: weights are large."""
+    """Return the SHA-256 of the files of a folder, names and contents."""
     whole = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        with path.open("rb") as file:
-            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        whole.update(f"{path.name} {tables.fingerprint(path)}\n".encode())
     return f"sha256:{whole.hexdigest()}"
 
 
@@ -157,8 +153,7 @@ def has_code(tokenizer, code: str) -> bool:
 
 def _codes() -> dict[str, str]:
     """Return the NLLB code of each language, "" where it has none."""
-    table = languages.table()
-    return dict(zip(table["code"], table["nllb"], strict=True))
+    return languages.table().set_index("code")["nllb"].to_dict()
 
 
 def translate(
@@ -217,12 +212,12 @@ def translate_templates(
 ) -> pd.DataFrame:
     """Translate English templates into languages, keep them in the table `output`, and return it: schema `templates`.
 
-    The table is written anew after every language, whole or not at all; a later call with the same model and templates
-    asks the model for the languages that are not in it yet. `name` is what the column `prompts` holds, unless given the
-    model's name and the number of templates. A language that the model does not know is an InputError, or, with
-    `skip_missing`, left out, so that the order of `prompts.for_languages` decides; English keeps its templates.
-    `report` gets a line for each language. Raises InputError for texts without a placeholder, an unknown language, an
-    `output` that holds other translations, and what `load` and `translate` raise; what is written by then stays.
+    The table is written anew after every language; a later call with the same model and templates asks the model for
+    the languages that are not in it yet. `name` is what the column `prompts` holds, unless given the model's name and
+    the number of templates. A language that the model does not know is an InputError, or, with `skip_missing`, left
+    out, so that the order of `prompts.for_languages` decides; English keeps its templates. `report` gets a line for
+    each language. Raises InputError for texts without a placeholder, an unknown language, an `output` that holds other
+    translations, and what `load` and `translate` raise.
     """
     prompts.check_templates(texts)
     codes = list(dict.fromkeys(map(languages.canonical, codes)))
@@ -252,12 +247,11 @@ def translate_templates(
     for code in unknown:
         report(f"{code}  {languages.name(code)}: unknown to the model, left to the fall-back")
     for code in [code for code in missing if code not in unknown]:
-        ask = functools.partial(
-            translate, lang=code, model=network, tokenizer=tokenizer, beams=beams, batch_size=batch_size
-        )
-        rows = (
-            pd.DataFrame({"template": texts, "strategy": ORIGINAL}) if code == SOURCE else with_strategies(texts, ask)
-        )
+        if code == SOURCE:
+            rows = pd.DataFrame({"template": texts, "strategy": ORIGINAL})
+        else:
+            settled = {"lang": code, "model": network, "tokenizer": tokenizer, "beams": beams, "batch_size": batch_size}
+            rows = with_strategies(texts, functools.partial(translate, **settled))
         rows = rows.assign(prompts=name, lang=code, number=range(len(texts)), source=f"{model}@{found}")
         table = pd.concat([table, rows[list(table)]], ignore_index=True)
         tables.write(table, output, "templates", settings)
