@@ -569,7 +569,7 @@ def test_real_photographs_lie_flat_in_the_sample_and_are_refused_as_such(mirror)
 
 def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
     text = (Path(__file__).parents[2] / "book" / "references.bib").read_text(encoding="utf-8")
-    assert len(datasets.names()) == len(set(datasets.names())) >= 16
+    assert len({one.name for one in datasets.known()}) == len(datasets.known()) >= 16
     for one in datasets.DATASETS:
         assert one.task in ("zero-shot", "retrieval", "disambiguation")
         assert bool(one.labels) == (one.task == "zero-shot")
@@ -587,8 +587,8 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
 def test_the_command_prints_the_list_and_an_entry_with_its_files(capsys):
     assert command_line.main(["datasets"]) == 0
     printed = capsys.readouterr().out
-    assert [line.split()[0] for line in printed.splitlines()] == ["name", *datasets.names()]
-    for name in datasets.names():
+    assert [line.split()[0] for line in printed.splitlines()] == ["name", *(one.name for one in datasets.known())]
+    for name in (one.name for one in datasets.known()):
         assert command_line.main(["datasets", name]) == 0
         printed = capsys.readouterr().out
         assert all(download.files()[file]["mirror"] in printed for file in datasets.get_dataset(name).files)
@@ -680,7 +680,7 @@ def test_images_of_ones_own_in_folders_of_classes_are_read_as_those_of_any_data_
     assert images["wnid"].tolist() == ["heron", "wren"]
     assert labels.groupby("lang")["ambiguous"].all().to_dict() == {"de": True, "en": False}
     assert datasets.get_dataset("birds").read_by == "20_zeroshot"
-    assert datasets.names()[-1] == "birds"
+    assert datasets.known()[-1].name == "birds"
     with pytest.raises(InputError, match="name the folder under custom_datasets, birds, images in the config"):
         datasets.load("birds")
 
@@ -694,4 +694,4 @@ def test_labels_of_ones_own_without_a_column_are_named(tmp_path):
 def test_custom_data_sets_that_cannot_be_read_are_told(monkeypatch):
     monkeypatch.setenv(datasets.CUSTOM, "none.json")
     with pytest.raises(InputError, match=r"The custom data sets in BABELATLAS_DATASETS are no JSON"):
-        datasets.names()
+        datasets.known()

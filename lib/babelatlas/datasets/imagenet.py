@@ -53,7 +53,7 @@ def unpacked(archive: Path, numbered: bool) -> Path:
 
     Three layouts are known: one folder for each class at any depth; the validation images side by side with the class
     in the name (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie
-    beside the archive. Raises InputError where it does not, and as `download.unpack`.
+    beside the archive. Raises what `devkit` and `download.unpack` raise.
     """
     kit: list[str] = []
 
@@ -121,8 +121,12 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
     """
     parts = sorted(part for part in home.iterdir() if part.is_dir() and not part.name.startswith("."))
     classes = {part: class_of(part.name, numbered) for part in parts}
+    called = "numbered 0 to 999 or called" if numbered else "called"
+    expected = (
+        f"The folder {home} of the data set {name!r} should hold one folder for each class, {called} n01440764 etc."
+    )
     if not any(classes.values()):
-        raise InputError(f"{_expected(home, name, numbered)}, {_found(home, parts, numbered)}.")
+        raise InputError(f"{expected}, {_found(home, parts, numbered)}.")
     rows = []
     for part in sorted(parts, key=lambda part: (classes[part], part.name)):
         files = _images(part)
@@ -130,32 +134,20 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
             rows += [(str(file), classes[part], number) for number, file in enumerate(files)]
         elif files:
             raise InputError(
-                f"{_expected(home, name, numbered)}, but the folder {part.name!r} in it is none of the 1,000: rename "
-                "it or move it elsewhere."
+                f"{expected}, but the folder {part.name!r} in it is none of the 1,000: rename it or move it elsewhere."
             )
     if not rows:
+        inside = (one for part in parts if classes[part] for one in sorted(part.iterdir()) if one.name[0] != ".")
+        first = next((f", the first thing in them is {one.parent.name}/{one.name}" for one in inside), "")
         raise InputError(
-            f"{_expected(home, name, numbered)}, with images in it that end in {', '.join(sorted(SUFFIXES))}, but its "
-            f"folders hold none{_instead([part for part in parts if classes[part]])}: move or convert them, or fetch "
-            "the data set again."
+            f"{expected}, with images in it that end in {', '.join(sorted(SUFFIXES))}, but its folders hold "
+            f"none{first}: move or convert them, or fetch the data set again."
         )
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
-def _instead(parts: list[Path]) -> str:
-    """Return the first thing that the folders of the classes hold, for a message; "" where they are all empty."""
-    found = (one for part in parts for one in sorted(part.iterdir()) if not one.name.startswith("."))
-    first = next(found, None)
-    return "" if first is None else f", the first thing in them is {first.parent.name}/{first.name}"
-
-
 def _images(folder: Path) -> list[Path]:
     return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.name[0] != ".")
-
-
-def _expected(home: Path, name: str, numbered: bool) -> str:
-    called = "numbered 0 to 999 or called" if numbered else "called"
-    return f"The folder {home} of the data set {name!r} should hold one folder for each class, {called} n01440764 etc."
 
 
 def _found(home: Path, parts: list[Path], numbered: bool) -> str:

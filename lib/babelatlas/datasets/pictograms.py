@@ -89,7 +89,6 @@ def _characters() -> dict[str, list[str]]:
 
 def drawn() -> list[str]:
     """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none."""
-    """
     return list(_characters())
 
 

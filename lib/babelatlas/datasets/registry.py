@@ -134,11 +134,11 @@ DATASETS = read_entries(DATA / "datasets.toml")
 def custom(name: str, description: dict) -> Dataset:
     """Return the entry of a user's own data set, from its description in a config; see `Dataset` for the paths.
 
-    `description` for classification: `task: zero-shot`, `images` (a folder with one folder of images for each class),
-    and one of `classes`, a file of WordNet 3.0 noun synsets whose labels come from lexicons, and `label_table`, a table
-    of labels. For retrieval: `task: retrieval`, `images` (a folder), `annotations` (a table of schema `captions`,
-    Parquet or CSV), and where captions are translations `parallel`. The folders of classes are named as in the list or
-    table. Raises InputError for a name that the study has, a key that is unknown or missing, and another value.
+    `description` for classification: `task: zero-shot`, `images` (with one folder of images for each class, named as in
+    the list or table), and one of `classes`, whose labels come from lexicons, and `label_table`. For retrieval:
+    `task: retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or CSV), and where captions are
+    translations `parallel`. Raises InputError for a name that the study has, and for a key that is unknown, missing or
+    has another value.
     """
     where = "the config's custom_datasets"
     if name in [one.name for one in DATASETS]:
@@ -183,11 +183,6 @@ def known() -> list[Dataset]:
     return [*DATASETS, *(custom(name, description) for name, description in described.items())]
 
 
-def names() -> list[str]:
-    """Return the names of all data sets."""
-    return [dataset.name for dataset in known()]
-
-
 def get_dataset(name: str) -> Dataset:
     """Return the data set called `name`; raises InputError, with the nearest names, where there is none.
 
@@ -209,15 +204,16 @@ def load(
     its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all. Classes
     that ImageNet-1k has and a variant has not are passed over: the label set is to be cut to those of the table.
     `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`.
-    Raises InputError where table, folder or more files are missing, or are others, and where a class of `wnids` is none
-    of the data set.
+    Raises InputError where more is missing, or other files are there, and where a class of `wnids` is none of the data
+    set.
     """
     dataset = get_dataset(name)
-    if dataset.task != "zero-shot":
-        instead = "captions in place of classes: read it with captions.load"
-        if dataset.task == "disambiguation":
-            instead = "ambiguous words in place of classes: read its images with item_images.read"
-        raise InputError(f"The data set {name!r} has {instead}.")
+    if dataset.task == "retrieval":
+        raise InputError(f"The data set {name!r} has captions in place of classes: read it with captions.load.")
+    if dataset.task == "disambiguation":
+        raise InputError(
+            f"The data set {name!r} has ambiguous words in place of classes: read its images with item_images.read."
+        )
     wanted = None if wnids is None else set(wnids)
     path = given(images, dataset)
     absent = 0
@@ -328,23 +324,27 @@ def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFra
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     """Return a label set, schema `labels`; a CSV needs the columns lang, wnid and label only.
 
-    There every label has the source "own"; `ambiguous` says whether its language has it for two classes. Raises
-    InputError where the file or one of the columns is lacking.
+    There every label has the source "own"; `ambiguous` says whether its language has it for two classes.
     """
-    file = tables.locate(path)
+    file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.suffix != ".csv" or not file.is_file():
         return tables.read(file, "labels")
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    lacking = [column for column in ("lang", "wnid", "label") if column not in table]
-    if lacking:
-        raise InputError(
-            f"The labels {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns lang, "
-            "wnid and label."
-        )
-    table = table[["lang", "wnid", "label"]].assign(source="own", licence="the user's own")
+    table = read_own(file, "labels", columns)[columns].assign(source="own", licence="the user's own")
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
     table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
     return tables.check(table, "labels")
+
+
+def read_own(file: Path, what: str, columns: list[str]) -> pd.DataFrame:
+    """Return a user's CSV file as texts; raises InputError, which calls it `what`, where it lacks one of `columns`."""
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    lacking = [column for column in columns if column not in table]
+    if lacking:
+        raise InputError(
+            f"The {what} {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns "
+            f"{', '.join(columns[:-1])} and {columns[-1]}."
+        )
+    return table
 
 
 def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -422,23 +422,14 @@ def overview() -> str:
 def details(name: str, width: int = 100) -> str:
     """Return one entry in full as text, with the address and SHA-256 of its files, and how a config names them."""
     one, known = get_dataset(name), download.files()
-    facts = {field.name: getattr(one, field.name) for field in fields(one)} | {"files": ""}
-    facts = {
-        fact: ", ".join(value) or "-" if isinstance(value, tuple) else str(value or "-")
-        for fact, value in facts.items()
-    }
-    facts.pop("files")
+    facts = {field.name: getattr(one, field.name) for field in fields(one) if field.name != "files"}
     left = max(map(len, facts)) + 2
-    lines = [
-        textwrap.fill(
-            fact.ljust(left) + value,
-            max(width, left + 20),
-            subsequent_indent=" " * left,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for fact, value in facts.items()
-    ]
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    lines = []
+    for fact, value in facts.items():
+        said = ", ".join(value) if isinstance(value, tuple) else str(value or "")
+        text = fact.ljust(left) + (said or "-")
+        lines.append(textwrap.fill(text, max(width, left + 20), subsequent_indent=" " * left, **whole))
     for file in one.files:
         row = known[file]
         lines += [f"file {file}", f"  {row['url'] or 'by hand, from the address above'}"]

@@ -55,7 +55,7 @@ def words(
     if absent:
         raise InputError(f"The labels have no word in {absent[0]!r}: {near(absent[0], labels['lang'].unique())}")
     items = item_senses(tuples).set_index("item")
-    wnids = [items.at[item, f"wnid_{sense}"] for item, sense in zip(tuples["item"], tuples["sense"], strict=True)]
+    wnids = [items[f"wnid_{sense}"][item] for item, sense in zip(tuples["item"], tuples["sense"], strict=True)]
     rows = tuples.assign(wnid=wnids)[["lang", "source", "wnid", "translation"]].drop_duplicates(ignore_index=True)
     # The frequent sense is the same in all languages: the first of the word's senses in an order drawn for the word.
     first = {}

@@ -25,7 +25,11 @@ LANGUAGES = 3  # the most that one request may ask for
 TRANSLATED = frozenset({"WNTR", "WIKITR"})
 # Every source that BabelNet's interface for Python (babelnet 1.2, BabelSenseSource.is_automatic_translation) calls an
 # automatic translation: those two, and wordnets that were made by translating. Babel-ImageNet went by that mark.
-AUTOMATIC = TRANSLATED | {f"OMWN_{code}" for code in ("BG", "CWN", "GAE", "HR", "ID", "JA", "KO", "MS", "NN", "PT")} | {"SLOWNET"}
+AUTOMATIC = (
+    TRANSLATED
+    | {f"OMWN_{code}" for code in ("BG", "CWN", "GAE", "HR", "ID", "JA", "KO", "MS", "NN", "PT")}
+    | {"SLOWNET"}
+)
 # The study's codes that BabelNet writes in another way than in capitals; "" where it has no such language.
 CODES = {
     "gsw": "ALS",
