@@ -619,11 +619,20 @@ BIRDS = {"task": "zero-shot", "images": "birds", "label_table": "birds.csv"}
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicense = "MIT"\n', "unknown key 'license': did you mean licence"),
-        ('[a]\ntask = "zero-shot"\nshows = "x"\n', "'a' in .* has no key 'licence': add it"),
-        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nn_images = "3"\n', "'n_images'.* a number, got '3'"),
-        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nfiles = "x"\n', "'files'.* a list of texts, got 'x'"),
-        ("[a]\ntask = zero-shot\n", "not valid TOML .*line 2"),
+        (
+            '[a]\ntask = "zero-shot"\nshows = "x"\nlicense = "MIT"\n',
+            "the key 'license', which no entry has: did you mean licence",
+        ),
+        ('[a]\ntask = "zero-shot"\nshows = "x"\n', "'a' in .* has no 'licence': add it"),
+        (
+            '[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nn_images = "3"\n',
+            "n_images = '3': expected a whole number",
+        ),
+        (
+            '[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nfiles = "x"\n',
+            "files = 'x': expected a list of texts",
+        ),
+        ("[a]\ntask = zero-shot\n", "is not TOML .*line 2"),
     ],
 )
 def test_a_wrong_entry_of_the_list_is_one_sentence_with_the_nearest_key(tmp_path, content, message):
@@ -655,7 +664,7 @@ def test_every_entry_says_what_the_workflow_needs_of_it():
         ("birds", {"image": "x"}, "a key 'image' that zero-shot does not read: did you mean images"),
         ("birds", {"images": ""}, "has no key 'images': add it, with a path"),
         ("birds", {"classes": "birds.txt"}, "needs either 'classes'.* or 'label_table'"),
-        ("birds", {"images": ["a", "b"]}, "'images' of the data set 'birds' .* should be a text, got"),
+        ("birds", {"images": ["a", "b"]}, r"data set 'birds' .* has images = \['a', 'b'\]: expected text"),
         ("xtd", {}, "'xtd' .* is that of a data set of the study"),
         ("my birds", {}, "use letters, digits, - and _"),
     ],

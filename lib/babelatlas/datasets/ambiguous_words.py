@@ -9,7 +9,6 @@ and does not use the same one. Functions of tables; the counts for large lists s
 A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" with the smaller wnid first: sense "a".
 """
 
-import itertools
 import os
 from collections.abc import Iterable, Sequence
 
@@ -34,11 +33,7 @@ ENGLISH = "en"
 
 
 def classes_of(dataset: str) -> str:
-    """Return the name of the list of classes that a data set of pairs is made from; InputError for another data set.
-
-    >>> classes_of("imagenet-1k-pairs")
-    'imagenet-1k'
-    """
+    """Return the name of the list of classes that a data set of pairs is made from; InputError for another data set."""
     if dataset not in CLASSES:
         raise InputError(f"The data set {dataset!r} is not made of pairs of classes: {near(dataset, CLASSES)}")
     return CLASSES[dataset]
@@ -86,19 +81,13 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> p
             f"{len(nameless)} class(es) have no English word from {source or 'any source'} among the senses, the "
             f"first: {nameless[0]}; check the wnid, or make the senses with babelatlas.lexicon.senses.read_wordnets."
         )
-    named: dict[str, dict[str, int]] = {}  # word -> class -> place of the word among those of the class
-    place: dict[str, int] = {}
-    for wnid, lemma in zip(english["wnid"].tolist(), english["lemma"].tolist(), strict=True):
-        place[wnid] = place.get(wnid, -1) + 1
-        named.setdefault(labels.same(lemma), {}).setdefault(wnid, place[wnid])
-    rows = [
-        (f"{word}:{a}+{b}", word, a, b, of[a] + of[b])
-        for word, of in named.items()
-        for a, b in itertools.combinations(sorted(of), 2)
-    ]
-    found = pd.DataFrame(rows, columns=["item", "word", "wnid_a", "wnid_b", "place"])
-    found = found.sort_values(["wnid_a", "wnid_b", "place", "word"], ignore_index=True)
-    return found.drop(columns="place").astype(dict.fromkeys(("item", "word", "wnid_a", "wnid_b"), "str"))
+    english = english.assign(word=english["lemma"].map(labels.same), place=english.groupby("wnid").cumcount())
+    named = english[["word", "wnid", "place"]].drop_duplicates(["word", "wnid"])
+    found = named.merge(named, on="word", suffixes=("_a", "_b")).query("wnid_a < wnid_b")
+    found["place"] = found["place_a"] + found["place_b"]
+    found = found.sort_values(["wnid_a", "wnid_b", "place", "word"], ignore_index=True).astype({"word": "str"})
+    found["item"] = found["word"] + ":" + found["wnid_a"] + "+" + found["wnid_b"]
+    return found[["item", "word", "wnid_a", "wnid_b"]].astype("str")
 
 
 def facts() -> pd.DataFrame:
@@ -130,7 +119,10 @@ def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
     else:
         wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
         synset = dict(zip(wnids, wordnets.synsets(wnids), strict=True))
-        above = {wnid: {each.offset() for each in one.closure(_wider)} for wnid, one in synset.items()}
+        above = {}
+        for wnid, one in synset.items():
+            wider = one.closure(lambda each: each.hypernyms() + each.instance_hypernyms())
+            above[wnid] = {each.offset() for each in wider}
         rows = [
             (int(a[1:]) in above[b] or int(b[1:]) in above[a], synset[a].lexname(), synset[b].lexname())
             for a, b in asked
@@ -138,10 +130,6 @@ def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
         found = pd.DataFrame(rows, columns=added)
     found = found.reset_index(drop=True).astype({"nested": bool, "lexname_a": "str", "lexname_b": "str"})
     return pd.concat([pairs.drop(columns=added, errors="ignore").reset_index(drop=True), found], axis=1)
-
-
-def _wider(synset) -> list:
-    return synset.hypernyms() + synset.instance_hypernyms()
 
 
 def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
@@ -160,15 +148,14 @@ def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
 def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = labels.RESTRICTED) -> pd.DataFrame:
     """Return what each language does with each pair: a row where it has words for both senses, English left out.
 
-    `words` has the schema `senses`, `pairs` the columns of `pairs`. Columns: lang, item, word, wnid_a, wnid_b, shared
-    (the senses have a word in common there, as they have in English), a, b (the best word that only this sense has, ""
-    where there is none), apart (both have one). Rows are in the order of the pairs, then of the language.
+    Columns: lang, item, word, wnid_a, wnid_b, shared (the senses have a word in common there, as they have in English),
+    a, b (the best word that only this sense has, "" where there is none), apart (both have one). Rows are in the order
+    of the pairs, then of the language.
 
-    The words are cleaned and ranked as those of label sets are (`labels.rank`); `without` names sources to leave out,
-    as for label sets. To be a sense's own, a word must not be among the words of the other sense, from whichever
-    source, nor equal an English word of either; spaces, hyphens and upper case do not matter. Lexicons have gaps: that
-    no source lists a word for the other sense does not prove that nobody uses it so.
-    Raises InputError where the English words of a class are missing, and for an unknown source.
+    The words, schema `senses`, are cleaned and ranked as those of label sets are, `without` some sources. To be a
+    sense's own, a word must not be among the words of the other sense, from whichever source, nor equal an English word
+    of either; spaces, hyphens and upper case do not matter. Lexicons have gaps: that no source lists a word for the
+    other sense does not prove that nobody uses it so. What raises as in `labels.candidates`.
     """
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
     columns = ["lang", "item", "word", "wnid_a", "wnid_b", "shared", "a", "b", "apart"]
@@ -205,9 +192,9 @@ def _by_class(words: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
 def translations(found: pd.DataFrame, codes: Iterable[str] = (), minimum_items: int = 1) -> pd.DataFrame:
     """Return the items that are translated apart as a table `tuples`: two rows for each language and item.
 
-    `found` is what `outcomes` returns. `codes`: the languages to keep, as `languages.canonical` reads them; empty for
-    all that have at least `minimum_items` items. The source is the English word. Rows in the order of the language,
-    item, sense. Raises InputError for a language without an item, and where no language has enough.
+    `found` is what `outcomes` returns. `codes`: the languages to keep; empty for all that have at least `minimum_items`
+    items. The source is the English word. Raises InputError for a language without an item, and where no language has
+    enough.
     """
     kept = found[found["apart"]]
     sizes = kept["lang"].value_counts()
@@ -307,19 +294,17 @@ def contexts_of(
 ) -> pd.DataFrame:
     """Return a table `contexts` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
 
-    `pairs`: item, wnid_a, wnid_b; `images` as the schema says, with paths as `contexts` wants them. An item of which a
-    sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is
-    the number of images that their classes lack, each counted once. Raises InputError where it is more than `missing`,
-    for `images_per_sense` below 1, and where no item is left.
+    An item of which a sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these,
+    `attrs["missing"]` is the number of images that their classes lack, each counted once. Raises InputError where it is
+    more than `missing`, for `images_per_sense` below 1, and where no item is left.
     """
     if images_per_sense < 1:
         raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
     ordered = images[images["wnid"].isin(wnids)].sort_values(["wnid", "number", "path"], kind="stable")
     paths = {wnid: part["path"].tolist()[:images_per_sense] for wnid, part in ordered.groupby("wnid")}
-    short = {wnid: images_per_sense - len(paths.get(wnid, [])) for wnid in wnids}
-    short = {wnid: n for wnid, n in short.items() if n}
-    whole = ~(pairs["wnid_a"].isin(list(short)) | pairs["wnid_b"].isin(list(short)))
+    short = {wnid: n for wnid in wnids if (n := images_per_sense - len(paths.get(wnid, [])))}
+    whole = ~pairs[["wnid_a", "wnid_b"]].isin(list(short)).any(axis=1)
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
         some = ", ".join(f"{wnid} ({n})" for wnid, n in list(short.items())[:10]) + (" …" if len(short) > 10 else "")

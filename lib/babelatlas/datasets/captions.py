@@ -12,14 +12,15 @@ import os
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from itertools import accumulate, pairwise
+from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
-from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.datasets.imagenet import SUFFIXES, is_image
 
 CHOICES = ("first", "all")
 # Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.
@@ -64,8 +65,8 @@ def load(
     of these; for pictogram-captions the table of the images. `annotations`: the file or folder of the captions as it
     is published, "" to fetch it; for multi30k also the name of a split, or its file in image_splits; for
     pictogram-captions the table of the captions. `sets`, `languages`: those to keep, none for all. `missing`: how many
-    of the data set's images may be absent, be it from the captions or from the folders. `attrs["missing"]` of the
-    gallery says how many are; `attrs["empty"]` of the captions lists those that are empty as published.
+    of the data set's images may be absent. `attrs["missing"]` of the gallery says how many are; `attrs["empty"]` of the
+    captions lists those that are empty as published.
     Raises InputError where a file is absent, damaged or of another layout, an image is named twice, an image or a
     language has no caption, a caption is empty, a name is unknown, and where more images are missing than may be.
     """
@@ -109,9 +110,6 @@ def inputs(*given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]
 
     Lists are taken apart. "" and the name of a split of Multi30K are no files: what is fetched for them is checked
     against the hash in files.csv. Call it before any long work: raises InputError for a path that does not exist.
-
-    >>> inputs("", "test_2017_flickr", [])
-    []
     """
     paths = [str(path) for one in given for path in ([one] if isinstance(one, str | os.PathLike) else one)]
     paths = [path for path in dict.fromkeys(paths) if path and path not in SPLITS]
@@ -122,12 +120,7 @@ def inputs(*given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]
 
 
 def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
-    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all".
-
-    >>> rows = pd.DataFrame({"image": ["a", "a"], "number": [0, 1], "caption": ["a cat", "a tom"]})
-    >>> choose(rows, "first")["caption"].tolist()
-    ['a cat']
-    """
+    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all"."""
     if choice not in CHOICES:
         raise InputError(f"There is no choice of captions {choice!r}: {near(str(choice), CHOICES)}")
     return table if choice == "all" else table[table["number"] == 0].reset_index(drop=True)
@@ -246,7 +239,9 @@ def _find(
     for one in homes or [""]:
         home = datasets.given(one, dataset)
         if download.is_archive(home):
-            home = download.unpack(home, _image, f"images, such as {names[0]}")
+            home = download.unpack(
+                home, lambda name: Path(name).name if is_image(name) else "", f"images, such as {names[0]}"
+            )
         if not home.is_dir():
             what = "is no folder and no archive" if home.exists() else "does not exist"
             raise InputError(
@@ -262,19 +257,13 @@ def _find(
     return found
 
 
-def _image(name: str) -> str:
-    """Return where a file of an archive of images goes: all side by side, and no other files."""
-    path = PurePosixPath(name)
-    return path.name if path.suffix.lower() in datasets.SUFFIXES and not path.name.startswith(".") else ""
-
-
 def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short: int, images) -> None:
     """Raise InputError that says which images are missing."""
     if len(absent) == len(order):
         raise InputError(
             f"None of the {len(order):,} images of {dataset.name!r} is in {images}: expected files such as {order[0]} "
             f"and {order[-1]}, in it or in its folders"
-            + (f" ({dataset.image_source})." if dataset.image_source else ".")
+            f"{f' ({dataset.image_source})' if dataset.image_source else ''}."
         )
     lacks = [f"{short:,} not in the captions"] if short else []
     if absent:
@@ -287,10 +276,7 @@ def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short:
 
 
 def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
-    """Return captions, images in order and the paths of those that are there, of a made or a custom data set.
-
-    The order is that of the table of images, or of the files in their folder; what only the captions name comes last.
-    """
+    """Return captions, images in order and the paths of those that are there, of a made or a custom data set."""
     path = datasets.given(images if isinstance(images, str | os.PathLike) else next(iter(images), ""), dataset)
     if not str(annotations):
         how = "name their table under custom_datasets in the config"
@@ -305,8 +291,8 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
         raise InputError(f"The captions {annotations} have {what}: make them again.")
     pictures = _below(path, dataset) if path.is_dir() else tables.read(path, "images")["path"].tolist()
     home = path if path.is_dir() else path.parent
-    captioned = dict.fromkeys(table["image"])
-    order = [*(image for image in pictures if image in captioned), *sorted(captioned.keys() - set(pictures))]
+    captioned = set(table["image"])  # what only the captions name comes last
+    order = [*(image for image in pictures if image in captioned), *sorted(captioned - set(pictures))]
     table["place"] = table["image"].map({image: place for place, image in enumerate(order)})
     table = table.sort_values(["captions", "lang", "place", "number"], ignore_index=True).drop(columns="place")
     paths = {image: str(home / image) for image in pictures if (home / image).is_file()}
@@ -444,10 +430,7 @@ def _multi30k(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: l
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file of Multi30K, packed (.gz) or not, as they are.
-
-    Raises InputError where it is absent, damaged, or no UTF-8.
-    """
+    """Return the lines of a file of Multi30K, packed (.gz) or not; InputError where it is absent, damaged, no UTF-8."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return content.decode("utf-8").rstrip("\n").split("\n")
@@ -508,12 +491,10 @@ def _check_mapping(path: Path, file: Path, captions: dict[str, list[list[str]]])
     except (TypeError, KeyError) as error:
         raise _layout(path, expected, read) from error
     for lang, rows in captions.items():
-        start, right = 0, len(rows) == len(owned)
-        for number, several in enumerate(rows if right else ()):
-            texts = list(range(start, start + len(several)))
-            right &= owned[number] == texts and owners[start : start + len(several)] == [[number]] * len(several)
-            start += len(several)
-        if not right or start != len(owners):
+        ends = list(accumulate(map(len, rows), initial=0))
+        texts = [list(range(start, end)) for start, end in pairwise(ends)]
+        images = [[number] for number, several in enumerate(rows) for _ in several]
+        if (texts, images) != (owned, owners):
             raise InputError(
                 f"The captions in {lang!r} in {file} do not fit the mapping {path} ({len(owned):,} images, "
                 f"{len(owners):,} texts): fetch both again."

@@ -24,6 +24,7 @@ import pandas as pd
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets.imagenet import is_image
 
 SOURCE, IMAGES = "src.en", "img.order"
 # What a folder is called, by data set; in brackets the code of its language.
@@ -50,9 +51,9 @@ FINDINGS = {
 
 
 def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, Path]:
-    """Return the folder of each language, by its code, that a folder as released holds for a data set.
+    """Return the folder of each language, by its code, that a folder as released holds; InputError where none is.
 
-    `dataset`: "commute", the test sets, or "commute-dev". Raises InputError where there is none.
+    `dataset`: "commute", the test sets, or "commute-dev".
     """
     if dataset not in FOLDERS:
         raise InputError(f"CoMMuTE is read as {' or '.join(FOLDERS)}, got {dataset!r}: give one of these.")
@@ -254,7 +255,7 @@ def _files(images: str | os.PathLike, dataset: str) -> dict[str, list[Path]]:
     """Return where the images of a folder or an archive lie, by file name."""
     home = datasets.given(images, datasets.get_dataset(dataset))
     if download.is_archive(home):
-        home = download.unpack(home, _below, "the images of CoMMuTE")
+        home = download.unpack(home, lambda name: str(Path(name)) if is_image(name) else "", "the images of CoMMuTE")
     if not home.is_dir():
         what = "is no folder and no archive" if home.exists() else "does not exist"
         raise InputError(
@@ -268,21 +269,15 @@ def _files(images: str | os.PathLike, dataset: str) -> dict[str, list[Path]]:
     return found
 
 
-def _below(name: str) -> str:
-    """Return where an image of the archive goes, "" for another file."""
-    path = Path(name)
-    return str(path) if path.suffix.lower() in datasets.SUFFIXES and not path.name.startswith(".") else ""
-
-
 def pictured(
     items: pd.DataFrame, images: str | os.PathLike, dataset: str = "commute", missing: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return the items whose two images are there, these images (schema `contexts`, absolute paths), and what is not.
 
-    `items` as `read` returns them; `images`: the folder of the images, or its archive, whose subfolders are looked
-    into; `missing`: how many images may be absent. An item that lacks one is left out in all languages, and named in
-    the third table, whose columns are those of the findings of `read`.
-    Raises InputError, which names up to 20, where more are absent, or all, and for two files of one name that differ.
+    `items` as `read` returns them; `images`: the folder of the images, or its archive; `missing`: how many images may
+    be absent. An item that lacks one is left out in all languages, and named in the third table, whose columns are
+    those of the findings of `read`. Raises InputError where more are absent, or all, and for two files of one name that
+    differ.
     """
     files = _files(images, dataset)
     names = list(dict.fromkeys(name for item in items["item"].unique() for name in item.split("+")))
@@ -298,14 +293,13 @@ def pictured(
         raise InputError(
             f"There are {len(files[double[0]])} different files called {double[0]} in {images}: keep the right one."
         )
-    lost = set(absent)
-    gone = {item: [name for name in item.split("+") if name in lost] for item in items["item"].unique()}
     found = [
         (lang, "image is missing", name, "", item, "left out")
         for lang, item in items[["lang", "item"]].drop_duplicates().itertuples(index=False)
-        for name in gone[item]
+        for name in item.split("+")
+        if name not in files
     ]
-    kept = items[~items["item"].map(gone).map(bool)].reset_index(drop=True)
+    kept = items[~items["item"].isin({item for *_, item, _ in found})].reset_index(drop=True)
     rows = [
         (item, f"{sense}0", str(files[name][0]))
         for item in kept["item"].unique()

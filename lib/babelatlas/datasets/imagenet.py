@@ -27,11 +27,7 @@ VALIDATION = re.compile(r"ILSVRC2012_val_(\d{8})(?:_(n\d{8}))?\.JPEG", re.IGNORE
 
 @cache
 def wnids() -> tuple[str, ...]:
-    """Return the 1,000 classes, in the order of their numbers.
-
-    >>> wnids()[0], wnids()[999]
-    ('n01440764', 'n15075141')
-    """
+    """Return the 1,000 classes, in the order of their numbers."""
     return tuple(class_list("imagenet-1k")["wnid"])
 
 
@@ -48,6 +44,12 @@ def class_of(folder: str, numbered: bool) -> str:
     return ""
 
 
+def is_image(name: str) -> bool:
+    """Return whether a file is an image by its name, and not hidden, as those are that macOS adds."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+
+
 def unpacked(archive: Path, numbered: bool) -> Path:
     """Return the folder, with one folder for each class, that an archive of images is unpacked into, now or before.
 
@@ -59,7 +61,7 @@ def unpacked(archive: Path, numbered: bool) -> Path:
 
     def place(name: str) -> str:
         path = PurePosixPath(name)
-        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
+        if not is_image(name):
             return ""
         official = VALIDATION.fullmatch(path.name)
         wnid = class_of(path.parent.name, numbered) or (official and official[2]) or ""
@@ -147,7 +149,7 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
 
 
 def _images(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.name[0] != ".")
+    return sorted(file for file in folder.iterdir() if is_image(file.name))
 
 
 def _found(home: Path, parts: list[Path], numbered: bool) -> str:
@@ -168,20 +170,16 @@ def _found(home: Path, parts: list[Path], numbered: bool) -> str:
         )
     if named:
         return f"but holds folders of other names, the first {named.name!r}: rename them to wnids"
-    return (
-        "but is empty" if not parts and not files else f"but holds none, only {(parts + files)[0].name!r} and the like"
-    )
+    return f"but holds none, only {(parts + files)[0].name!r} and the like" if parts or files else "but is empty"
 
 
-def check(
-    images: pd.DataFrame, name: str, wanted: Iterable[str] | None, expected: tuple[int, int, int], missing: int
-) -> int:
+def check(images: pd.DataFrame, dataset, wanted: Iterable[str] | None, missing: int) -> int:
     """Return how many images are missing; raise InputError where that is more than `missing`, or there are too many.
 
-    `expected`: images, classes, and images of each class (0: they differ) that the data set has. Where each class has
-    as many, the classes `wanted` are counted (None: all 1,000), else the whole data set.
+    `dataset`: the entry. Where each class has as many images, the classes `wanted` are counted (None: all 1,000), else
+    the whole data set.
     """
-    n_images, n_classes, each = expected
+    name, n_images, each = dataset.name, dataset.n_images, dataset.images_per_class
     counts = images["wnid"].value_counts()
     surplus = ""
     if each:
@@ -193,9 +191,9 @@ def check(
         some = [f"{wnid} has {counts[wnid]} of {each}" for wnid in lacking[lacking > 0].index[:10]]
         number, total = int(lacking.sum()), each * len(counts)
     else:
-        if len(counts) > n_classes or len(images) > n_images:
-            surplus = f"{len(images):,} images of {len(counts)} classes, expected {n_images:,} of {n_classes}"
-        some = [f"found {len(images):,} of {len(counts)} of its {n_classes} classes"]
+        if len(counts) > dataset.n_classes or len(images) > n_images:
+            surplus = f"{len(images):,} images of {len(counts)} classes, expected {n_images:,} of {dataset.n_classes}"
+        some = [f"found {len(images):,} of {len(counts)} of its {dataset.n_classes} classes"]
         number, total = max(0, n_images - len(images)), n_images
     if surplus:
         raise InputError(

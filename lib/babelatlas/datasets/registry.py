@@ -1,9 +1,8 @@
 """The data sets: one frozen entry each, from data/datasets.toml, and reading images; `babelatlas datasets` lists them.
 
-An image set is an `images` table beside its files: `path` relative to the table's folder, `wnid` the class, `draw` the
-number of the image within its class. The images of ImageNet and its variants are given as the user has them, a folder
-of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in captions.py.
-A user's own data sets are described in the config (`custom`).
+An image set is an `images` table beside its files. The images of ImageNet and its variants are given as the user has
+them, a folder of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in
+captions.py. A user's own data sets are described in the config (`custom`).
 """
 
 import io
@@ -11,7 +10,6 @@ import json
 import os
 import textwrap
 import threading
-import tomllib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -20,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from babelatlas.base import download, tables
+from babelatlas.base import download, entries, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import imagenet
@@ -95,37 +93,9 @@ class Dataset:
 
 
 def read_entries(path: str | os.PathLike) -> list[Dataset]:
-    """Return the entries of a TOML file with one table for each data set.
-
-    Raises InputError, with the nearest name, for a key that an entry does not have, a missing one, and a value of
-    another kind.
-    """
-    try:
-        described = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"The list of data sets {path} is not valid TOML ({error}): correct that line.") from error
-    return [_entry(name, keys, f"the list of data sets {path}") for name, keys in described.items()]
-
-
-def _entry(name: str, keys: dict, where: str) -> Dataset:
-    """Return one entry after checking its keys; `where`: how messages name the place that it was read from."""
-    known = {field.name: field.type for field in fields(Dataset) if field.name != "name"}
-    if not isinstance(keys, dict):
-        raise InputError(f"The data set {name!r} in {where} should be 'key: value' lines, got {keys!r}.")
-    for key, value in keys.items():
-        if key not in known:
-            raise InputError(f"The data set {name!r} in {where} has an unknown key {key!r}: {near(key, known)}")
-        kind = known[key] if isinstance(known[key], type) else list
-        fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
-        if not fits or isinstance(value, bool) != (kind is bool):
-            expected = {str: "a text", list: "a list of texts", bool: "true or false"}.get(kind, "a number")
-            raise InputError(
-                f"The key {key!r} of the data set {name!r} in {where} should be {expected}, got {value!r}."
-            )
-    for key in ("task", "shows", "licence"):
-        if key not in keys:
-            raise InputError(f"The data set {name!r} in {where} has no key {key!r}: add it.")
-    return Dataset(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()})
+    """Return the entries of a TOML file with one table for each data set; what raises as in `entries.build`."""
+    found = entries.read(path).items()
+    return [entries.build(Dataset, {**keys, "name": name}, f"The data set {name!r} in {path}") for name, keys in found]
 
 
 DATASETS = read_entries(DATA / "datasets.toml")
@@ -166,14 +136,12 @@ def custom(name: str, description: dict) -> Dataset:
         got = keys["parallel"]
         raise InputError(f"The key 'parallel' of {name!r} in {where} should be 'first', 'all' or '', got {got!r}.")
     added = {"shows": "images of one's own", "licence": "the user's own", "custom": True, "read_by": READERS[task]}
-    return _entry(name, added | {"labels": name if task == "zero-shot" else ""} | keys, where)
+    facts = added | {"labels": name if task == "zero-shot" else ""} | keys | {"name": name}
+    return entries.build(Dataset, facts, f"The data set {name!r} in {where}")
 
 
 def known() -> list[Dataset]:
-    """Return all entries: those of the study, and the custom ones of the run.
-
-    The environment variable BABELATLAS_DATASETS holds these as JSON, name -> description; the workflow sets it.
-    """
+    """Return all entries: those of the study, and the custom ones of the run, which the workflow puts into `CUSTOM`."""
     try:
         described = json.loads(os.environ.get(CUSTOM) or "{}")
     except ValueError as error:
@@ -184,11 +152,7 @@ def known() -> list[Dataset]:
 
 
 def get_dataset(name: str) -> Dataset:
-    """Return the data set called `name`; raises InputError, with the nearest names, where there is none.
-
-    >>> get_dataset("imagenet-1k").citation
-    'deng2009imagenet'
-    """
+    """Return the data set called `name`; raises InputError, with the nearest names, where there is none."""
     found = {dataset.name: dataset for dataset in known()}
     if name not in found:
         raise InputError(f"There is no data set {name!r}: {near(name, found)}")
@@ -221,9 +185,15 @@ def load(
         table = tables.read(path, "images")
         table = table.assign(path=[str(path.parent / file) for file in table["path"]])
     elif dataset.labels == "imagenet-1k":
-        table, absent = _imagenet(images, dataset, wanted, missing)
+        numbered = dataset.name == "imagenet-v2"
+        home = imagenet.unpacked(path, numbered) if download.is_archive(path) else path
+        if not home.is_dir():
+            what = "is no folder and no archive" if home.exists() else "does not exist"
+            raise InputError(f"What is given as the images of the data set {name!r}, {home}, {what}: {_get(dataset)}.")
+        table = imagenet.scan(home, name, numbered)
+        absent = imagenet.check(table, dataset, wanted, missing)
     else:
-        table = scan(images, dataset)
+        table = _scan(path, dataset)
     if wanted is not None:
         # Of a variant the images have been counted; what it lacks beyond that, it lacks by design.
         known = set(imagenet.wnids()) if dataset.labels == "imagenet-1k" and len(table) else set()
@@ -234,27 +204,9 @@ def load(
                 f"The data set {name!r} has no image of {len(bare) or len(wanted)} class(es) of the label set, the "
                 f"first: {(bare or sorted(wanted))[0]}; use the label set that belongs to it, or add the images."
             )
-    table = check_files(table, name, missing - absent)
+    table = _there(table, name, missing - absent)
     table.attrs["missing"] += absent
     return table
-
-
-def _imagenet(
-    images: str | os.PathLike, dataset: Dataset, wanted: set[str] | None, missing: int
-) -> tuple[pd.DataFrame, int]:
-    """Return the `images` table of ImageNet or a variant, from a folder or an archive, and how many images it lacks."""
-    home = given(images, dataset)
-    numbered = dataset.name == "imagenet-v2"
-    if download.is_archive(home):
-        home = imagenet.unpacked(home, numbered)
-    elif not home.is_dir():
-        what = "is no folder and no archive" if home.exists() else "does not exist"
-        raise InputError(
-            f"What is given as the images of the data set {dataset.name!r}, {home}, {what}: {_get(dataset)}."
-        )
-    table = imagenet.scan(home, dataset.name, numbered)
-    expected = (dataset.n_images, dataset.n_classes, dataset.images_per_class)
-    return table, imagenet.check(table, dataset.name, wanted, expected, missing)
 
 
 def given(images: str | os.PathLike, dataset: Dataset) -> Path:
@@ -283,9 +235,8 @@ def _get(dataset: Dataset) -> str:
     )
 
 
-def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
+def _scan(home: Path, dataset: Dataset) -> pd.DataFrame:
     """Return the `images` table of a folder that holds one folder of images for each class, with absolute paths."""
-    home = given(folder, dataset)
     if not home.is_dir():
         what = "is no folder" if home.exists() else "does not exist"
         raise InputError(
@@ -303,11 +254,8 @@ def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
     return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
 
 
-def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFrame:
-    """Return the rows of `images` whose file is there; `attrs["missing"]` is the number of the others.
-
-    Raises InputError, which names up to 20, where these are more than `missing`, or all.
-    """
+def _there(images: pd.DataFrame, name: str, missing: int) -> pd.DataFrame:
+    """Return the rows of `images` whose file is there; InputError where more are absent than may be, or all."""
     there = images["path"].map(os.path.isfile).astype(bool)
     absent = images.loc[~there, "path"].tolist()
     if len(absent) > missing or not there.any():
@@ -351,9 +299,6 @@ def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Return which results are of a data set that lacked images: model, dataset, missing (how many), one row each.
 
     `files`: tables of results, as notebooks 20 and 21 write them; their provenance says how many images were missing.
-
-    >>> incomplete([]).columns.tolist()
-    ['model', 'dataset', 'missing']
     """
     made = [(Path(file).stem, tables.made_from(file).get("parameters", {})) for file in files]
     rows = [(one.get("model", name), one.get("dataset", name), one.get("missing") or 0) for name, one in made]
@@ -362,11 +307,7 @@ def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
 
 
 def caution(files: Iterable[str | os.PathLike]) -> str:
-    """Return a paragraph that says which results, of `files` as for `incomplete`, lack images; "" where none does.
-
-    >>> caution([])
-    ''
-    """
+    """Return a paragraph that says which results, of `files` as for `incomplete`, lack images; "" where none does."""
     told = []
     for (dataset, missing), rows in incomplete(files).groupby(["dataset", "missing"], sort=False):
         images = "image was" if missing == 1 else "images were"
@@ -413,10 +354,9 @@ def overview() -> str:
         rows.append((one.name, one.task, *(f"{count:,}" if count else "" for count in counts), one.shows))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ends = [str.ljust, str.ljust, *[str.rjust] * 4, str.ljust]
-    lines = (
-        "  ".join(end(cell, width) for end, cell, width in zip(ends, row, widths, strict=True)).rstrip() for row in rows
+    return "\n".join(
+        "  ".join(end(*cell) for end, *cell in zip(ends, row, widths, strict=True)).rstrip() for row in rows
     )
-    return "\n".join(lines)
 
 
 def details(name: str, width: int = 100) -> str:

@@ -82,11 +82,7 @@ def words(
 
 
 def development(
-    tuples: pd.DataFrame,
-    folder: str | os.PathLike,
-    images_per_sense: int = 1,
-    seed: int = 0,
-    size: int = pictograms.SIZE,
+    tuples: pd.DataFrame, folder: str | os.PathLike, images_per_sense: int = 1, seed: int = 0
 ) -> pd.DataFrame:
     """Draw the senses of a set of pairs as the development split does, and return the table `contexts` of the items.
 
@@ -95,7 +91,7 @@ def development(
     """
     items = item_senses(tuples)
     wnids = [*items["wnid_a"], *items["wnid_b"]]
-    images = ambiguous_words.draw(folder, wnids, images_per_sense, seed, size, "development")
+    images = ambiguous_words.draw(folder, wnids, images_per_sense, seed, pictograms.SIZE, "development")
     return ambiguous_words.contexts_of(items, images, images_per_sense)
 
 

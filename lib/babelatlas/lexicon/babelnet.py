@@ -72,7 +72,9 @@ def read(
     strange = [wnid for wnid in wnids if len(wnid) != 9 or wnid[0] != "n" or not wnid[1:].isdigit()]
     if strange:
         raise InputError(f"A wnid is 'n' and eight digits, such as n02084071: got {strange[0]!r}.")
-    wanted = {_code(code): languages.canonical(code) for code in codes}
+    wanted = {CODES.get(lang, lang.upper().replace("-", "_")): lang for lang in map(languages.canonical, codes)}
+    if lang := wanted.get(""):
+        raise InputError(f"BabelNet has no {languages.name(lang)} ({lang}) of its own: ask for 'zh', or leave it out.")
     if not wanted:
         raise InputError("BabelNet has to be asked for languages: give codes such as ['en', 'de', 'sw'].")
     place = download.cache("babelnet") if folder is None else Path(folder)
@@ -101,14 +103,6 @@ def read(
             if number % 50 == 0:
                 report(f"{number:,} of {len(left):,} requests answered.")
     return _senses(found, wanted, frozenset(without), report)
-
-
-def _code(code: str) -> str:
-    lang = languages.canonical(code)
-    own = CODES.get(lang, lang.upper().replace("-", "_"))
-    if not own:
-        raise InputError(f"BabelNet has no {languages.name(lang)} ({lang}) of its own: ask for 'zh', or leave it out.")
-    return own
 
 
 def _taken(status: int, answer, part: list[str], key: str, worked: bool, done: str) -> dict[str, list | None]:

@@ -69,13 +69,7 @@ def _open_clip():
 
 
 def check_templates(texts: list[str]) -> list[str]:
-    """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError.
-
-    >>> check_templates(["a {}", "ein Bild"])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    babelatlas.base.errors.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: fix it.
-    """
+    """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError."""
     if not texts:
         raise InputError("The list of templates is empty: give at least one, such as '{}' for the label alone.")
     for text in texts:
@@ -145,11 +139,7 @@ def translated(name: str) -> pd.DataFrame:
 
 
 def is_file(name: str) -> bool:
-    """Return whether a set of prompts is given as the path of a table and not by its name.
-
-    >>> is_file("nllb-80"), is_file("results/demo/prompts.parquet")
-    (False, True)
-    """
+    """Return whether a set of prompts is given as the path of a table and not by its name."""
     return Path(name).suffix in (".parquet", ".csv")
 
 
