@@ -3,8 +3,8 @@
 CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambiguous English sentence goes with an
 image. WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so
 every list of classes that are synsets holds such a test, a word long, for each language that has words for both senses
-and does not use the same one. Functions of tables; the counts for large lists ship with the study, and
-`babelatlas ship ambiguous-words` makes them again from the wordnets that NLTK has.
+and does not use the same one. The counts for large lists ship with the study; `babelatlas ship ambiguous-words` makes
+them again.
 
 A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" with the smaller wnid first: sense "a".
 """
@@ -222,10 +222,6 @@ def counts(found: pd.DataFrame) -> pd.DataFrame:
 
     `found` is what `outcomes` returns. `n_named`: both senses have a word; `n_shared`: they have one in common;
     `n_apart`: each has one of its own, so that the pair is an item of that language. A pair may be both of the latter.
-
-    >>> rows = [("de", False, True), ("de", True, False), ("si", True, False)]
-    >>> counts(pd.DataFrame(rows, columns=["lang", "shared", "apart"])).values.tolist()
-    [['de', 2, 1, 1], ['si', 1, 1, 0]]
     """
     sizes = found.groupby("lang", as_index=False).agg(
         n_named=("apart", "size"), n_shared=("shared", "sum"), n_apart=("apart", "sum")
@@ -258,8 +254,7 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
 
     `dataset`: "imagenet-1k-pairs", whose `images` are given as those of imagenet-1k (`datasets.load`, with what raises
     there and with `missing`), or "imagenet-21k-pairs", whose are a folder with one folder for each class. Either may
-    also be a table with the schema `images`. Classes without an image are not in the table: `contexts_of` counts them.
-    Raises InputError where nothing is given, or no image of these classes is there.
+    also be a table `images`. Raises InputError where nothing is given, or no image of these classes is there.
     """
     entry, wnids = datasets.get_dataset(dataset), sorted(set(wnids))
     path = datasets.given(images, entry)

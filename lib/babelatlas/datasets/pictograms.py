@@ -5,9 +5,8 @@ drawing is a function of (seed, split, concept, number, colour), so that trainin
 independent, and any of them can be drawn again. Ambiguous English words have a table of their own, by hand too
 (`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
 
-The splits differ in more than the seed: development and test use font
-faces that training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour
-and noise. Many faces share one outline for the same symbol, so a new face is often not a new design.
+The splits differ in more than the seed: development and test use font faces that training never does (wherever a
+character exists in several), and wider ranges. Many faces share one outline, so a new face is often not a new design.
 """
 
 import functools
@@ -70,10 +69,9 @@ def concepts() -> pd.DataFrame:
 def senses() -> pd.DataFrame:
     """Return ambiguous English words with the senses that can be drawn: `word`, `wnid`, `name`, `codepoints`.
 
-    One row for each word and sense, two or three to a word; `word` is an English lemma of the synset `wnid` in
-    WordNet 3.0, `name` tells the senses apart, `codepoints` (hex) draw the sense and no other of the word. A synset may
-    belong to two words. A sense that is a concept has the concept's drawings; one that is none may borrow all drawings
-    of a concept (a letter those of the envelope), never some of them.
+    `word` is an English lemma of the synset `wnid` in WordNet 3.0, `name` tells the senses apart, `codepoints` (hex)
+    draw the sense and no other of the word. A synset may belong to two words. A sense that is a concept has the
+    concept's drawings; one that is none may borrow all drawings of a concept, never some of them.
 
     >>> senses().query("word == 'table'")["name"].tolist()
     ['table (of data)', 'table (furniture)']

@@ -295,23 +295,21 @@ def read_own(file: Path, what: str, columns: list[str]) -> pd.DataFrame:
     return table
 
 
-def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Return which results are of a data set that lacked images: model, dataset, missing (how many), one row each.
+def caution(files: Iterable[str | os.PathLike]) -> str:
+    """Return a paragraph that says which results are of data sets that lacked images; "" where none is.
 
     `files`: tables of results, as notebooks 20 and 21 write them; their provenance says how many images were missing.
     """
-    made = [(Path(file).stem, tables.made_from(file).get("parameters", {})) for file in files]
-    rows = [(one.get("model", name), one.get("dataset", name), one.get("missing") or 0) for name, one in made]
-    table = pd.DataFrame(rows, columns=["model", "dataset", "missing"])
-    return table[table["missing"] > 0].drop_duplicates(ignore_index=True)
-
-
-def caution(files: Iterable[str | os.PathLike]) -> str:
-    """Return a paragraph that says which results, of `files` as for `incomplete`, lack images; "" where none does."""
-    told = []
-    for (dataset, missing), rows in incomplete(files).groupby(["dataset", "missing"], sort=False):
-        images = "image was" if missing == 1 else "images were"
-        told.append(f"{missing:,} {images} missing for {', '.join(rows['model'])} on {dataset}")
+    lacking: dict[tuple[str, int], dict[str, None]] = {}
+    for file in files:
+        made = tables.made_from(file).get("parameters", {})
+        if missing := made.get("missing"):
+            key, name = (made.get("dataset", Path(file).stem), missing), made.get("model", Path(file).stem)
+            lacking.setdefault(key, {})[name] = None  # each once
+    told = [
+        f"{missing:,} image{' was' if missing == 1 else 's were'} missing for {', '.join(models)} on {dataset}"
+        for (dataset, missing), models in lacking.items()
+    ]
     return f"**Not all images were there**: {'; '.join(told)}. These scores are of the rest." if told else ""
 
 

@@ -32,11 +32,7 @@ def item_senses(tuples: pd.DataFrame) -> pd.DataFrame:
 
 
 def words(
-    labels: pd.DataFrame,
-    tuples: pd.DataFrame,
-    frequent: float = 0.75,
-    share: float = 0.75,
-    seed: int = 0,
+    labels: pd.DataFrame, tuples: pd.DataFrame, frequent: float = 0.75, share: float = 0.75, seed: int = 0
 ) -> pd.DataFrame:
     """Return the examples of the embedded world: lang, source, wnid (what the image shows), translation, weight.
 

@@ -5,7 +5,7 @@ every result, so that two accuracies are never compared without knowing their pr
 every language; others are translations, with templates of its own for each language they have.
 
 `babelatlas ship prompts --folder FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships of
-it: statistics of its translated templates, and its released results with and without them (`prompt_gains`).
+it: statistics of its translated templates, and results with and without them (`prompt_gains`).
 """
 
 import importlib.util
@@ -153,8 +153,8 @@ def for_languages(
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, the set `english`: a translation and
-    its original are compared. `fix_spaces` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`.
-    Raises InputError for an unknown language or set, and for a language that no set of the order has.
+    its original are compared. `fix_spaces` mends stray spaces. Raises InputError for an unknown language or set, and
+    for a language that no set of the order has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
     for name in order:

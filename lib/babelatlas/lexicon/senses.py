@@ -7,9 +7,9 @@ Every source is one small reader that returns the schema `senses` (lang, wnid, l
 * `babelnet.read`: BabelNet, with the user's own key;
 * `read_babel_imagenet`: the label set that Babel-ImageNet released.
 
-Add them up with pandas.concat. The senses of the ImageNet-1k classes, of the pictogram concepts and of the ambiguous
-words' pictograms that the wordnets have ship with the study; `babelatlas ship senses` makes them again from
-NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of all pictograms ship with the
+study; `babelatlas ship senses` makes them again. A class is known by its `wnid`: "n" and the eight digits of the noun
+synset's offset in WordNet 3.0.
 """
 
 import json
@@ -22,6 +22,7 @@ import pandas as pd
 from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.base.synsets import CLASS_LISTS, class_list
 from babelatlas.lexicon import wikidata
 from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
@@ -48,9 +49,7 @@ def for_classes(wnids: Iterable[str], **settings) -> pd.DataFrame:
 
 
 def read_babel_imagenet(
-    path: str | os.PathLike | None = None,
-    languages_file: str = "298",
-    report: Callable[[str], object] = print,
+    path: str | os.PathLike | None = None, languages_file: str = "298", report: Callable[[str], object] = print
 ) -> pd.DataFrame:
     """Return the labels that Babel-ImageNet released, schema `senses`: one word for each language and class.
 
@@ -75,7 +74,7 @@ def read_babel_imagenet(
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"The file {path} is not JSON ({error}): fetch Babel-ImageNet's file again.") from error
-    wnids = pd.read_csv(DATA / "imagenet-1k.csv")["wnid"].tolist()
+    wnids = class_list("imagenet-1k")["wnid"].tolist()
     _check_entries(content, path, len(wnids))
     # Codes that are the study's own come before those that are another spelling of a language.
     codes = sorted(content, key=lambda code: (wikidata.language(code) != code.lower(), code))
@@ -115,8 +114,7 @@ def _check_entries(content, path: Path, n_classes: int) -> None:
 
 def class_lists() -> list[str]:
     """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
-    lists = [DATA / "imagenet-1k.csv", DATA / "pictograms.csv", DATA / "pictogram_senses.csv"]
-    return list(dict.fromkeys(wnid for file in lists if file.is_file() for wnid in pd.read_csv(file)["wnid"]))
+    return list(dict.fromkeys(wnid for name in CLASS_LISTS for wnid in class_list(name)["wnid"]))
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:

@@ -4,9 +4,8 @@ A translation model may lose the placeholder that the label takes. As in Babel-I
 B.2) the label's place is marked in several ways, one after the other, until a mark comes through; where none does, the
 placeholder is put behind the sentence. What was done to a template stands in its column `strategy`.
 
-`babelatlas prompts de sw --model facebook/nllb-200-distilled-1.3B --output prompts.parquet` writes a
-table that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called again. torch
-and transformers are imported with the first model.
+`babelatlas prompts de sw --model facebook/nllb-200-distilled-1.3B --output prompts.parquet` writes a table that
+notebook 20 takes for its parameter `prompts`. torch and transformers are imported with the first model.
 """
 
 import functools
@@ -95,9 +94,9 @@ def with_strategies(
 def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
     """Return model, tokenizer and revision of an NLLB model: a folder, or a name on the Hugging Face hub.
 
-    What the cache holds is taken from there; else it is fetched. Weights are float32. The revision is the commit on the
-    hub, or the SHA-256 of the folder's files. Raises InputError where the model is neither here nor to be had, where it
-    is not of NLLB's kind (one vocabulary with the codes of its languages), and for a device that is not there.
+    Weights are float32. The revision is the commit on the hub, or the SHA-256 of the folder's files. Raises InputError
+    where the model is neither here nor to be had, where it is not of NLLB's kind (one vocabulary with the codes of its
+    languages), and for a device that is not there.
     """
     import torch
     import transformers
@@ -225,12 +224,17 @@ def translate_templates(
         raise InputError("There is no language to translate into: give at least one, such as de.")
     if min(beams, batch_size) < 1:
         raise InputError(f"Beams and the batch size are at least 1, got {beams} and {batch_size}.")
-    without = [code for code in codes if not _codes()[code] and code != SOURCE]
-    if without and not skip_missing:
-        raise InputError(_lacking(without[0]))
-    for code in without:
-        report(f"{code}  {languages.name(code)}: no language of NLLB, left to the fall-back")
-    codes = [code for code in codes if code not in without]
+
+    def left(codes: list[str], known: Callable[[str], bool], why: str) -> list[str]:
+        """Return the codes that are English or known; those that are not are told, or an InputError."""
+        unknown = [code for code in codes if code != SOURCE and not known(_codes()[code])]
+        if unknown and not skip_missing:
+            raise InputError(_lacking(unknown[0]))
+        for code in unknown:
+            report(f"{code}  {languages.name(code)}: {why}, left to the fall-back")
+        return [code for code in codes if code not in unknown]
+
+    codes = left(codes, bool, "no language of NLLB")
     name = name or f"{Path(model).name}-{len(texts)}"
     settings = {"model": model, "templates": texts, "beams": beams, "strategies": STRATEGIES, "name": name}
     table = _kept(output, settings)
@@ -241,12 +245,7 @@ def translate_templates(
     network, tokenizer, found = load(model, revision, device)
     settings |= {"revision": found}
     table = _kept(output, settings)
-    unknown = [code for code in missing if code != SOURCE and not has_code(tokenizer, _codes()[code])]
-    if unknown and not skip_missing:
-        raise InputError(_lacking(unknown[0]))
-    for code in unknown:
-        report(f"{code}  {languages.name(code)}: unknown to the model, left to the fall-back")
-    for code in [code for code in missing if code not in unknown]:
+    for code in left(missing, functools.partial(has_code, tokenizer), "unknown to the model"):
         if code == SOURCE:
             rows = pd.DataFrame({"template": texts, "strategy": ORIGINAL})
         else:

@@ -3,9 +3,8 @@
 The links come from Filipiak, Fensel and Filipowska (2021), who mapped the 1,000 classes of ImageNet by hand; the words
 are Wikidata's (CC0). They are read through the entity API, or from a downloaded dump.
 
-Two things to know. Of the links, the authors say that 461 are exact matches in Wikidata, 467 candidates for one and 72
-only close; their file does not say which are which. And seven entities stand for two classes or more (a breed and its
-toy form, say), which gives both the same words.
+Of the links, the authors say that 461 are exact matches in Wikidata, 467 candidates for one and 72 only close; their
+file does not say which are which. Seven entities stand for two classes or more, which gives these the same words.
 """
 
 import bz2
@@ -163,10 +162,9 @@ def read_dump(
 ) -> pd.DataFrame:
     """Return the labels and aliases of linked entities, schema `senses`, from a dump of Wikidata.
 
-    `path`: a file from https://dumps.wikimedia.org/wikidatawiki/entities/, `.json`, `.json.gz` or `.json.bz2`: an array
-    with one entity on each line. It is read line by line, no further than the last entity that is wanted; the whole of
-    it takes hours. `report` takes a line for each `every` lines. `links`, `missing` and rows as in `read_api`; a dump
-    knows nothing of redirects, so that an entity that was merged into another is missing.
+    `path`: a file from https://dumps.wikimedia.org/wikidatawiki/entities/, `.json`, `.json.gz` or `.json.bz2`, read no
+    further than the last entity that is wanted. `report` takes a line for each `every` lines. `links`, `missing` and
+    rows as in `read_api`; a dump knows nothing of redirects, so that an entity that was merged into another is missing.
     Raises InputError for a file that is absent, damaged or not such a dump (with the line), and for a missing entity.
     """
     _check_missing(missing)

@@ -4,8 +4,6 @@ WordNet 3.0 names the classes in English; the Open Multilingual Wordnet (Bond an
 that Bond and Foster (2013) linked to WordNet name them in other languages. NLTK finds the files, fetches them where
 they are absent and reads WordNet; the files of the others ("tab files") are read here, because NLTK passes over what is
 wrong in them and takes longer.
-
-A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
 """
 
 import difflib
@@ -38,8 +36,7 @@ def manifest() -> pd.DataFrame:
     """Return what the shipped senses were made from, one row for each wordnet (and language of Wiktionary).
 
     Columns: `source` and `code` (the wordnet's own language code) are the key; `lang`, `name`, `authors`, `version`,
-    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand) and `sha256` of its file (""
-    likewise).
+    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand), `sha256` of its file.
     """
     return pd.read_csv(DATA / "senses_manifest.csv", dtype={"rows": int}, keep_default_na=False)
 
@@ -108,8 +105,7 @@ def read_wordnets(
 def glosses(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, download: bool = True) -> pd.DataFrame:
     """Return what WordNet 3.0 says of each class: columns `wnid`, `gloss`, `lemmas` (list of its English lemmas).
 
-    In the order of `wnids`. For people who judge labels; nothing of it ships with the study. `nltk_data`, `download`
-    and what raises as in `read_wordnets`.
+    `nltk_data`, `download` and what raises as in `read_wordnets`.
     """
     wnids = list(dict.fromkeys(wnids))
     found = synsets(wnids, nltk_data, download)
@@ -127,8 +123,7 @@ def synsets(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, do
 def download_corpora(server: str | None = None) -> list[str]:
     """Fetch those of the three corpora that NLTK lacks into NLTK's usual folder; return the names of the fetched.
 
-    NLTK prints what it does. `server`: the address of another index than NLTK's own. Some tens of megabytes in all.
-    Raises InputError, with the command to run where there is a network, if a corpus cannot be had.
+    `server`: the address of another index than NLTK's own. Raises InputError if a corpus cannot be had.
     """
     from nltk.downloader import Downloader
 
