@@ -1,9 +1,7 @@
 """The captions of the retrieval data sets, read from the files in which they are published.
 
-What comes of it is a gallery of images and a `captions` table: one row for each set of captions (who wrote or
-translated them), language, image and number. Two images may well have the same caption, and so may one image twice:
-such captions are kept, and tie. A caption without a letter stops the run, but for those that the entry of the data set
-knows to be published so.
+Two images may well have the same caption, and so may one image twice: such captions are kept, and tie. A caption
+without a letter stops the run, but for those that the entry of the data set knows to be published so.
 """
 
 import gzip

@@ -147,10 +147,7 @@ def _absolute(contexts: pd.DataFrame, folder: Path) -> pd.DataFrame:
 
 
 def read(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a `contexts` table with absolute paths, after checking its names and that every file exists.
-
-    Raises InputError where table or files are absent, and where it has no row because only the texts were at hand.
-    """
+    """Return a `contexts` table with absolute paths; InputError where it or a file of it is absent, or it has no row."""
     path = tables.locate(path)
     contexts = check(tables.read(path, "contexts"))
     if contexts.empty:

@@ -143,15 +143,6 @@ def _glyph(face: str, character: str, side: int = 84) -> Image.Image:
     return mask
 
 
-def _mask(character: str, face: str, side: float, angle: float) -> Image.Image:
-    """Return the glyph turned by `angle` degrees; its longest side measures about `side` pixels before turning."""
-    glyph = _glyph(face, character)
-    turned = glyph.rotate(angle, resample=Image.Resampling.BILINEAR, expand=True)
-    scale = side / max(glyph.size)
-    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
-    return turned.resize(shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR)
-
-
 def same_outline(wnid: str) -> bool:
     """Return whether each outline of a concept in test is one of training too, up to slant and size.
 
@@ -173,9 +164,8 @@ def draw(
     """Return one drawing of a concept or sense: an RGB image of `size` x `size` pixels.
 
     The same arguments give the same drawing. `number` counts those of one concept in one split. `colour` is one of
-    `COLOURS`; "" leaves it to chance, in training among those that are not held out.
-    The background is a tinted grey, lighter or darker than the drawing.
-    Raises InputError for an unknown concept or sense, split or colour.
+    `COLOURS`; "" leaves it to chance, in training among those that are not held out. Raises InputError for an unknown
+    concept or sense, split or colour.
     """
     if wnid not in _characters():
         raise InputError(f"There is no pictogram {wnid!r}: expected a wnid of babelatlas.datasets.pictograms.drawn().")
@@ -194,7 +184,11 @@ def draw(
     brightness = float(np.dot(fore, (0.299, 0.587, 0.114)))
     grey = rng.choice(greys[np.abs(greys - brightness) > 75])
     back = np.clip(grey + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
-    mask = _mask(character, face, rng.uniform(*ranges["size"]) * size, rng.uniform(-1, 1) * ranges["angle"])
+    glyph = _glyph(face, character)
+    scale = rng.uniform(*ranges["size"]) * size / max(glyph.size)  # of its longest side, before it is turned
+    turned = glyph.rotate(rng.uniform(-1, 1) * ranges["angle"], resample=Image.Resampling.BILINEAR, expand=True)
+    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
+    mask = turned.resize(shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR)
     middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
     page = Image.new("L", (size, size))
     page.paste(mask, (round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2)))
@@ -207,8 +201,7 @@ def draw(
 def held_out_compositions(seed: int = 0) -> pd.DataFrame:
     """Return the pairs of concept and colour that training neither draws nor writes: `wnid`, `colour`, `class_id`.
 
-    Two colours of every concept, each colour about equally often; so that a held-out pair is new while its noun and its
-    colour are not. `class_id` is `<wnid>-<colour>`.
+    Two colours of every concept, each colour about equally often. `class_id` is `<wnid>-<colour>`.
     """
     rng = np.random.default_rng([seed, 777])
     names = list(COLOURS)
@@ -310,13 +303,12 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
         "wiktionary": pd.concat([english, words[wiktionary]]),
         "wordnets": pd.concat([english, words[~wiktionary]]),
     }
-    columns = ["captions", "lang", "image", "number", "caption"]
     table = pd.concat([rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True)
     key = ["captions", "lang", "wnid"]
     table = table[~table.assign(caption=table["caption"].str.casefold()).duplicated([*key, "caption"])]
     table = table.assign(number=table.groupby(key).cumcount(), image=table["wnid"].map(first))
     table = table[table["number"] < most].sort_values(["captions", "lang", "image", "number"], ignore_index=True)
-    return table[columns]
+    return table[["captions", "lang", "image", "number", "caption"]]
 
 
 def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int = 12, scale: int = 2) -> Image.Image:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.lexicon import wikidata
 
 API = "https://babelnet.io/v9/getSynset"
 LICENCE = "BabelNet Non-Commercial License"
@@ -25,22 +26,12 @@ LANGUAGES = 3  # the most that one request may ask for
 TRANSLATED = frozenset({"WNTR", "WIKITR"})
 # Every source that BabelNet's interface for Python (babelnet 1.2, BabelSenseSource.is_automatic_translation) calls an
 # automatic translation: those two, and wordnets that were made by translating. Babel-ImageNet went by that mark.
-AUTOMATIC = (
-    TRANSLATED
-    | {f"OMWN_{code}" for code in ("BG", "CWN", "GAE", "HR", "ID", "JA", "KO", "MS", "NN", "PT")}
-    | {"SLOWNET"}
-)
-# The study's codes that BabelNet writes in another way than in capitals; "" where it has no such language.
-CODES = {
-    "gsw": "ALS",
-    "lzh": "ZH_CLASSICAL",
-    "nan": "ZH_MIN_NAN",
-    "rup": "ROA_RUP",
-    "sgs": "BAT_SMG",
-    "vro": "FIU_VRO",
-    "yue": "ZH_YUE",
-    "zh-Hant": "",
-}
+WORDNETS = ("BG", "CWN", "GAE", "HR", "ID", "JA", "KO", "MS", "NN", "PT")
+AUTOMATIC = TRANSLATED | {"SLOWNET"} | {f"OMWN_{code}" for code in WORDNETS}
+# The codes that BabelNet writes as Wikimedia does, but in capitals; "" where it has no such language.
+OTHERS = {"gsw", "lzh", "nan", "rup", "sgs", "vro", "yue"}
+CODES = {lang: code.upper().replace("-", "_") for code, lang in wikidata.CODES.items() if lang in OTHERS}
+CODES |= {"zh-Hant": ""}
 
 
 def read(

@@ -117,11 +117,7 @@ def strip_markup(lemma: str, lang: str) -> str:
 
 
 def drop_gap(lemma: str, lang: str) -> str:
-    """Drop the note of MultiWordNet that a language has no word for a synset.
-
-    >>> drop_gap("GAP!", "it"), drop_gap("gap", "it")
-    ('', 'gap')
-    """
+    """Drop the note of MultiWordNet that a language has no word for a synset."""
     return "" if re.fullmatch(r"(PSEUDO)?GAP!?", lemma) else lemma
 
 
@@ -160,11 +156,7 @@ def strip_vowel_marks(lemma: str, lang: str) -> str:
 
 
 def drop_digits(lemma: str, lang: str) -> str:
-    """Drop a word with a digit of any script: codes of sign languages, years in definitions.
-
-    >>> drop_digits("MP3", "de"), drop_digits("Hund", "de")
-    ('', 'Hund')
-    """
+    """Drop a word with a digit of any script: codes of sign languages, years in definitions."""
     return "" if any(unicodedata.category(letter) == "Nd" for letter in lemma) else lemma
 
 
@@ -173,12 +165,10 @@ def drop_sentence(lemma: str, lang: str) -> str:
 
     That is: eight words or more; several words that end in an exclamation or question mark, three or more that end in
     a full stop; a comma between words; a full stop after a word of four letters or more with words behind it. An
-    abbreviation of up to three letters ends no sentence (Polish "pies św. Bernarda").
+    abbreviation of up to three letters ends no sentence.
 
-    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk")
-    ('', '')
-    >>> drop_sentence("pies św. Bernarda", "pl")
-    'pies św. Bernarda'
+    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk"), drop_sentence("św. Bernarda", "pl")
+    ('', '', 'św. Bernarda')
     """
     words = lemma.split()
     ends = len(words) > 1 and lemma[-1] in "!?。！？؟"
@@ -251,9 +241,9 @@ def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the words that a source lists under one code given to each language they belong to.
 
     Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian, but not the
-    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). That a Latin word may be usual
-    in only one of the two, no source says. Chinese (`zh`) words with traditional characters go to `zh-Hant`, those that
-    both ways of writing share go to both. Rows come in the order of language and class, those that were there first.
+    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). Chinese (`zh`) words with
+    traditional characters go to `zh-Hant`, those that both ways of writing share go to both. Rows come in the order of
+    language and class, those that were there first.
     """
     parts = [senses[~senses["lang"].isin(["sh", "zh"])]]
     mixed = senses[senses["lang"] == "sh"]

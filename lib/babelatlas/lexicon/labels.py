@@ -100,13 +100,9 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
         sources.setdefault(key, []).append(source)
     chosen = ranked.assign(key=keys).drop_duplicates(["lang", "wnid"], ignore_index=True)
     chosen = chosen.rename(columns={"lemma": "label"})
-    chosen["alternatives"] = [
-        [words[key[:2]][word] for word in words[key[:2]] if word != key[2]] for key in chosen["key"]
-    ]
-    chosen["confirmed_by"] = [
-        [source for source in dict.fromkeys(sources[key]) if source != own]
-        for key, own in zip(chosen["key"], chosen["source"], strict=True)
-    ]
+    # The first word is the label, and its first source that of the row.
+    chosen["alternatives"] = [list(words[key[:2]].values())[1:] for key in chosen["key"]]
+    chosen["confirmed_by"] = [list(dict.fromkeys(sources[key]))[1:] for key in chosen["key"]]
     return chosen.drop(columns="key").assign(ambiguous=False)[list(tables.SCHEMAS["labels"][0])]
 
 
@@ -118,7 +114,6 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
     which most sources list it does (then the first by wnid). Where more than one class still has the shared word, these
     are ambiguous: `clashes` says whether they are left out ("leave out") or kept with `ambiguous` true ("mark"). "keep"
     gives no alternatives and only marks. German "Maus": the computer's takes "Computermaus", the animal keeps "Maus".
-    English is a language like any other: "crane" names a bird and a machine, and WordNet has no other word for either.
     `chosen` and `ranked` are what `choose_first` and `rank` return.
     """
     if clashes not in CLASHES:
@@ -135,8 +130,7 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
         order = clash.sort_values(["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable")
         keeps = order["bound"] | ~order.duplicated(["lang", "word"])
         moved = {(row.lang, row.wnid): same(own[row.lang, row.wnid]) for row in order[~keeps].itertuples()}
-        pairs = list(zip(ranked["lang"], ranked["wnid"], strict=True))
-        moving = ranked[[pair in moved for pair in pairs]]
+        moving = ranked[[pair in moved for pair in zip(ranked["lang"], ranked["wnid"], strict=True)]]
         later = [moved[key[:2]] != key[2] for key in _keys(moving)]  # the new label goes to the front
         moving = moving.assign(later=later).sort_values(["lang", "wnid", "later"], kind="stable", ignore_index=True)
         staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
@@ -203,10 +197,7 @@ def candidates(
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
 ) -> pd.DataFrame:
-    """Return the words that may become labels of the classes: cleaned, and none that equals an English one.
-
-    The parameters are those of `label_set`, as are the errors that concern them.
-    """
+    """Return the words that may become labels of the classes, cleaned, no English ones; all else as in `label_set`."""
     without, known = [without] if isinstance(without, str) else list(without), sorted(senses["source"].unique())
     absent = [source for source in without if source not in known and source not in RESTRICTED]
     if absent:
@@ -261,10 +252,7 @@ def steps(
 
 
 def counts(labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of classes of each language, most first: columns `lang`, `n_classes`, `group`.
-
-    `group` is the paper's (`languages.group_by_classes`); it means something for ImageNet's 1,000 classes only.
-    """
+    """Return the number of classes of each language, most first: columns `lang`, `n_classes`, `group` (the paper's)."""
     sizes = labels.groupby("lang", as_index=False).agg(n_classes=("wnid", "nunique"))
     sizes["group"] = [languages.group_by_classes(n) if n <= 1000 else "" for n in sizes["n_classes"]]
     return sizes.sort_values(["n_classes", "lang"], ascending=[False, True], ignore_index=True)
@@ -305,7 +293,6 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
 def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes: int = 1) -> pd.DataFrame:
     """Return the rows of a label set in the languages `codes`, or, where it is empty, in all with enough classes.
 
-    `codes` as `languages.canonical` reads them; a language asked for by name is kept however few classes it has.
     Raises InputError for an unknown language, one that the label set lacks, and where no language has enough classes.
     """
     sizes = labels["lang"].value_counts()

@@ -1,7 +1,4 @@
-"""A user's own words: senses from a file, and a label set corrected by people who speak the language.
-
-Pure functions but for the two readers. `labels.label_set` chooses among own senses as among those of any source.
-"""
+"""A user's own words: senses from a file, and a label set corrected by people who speak the language."""
 
 import os
 import re
@@ -54,12 +51,11 @@ def apply_corrections(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a label set with corrections applied, schema `labels`, and what has changed.
 
-    `corrections`: columns lang, wnid, label and perhaps was (`read_corrections`). Another word replaces the label, with
-    the source "verified" and the `licence` given; the same word keeps its source and is confirmed by "verified"; an
-    empty one removes the row; a class without a label in a language gets one. `ambiguous` is found anew. The changes
-    have the columns lang, wnid, before, before_source, label and change: replaced, confirmed, removed or added.
-    Raises InputError for a class that the label set has in no language, a label to remove that is not there, and one
-    that is not as it `was` when it was judged.
+    `corrections` as of `read_corrections`. Another word replaces the label, with the source "verified" and the
+    `licence` given; the same word keeps its source and is confirmed by "verified"; an empty one removes the row; a
+    class without a label in a language gets one. The changes have the columns lang, wnid, before, before_source, label
+    and change: replaced, confirmed, removed or added. Raises InputError for a class that the label set has in no
+    language, a label to remove that is not there, and one that is not as it `was` when it was judged.
     """
     label_rules.check_label_set(labels)
     kept = {(row["lang"], row["wnid"]): row for row in labels.to_dict("records")}

@@ -112,8 +112,12 @@ def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
             "NLLB's: take facebook/nllb-200-distilled-600M or a larger one."
         )
     model = _pretrained(transformers.AutoModelForSeq2SeqLM, where, revision, dtype=torch.float32)
-    found = _fingerprint(folder) if folder.is_dir() else model.config._commit_hash or revision
-    return model.to(device).eval(), tokenizer, found
+    if not folder.is_dir():
+        return model.to(device).eval(), tokenizer, model.config._commit_hash or revision
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        whole.update(f"{path.name} {tables.fingerprint(path)}\n".encode())
+    return model.to(device).eval(), tokenizer, f"sha256:{whole.hexdigest()}"
 
 
 def _pretrained(kind, name: str, revision: str, **settings):
@@ -135,14 +139,6 @@ def _pretrained(kind, name: str, revision: str, **settings):
         raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {mend}.") from error
     finally:
         logger.setLevel(level)
-
-
-def _fingerprint(folder: Path) -> str:
-    """Return the SHA-256 of the files of a folder, names and contents."""
-    whole = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        whole.update(f"{path.name} {tables.fingerprint(path)}\n".encode())
-    return f"sha256:{whole.hexdigest()}"
 
 
 def has_code(tokenizer, code: str) -> bool:

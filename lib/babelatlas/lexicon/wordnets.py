@@ -1,9 +1,8 @@
 """The wordnets that NLTK has, to senses: WordNet 3.0, the Open Multilingual Wordnet, its extension with Wiktionary.
 
-WordNet 3.0 names the classes in English; the Open Multilingual Wordnet (Bond and Paik 2012) and the words of Wiktionary
-that Bond and Foster (2013) linked to WordNet name them in other languages. NLTK finds the files, fetches them where
-they are absent and reads WordNet; the files of the others ("tab files") are read here, because NLTK passes over what is
-wrong in them and takes longer.
+Sources: the Open Multilingual Wordnet (Bond and Paik 2012) and the words of Wiktionary that Bond and Foster (2013)
+linked to WordNet. NLTK finds the files, fetches them where they are absent and reads WordNet; the files of the others
+("tab files") are read here, because NLTK passes over what is wrong in them and takes longer.
 """
 
 import difflib
