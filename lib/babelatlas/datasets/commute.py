@@ -6,8 +6,8 @@ four belongs together; a sentence has two neighbouring lines, one for each of it
 incorrect on the other. Here the two lines are one item. It is named after its two images, sorted, so that it has the
 same name in every language, and sense "a" is that of the first.
 
-Nothing is mended silently: `read` and `pictured` return what they found beside what they read, one row for each finding
-with its file, lines and treatment (`FINDINGS` says what each means), and stop at what cannot be read as items at all.
+Nothing is mended silently: `read` and `pictured` also return what is irregular (`FINDINGS` says what each finding
+means), and stop at what cannot be read as items at all.
 
 Futeral et al. (2023) released French, German and Czech, Futeral et al. (2024) Arabic, Russian, Chinese and the French
 development set. The sentences are for non-commercial use, and none is kept in this project.
@@ -197,10 +197,7 @@ def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.Data
 
 
 def _pairs(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
-    """Return the first places of neighbouring lines that are one item, and the places of lines that stand alone.
-
-    Two are one item where they have the same sentence, or where what is correct on one is incorrect on the other.
-    """
+    """Return the first places of neighbouring lines that are one item, and the places of lines that stand alone."""
     after = rows.shift(-1)
     crossed = (rows["correct"] == after["incorrect"]) & (after["correct"] == rows["incorrect"])
     fits = ((rows["source"] == after["source"]) | crossed).tolist()
@@ -310,10 +307,7 @@ def pictured(
 
 
 def counts(items: pd.DataFrame) -> pd.DataFrame:
-    """Return how much each language has: lang, items, `everywhere` (items that all have), `same` (one translation).
-
-    `items`: schema `tuples`. The last column is the number of items whose two translations are the same.
-    """
+    """Return how many each language has: lang, items, `everywhere` (in all), `same` (both translations are one)."""
     n = items["lang"].nunique()
     spread = items.groupby("item")["lang"].nunique()
     wide = items.pivot(index=["lang", "item"], columns="sense", values="translation").reset_index()

@@ -83,8 +83,7 @@ def unpacked(archive: Path, numbered: bool) -> Path:
 def devkit(path: Path) -> list[str]:
     """Return the wnid of each validation image, image 1 first, from the development kit's archive.
 
-    It is read from `data/meta.mat` (number of a class -> wnid) and `data/ILSVRC2012_validation_ground_truth.txt` (one
-    number a line). Raises InputError where the archive is absent or is another one.
+    Raises InputError where the archive is absent or is another one.
     """
     from scipy.io import loadmat
 

@@ -147,7 +147,7 @@ def _absolute(contexts: pd.DataFrame, folder: Path) -> pd.DataFrame:
 
 
 def read(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a `contexts` table with absolute paths; InputError where it or a file of it is absent, or it has no row."""
+    """Return a `contexts` table with absolute paths; InputError where it or a file is absent, or it has no row."""
     path = tables.locate(path)
     contexts = check(tables.read(path, "contexts"))
     if contexts.empty:

@@ -59,9 +59,6 @@ def concepts() -> pd.DataFrame:
     """Return the concepts: `wnid` (WordNet 3.0 noun synset), `name` (one of its English lemmas), `codepoints` (hex).
 
     Several characters of one concept are separated by a space; they are alternative drawings of it.
-
-    >>> concepts().set_index("name").loc["umbrella"].tolist()
-    ['n04507155', '2602 2614']
     """
     return pd.read_csv(DATA / "pictograms.csv", dtype=str)
 
@@ -72,9 +69,6 @@ def senses() -> pd.DataFrame:
     `word` is an English lemma of the synset `wnid` in WordNet 3.0, `name` tells the senses apart, `codepoints` (hex)
     draw the sense and no other of the word. A synset may belong to two words. A sense that is a concept has the
     concept's drawings; one that is none may borrow all drawings of a concept, never some of them.
-
-    >>> senses().query("word == 'table'")["name"].tolist()
-    ['table (of data)', 'table (furniture)']
     """
     return pd.read_csv(DATA / "pictogram_senses.csv", dtype=str)
 
@@ -91,10 +85,7 @@ def drawn() -> list[str]:
 
 
 def drawn_alike(wnids: list[str]) -> np.ndarray:
-    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64.
-
-    An envelope and a letter (that one gets) have: no picture says which of the two words is meant.
-    """
+    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64."""
     return pd.factorize(pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str))[0]
 
 
@@ -228,10 +219,9 @@ def training_colours(wnid: str, seed: int = 0) -> list[str]:
 
 
 def compositions(seed: int = 0) -> pd.DataFrame:
-    """Return the classes of the compositions: `class_id`, `wnid`, `name`, `colour`, `label`, `held_out`.
+    """Return the classes of the compositions: `class_id`, `wnid`, `name`, `colour`, `label` (English), `held_out`.
 
-    Every noun of `COMPOSED` in every colour; `label` is English ("red umbrella"); `held_out` says that training neither
-    draws nor writes the pair, given the same `seed`.
+    Every noun of `COMPOSED` in every colour; `held_out`: training neither draws nor writes it, given the same `seed`.
     """
     nouns = concepts()[["wnid", "name"]].query("name in @COMPOSED")
     pairs = nouns.merge(pd.DataFrame({"colour": list(COLOURS)}), how="cross")

@@ -168,8 +168,7 @@ def load(
     its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all. Classes
     that ImageNet-1k has and a variant has not are passed over: the label set is to be cut to those of the table.
     `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`.
-    Raises InputError where more is missing, or other files are there, and where a class of `wnids` is none of the data
-    set.
+    Raises InputError where more is missing, and where a class of `wnids` is none of the data set.
     """
     dataset = get_dataset(name)
     if dataset.task == "retrieval":

@@ -19,10 +19,7 @@ SPLITS = {"train": 29_000, "val": 1014}
 
 
 def item_senses(tuples: pd.DataFrame) -> pd.DataFrame:
-    """Return the items of a set of pairs: item, word, and the synsets of senses a and b, `wnid_a` and `wnid_b`.
-
-    The names of the items hold them: `word:wnid+wnid`. Raises InputError for an item of another form, as CoMMuTE's.
-    """
+    """Return item, word, `wnid_a` and `wnid_b` of a set of pairs from their names; InputError for others' items."""
     items = tuples[["item"]].drop_duplicates(ignore_index=True)
     parts = items["item"].str.extract(r"^(.+):(n\d{8})\+(n\d{8})$")
     if parts.isna().any(axis=None):
@@ -41,7 +38,7 @@ def words(
     the image shows. One sense of each, chosen by `seed`, gets the share `frequent` of its examples and the others the
     rest evenly: that is the bias of the text. Ambiguous words get the share `share` of all examples; languages and
     words, each of their kind, weigh the same. The weights of a language sum to 1.
-    The languages are those of `tuples`. Raises InputError for shares out of range, and for one without labels.
+    Raises InputError for shares out of range, and for a language of `tuples` without labels.
     """
     for name, value in {"frequent": frequent, "share": share}.items():
         if not 0 < value < 1:

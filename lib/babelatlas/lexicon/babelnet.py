@@ -54,8 +54,7 @@ def read(
     as Babel-ImageNet did (Geigle et al. 2024, section 3); `TRANSLATED` drops only BabelNet's own translations.
     One request at a time, `pause` seconds between two; what came is kept in `folder` (left out: the user's cache), one
     file for each synset, so that another day goes on with the rest. `wait`, `timeout`: as in `download.ask`.
-    Rows: by language and wnid, then in BabelNet's order. Words are BabelNet's full ones ("Dog_(animal)"), with spaces
-    for underscores. `report` takes one line of progress at a time.
+    Rows: by language and wnid, then in BabelNet's order. `report` takes one line of progress at a time.
     Raises InputError for a language or wnid that cannot be, a missing or refused key, a used-up day, and a service that
     does not answer as documented at https://babelnet.org/guide.
     """

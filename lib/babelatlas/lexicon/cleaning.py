@@ -287,10 +287,7 @@ STEPS = [*(name for name in RULES if name != "script"), "variants", "script"]
 
 
 def check_rules(names: Iterable[str] | str) -> list[str]:
-    """Return the names of cleaning steps in the order in which they are applied; "all" means every step.
-
-    Raises InputError for an unknown one.
-    """
+    """Return the names of cleaning steps in the order in which they are applied; "all" means every step."""
     names = [names] if isinstance(names, str) else list(names)
     if names == ["all"]:
         return STEPS

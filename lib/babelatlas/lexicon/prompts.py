@@ -113,9 +113,8 @@ def released(path: str | os.PathLike | None = None) -> pd.DataFrame:
 def translated(name: str) -> pd.DataFrame:
     """Return a set of templates with a list for each language, schema `templates`.
 
-    `name`: "nllb-80", the released set without its English, or the path of a table with this schema, such as
-    `translate_prompts` writes. Raises InputError where there is no such set, where a template has not exactly one
-    placeholder, and where a language of the table has two sets.
+    `name`: "nllb-80", the released set without its English, or the path of a table with this schema. Raises InputError
+    where there is no such set, a template has not exactly one placeholder, and a language of the table has two sets.
     """
     if name == RELEASED:
         table = released()
@@ -198,10 +197,7 @@ def tidy_text(text: str) -> str:
 
 
 def tidy_templates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a `templates` table with stray spaces mended (`tidy_text`).
-
-    The published results were made with the released templates as they are: mend them for a new evaluation only.
-    """
+    """Return a `templates` table without stray spaces; the published results were made with them as released."""
     return table.assign(template=[tidy_text(text) for text in table["template"]])
 
 
@@ -216,12 +212,6 @@ def unique_prompts(labels: list[str], texts: list[str]) -> tuple[list[str], np.n
     The prompts are in order of first use; the index has the shape (labels, templates): prompt `index[i, j]` is label i
     in template j. A prompt that occurs several times for a label is encoded once and keeps its weight in the mean over
     the template axis.
-
-    >>> prompts, index = unique_prompts(["cat", "dog"], ["{}", "{}", "a {}"])
-    >>> prompts
-    ['cat', 'a cat', 'dog', 'a dog']
-    >>> index.tolist()
-    [[0, 0, 1], [2, 2, 3]]
     """
     check_templates(texts)
     place: dict[str, int] = {}

@@ -118,10 +118,7 @@ def class_lists() -> list[str]:
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
-    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives, with what is known of each source.
-
-    A language of Wiktionary has a row where it has senses; a wordnet always, so that the missing ones are named.
-    """
+    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives; a wordnet always has a row."""
     known = manifest()
     facts = known.drop_duplicates("source").set_index("source")[["name", "authors", "version", "licence", "url"]]
     sizes, keys = senses.groupby(["source", "lang"]).size(), zip(wordnets["source"], wordnets["lang"], strict=True)

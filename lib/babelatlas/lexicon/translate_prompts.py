@@ -147,7 +147,6 @@ def has_code(tokenizer, code: str) -> bool:
 
 
 def _codes() -> dict[str, str]:
-    """Return the NLLB code of each language, "" where it has none."""
     return languages.table().set_index("code")["nllb"].to_dict()
 
 
