@@ -417,9 +417,9 @@ def test_a_split_of_multi30k_that_is_misspelt_gets_the_nearest_name(task1):
 @pytest.mark.parametrize("split", captions.SPLITS)
 def test_each_published_split_of_multi30k_has_its_count(mirror, monkeypatch, split):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    read = captions.READERS["multi30k"]("multi30k", split, [])
-    assert len(read.images) == len(set(read.images)) == read.n_images
-    assert [len(several) for several in read.captions.values()] == [read.n_images] * read.n_languages
+    read = captions.READERS["multi30k"](datasets.get_dataset("multi30k"), split, [])
+    assert len(read.images) == len(set(read.images)) == read.dataset.n_images
+    assert [len(several) for several in read.captions.values()] == [read.dataset.n_images] * read.dataset.n_languages
     assert not any("#" in image for image in read.images)
 
 

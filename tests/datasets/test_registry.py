@@ -203,7 +203,7 @@ def test_a_list_of_paths_and_a_file_that_is_no_folder_are_told_as_such(run):
         datasets.load("imagenet-1k", run / "notes.txt")
 
 
-def test_results_without_some_images_are_listed_from_their_files_and_told(tmp_path):
+def test_results_without_some_images_are_told_from_their_files_each_once(tmp_path):
     missing = {
         ("a", "pictograms"): 2,
         ("b", "pictograms"): 2,
@@ -216,10 +216,7 @@ def test_results_without_some_images_are_listed_from_their_files_and_told(tmp_pa
         made = {"model": model, "dataset": dataset} | ({} if number is None else {"missing": number})
         tables.write(tables.empty("zeroshot"), file, "zeroshot", made)
 
-    found = datasets.incomplete([*files, files[0]])
-
-    assert found.to_numpy().tolist() == [["a", "pictograms", 2], ["b", "pictograms", 2], ["a", "xtd", 1]]
-    assert datasets.caution(files) == (
+    assert datasets.caution([*files, files[0]]) == (
         "**Not all images were there**: 2 images were missing for a, b on pictograms; "
         "1 image was missing for a on xtd. These scores are of the rest."
     )
@@ -569,7 +566,7 @@ def test_real_photographs_lie_flat_in_the_sample_and_are_refused_as_such(mirror)
 
 def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
     text = (Path(__file__).parents[2] / "book" / "references.bib").read_text(encoding="utf-8")
-    assert len(datasets.names()) == len(set(datasets.names())) >= 16
+    assert len({one.name for one in datasets.known()}) == len(datasets.known()) >= 16
     for one in datasets.DATASETS:
         assert one.task in ("zero-shot", "retrieval", "disambiguation")
         assert bool(one.labels) == (one.task == "zero-shot")
@@ -587,8 +584,8 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
 def test_the_command_prints_the_list_and_an_entry_with_its_files(capsys):
     assert command_line.main(["datasets"]) == 0
     printed = capsys.readouterr().out
-    assert [line.split()[0] for line in printed.splitlines()] == ["name", *datasets.names()]
-    for name in datasets.names():
+    assert [line.split()[0] for line in printed.splitlines()] == ["name", *(one.name for one in datasets.known())]
+    for name in (one.name for one in datasets.known()):
         assert command_line.main(["datasets", name]) == 0
         printed = capsys.readouterr().out
         assert all(download.files()[file]["mirror"] in printed for file in datasets.get_dataset(name).files)
@@ -619,11 +616,20 @@ BIRDS = {"task": "zero-shot", "images": "birds", "label_table": "birds.csv"}
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicense = "MIT"\n', "unknown key 'license': did you mean licence"),
-        ('[a]\ntask = "zero-shot"\nshows = "x"\n', "'a' in .* has no key 'licence': add it"),
-        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nn_images = "3"\n', "'n_images'.* a number, got '3'"),
-        ('[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nfiles = "x"\n', "'files'.* a list of texts, got 'x'"),
-        ("[a]\ntask = zero-shot\n", "not valid TOML .*line 2"),
+        (
+            '[a]\ntask = "zero-shot"\nshows = "x"\nlicense = "MIT"\n',
+            "the key 'license', which no entry has: did you mean licence",
+        ),
+        ('[a]\ntask = "zero-shot"\nshows = "x"\n', "'a' in .* has no 'licence': add it"),
+        (
+            '[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nn_images = "3"\n',
+            "n_images = '3': expected a whole number",
+        ),
+        (
+            '[a]\ntask = "zero-shot"\nshows = "x"\nlicence = "MIT"\nfiles = "x"\n',
+            "files = 'x': expected a list of texts",
+        ),
+        ("[a]\ntask = zero-shot\n", "is not TOML .*line 2"),
     ],
 )
 def test_a_wrong_entry_of_the_list_is_one_sentence_with_the_nearest_key(tmp_path, content, message):
@@ -655,7 +661,7 @@ def test_every_entry_says_what_the_workflow_needs_of_it():
         ("birds", {"image": "x"}, "a key 'image' that zero-shot does not read: did you mean images"),
         ("birds", {"images": ""}, "has no key 'images': add it, with a path"),
         ("birds", {"classes": "birds.txt"}, "needs either 'classes'.* or 'label_table'"),
-        ("birds", {"images": ["a", "b"]}, "'images' of the data set 'birds' .* should be a text, got"),
+        ("birds", {"images": ["a", "b"]}, r"data set 'birds' .* has images = \['a', 'b'\]: expected text"),
         ("xtd", {}, "'xtd' .* is that of a data set of the study"),
         ("my birds", {}, "use letters, digits, - and _"),
     ],
@@ -680,7 +686,7 @@ def test_images_of_ones_own_in_folders_of_classes_are_read_as_those_of_any_data_
     assert images["wnid"].tolist() == ["heron", "wren"]
     assert labels.groupby("lang")["ambiguous"].all().to_dict() == {"de": True, "en": False}
     assert datasets.get_dataset("birds").read_by == "20_zeroshot"
-    assert datasets.names()[-1] == "birds"
+    assert datasets.known()[-1].name == "birds"
     with pytest.raises(InputError, match="name the folder under custom_datasets, birds, images in the config"):
         datasets.load("birds")
 
@@ -694,4 +700,4 @@ def test_labels_of_ones_own_without_a_column_are_named(tmp_path):
 def test_custom_data_sets_that_cannot_be_read_are_told(monkeypatch):
     monkeypatch.setenv(datasets.CUSTOM, "none.json")
     with pytest.raises(InputError, match=r"The custom data sets in BABELATLAS_DATASETS are no JSON"):
-        datasets.names()
+        datasets.known()

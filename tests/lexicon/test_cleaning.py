@@ -196,7 +196,7 @@ def test_the_effects_count_what_each_rule_does_to_each_language():
         ("sh", DOG, "pas", "wikt"),
         ("sh", DOG, "пас", "wikt"),
     )
-    found = cleaning.effects(table).set_index(["lang", "rule"])
+    found = cleaning.tally(cleaning.stages(table)).set_index(["lang", "rule"])
     columns = ["n_changed", "n_dropped", "n_senses", "n_classes"]
     assert list(found.loc["he"].index) == ["all words", *cleaning.STEPS]
     assert found.loc[("he", "all words"), columns].tolist() == [0, 0, 3, 2]
@@ -211,7 +211,8 @@ def test_the_effects_count_what_each_rule_does_to_each_language():
 @given(st.lists(st.tuples(st.sampled_from(["de", "he", "sh", "zh"]), LEMMAS), max_size=12))
 def test_the_effects_end_where_cleaning_ends(rows):
     table = table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in rows)).drop_duplicates()
-    cleaned, last = cleaning.clean(table), cleaning.effects(table).query("rule == 'script'").set_index("lang")
+    cleaned = cleaning.clean(table)
+    last = cleaning.tally(cleaning.stages(table)).query("rule == 'script'").set_index("lang")
     assert last["n_senses"][last["n_senses"] > 0].to_dict() == cleaned["lang"].value_counts().to_dict()
 
 
@@ -232,7 +233,6 @@ def test_the_script_of_a_language_is_that_of_its_translations():
     assert other == ["sat"]  # NLLB writes Beng in the code, Ol Chiki in the text
 
 
-def test_a_rule_at_the_end_of_the_list_is_applied_like_any_other():
-    steps = cleaning.steps_of([*cleaning.RULES, "my rule"])
-    assert set(steps) == {*cleaning.RULES, "my rule", "variants"}
-    assert steps[-2:] == ["variants", "script"]
+def test_every_rule_is_a_step_and_the_script_is_judged_last():
+    assert set(cleaning.STEPS) == {*cleaning.RULES, "variants"}
+    assert cleaning.STEPS[-2:] == ["variants", "script"]

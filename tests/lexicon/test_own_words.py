@@ -158,23 +158,6 @@ def test_a_file_of_corrections_is_read_and_a_class_in_it_twice_refused(tmp_path)
         own_words.read_corrections(twice)
 
 
-def test_a_filled_sheet_says_what_to_correct():
-    filled = pd.DataFrame(
-        [
-            ("n1", "a", "right", ""), ("n2", "b", "better", "B"), ("n3", "c", "wrong", ""), ("n4", "d", "wrong", "D"),
-            ("n5", "e", "unsure", ""), ("n6", "f", "", ""), ("n7", "g", "better", ""),
-        ],
-        columns=["wnid", "label", "verdict", "better"],
-    )  # fmt: skip
-
-    found = own_words.corrections_of(filled, "ger")
-
-    assert found["wnid"].tolist() == ["n1", "n2", "n3", "n4"]
-    assert found["label"].tolist() == ["a", "B", "", "D"]
-    assert found["was"].tolist() == ["a", "b", "c", "d"]
-    assert set(found["lang"]) == {"de"}
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -73,36 +73,27 @@ def test_without_open_clip_a_sentence_says_what_to_install(monkeypatch):
         prompts.templates("openai-80")
 
 
-# Prompts with weights.
+# Prompts that occur several times.
 
 texts_with_repeats = st.lists(st.sampled_from(["{}", "a {}", "the {}", "{}!"]), min_size=1, max_size=8)
 
 
 @given(st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=4), texts_with_repeats)
-def test_the_weighted_mean_of_unique_prompts_is_the_plain_mean_over_all_templates(labels, texts):
+def test_the_mean_of_unique_prompts_by_their_index_is_the_plain_mean_over_all_templates(labels, texts):
     every, index = prompts.unique_prompts(labels, texts)
     vectors = dict(zip(every, np.random.default_rng(0).normal(size=(len(every), 5)), strict=True))
-    weighted = prompts.weighted_prompts(labels, texts)
-    assert not weighted.duplicated(["place", "prompt"]).any()
+    assert len(vectors) == len(every)
     for place, label in enumerate(labels):
-        rows = weighted[weighted["place"] == place]
-        assert set(rows["label"]) == {label}
-        assert rows["weight"].sum() == pytest.approx(1)
         plain = np.mean([vectors[prompt] for prompt in prompts.fill(texts, label)], axis=0)
-        assert rows["weight"].to_numpy() @ np.stack(rows["prompt"].map(vectors)) == pytest.approx(plain)
         assert plain == pytest.approx(np.stack([vectors[every[number]] for number in index[place]]).mean(axis=0))
 
 
-def test_a_class_vector_from_weights_is_the_engines(monkeypatch):
+def test_a_class_vector_of_the_engine_is_the_plain_mean_over_all_templates():
     labels, texts = ["cat", "dog"], ["{}", "a {}", "{}", "{}", "the {}"]
     every, index = prompts.unique_prompts(labels, texts)
     vectors = zeroshot.normalise(np.random.default_rng(1).normal(size=(len(every), 4)))
     by_engine = zeroshot.normalise(vectors[index].mean(axis=1))
-    table = prompts.weighted_prompts(labels, texts)
-    means = [
-        rows["weight"].to_numpy() @ vectors[[every.index(prompt) for prompt in rows["prompt"]]]
-        for _, rows in table.groupby("place")
-    ]
+    means = [np.mean([vectors[every.index(one)] for one in prompts.fill(texts, label)], axis=0) for label in labels]
     assert zeroshot.normalise(np.stack(means)) == pytest.approx(by_engine, abs=1e-6)
 
 
@@ -270,7 +261,8 @@ def test_a_mended_template_has_no_stray_space_and_the_same_characters(text):
 )
 def test_one_template_has_the_defects_that_a_reader_sees(lang, text, expected):
     row = prompts.defects(table_of(lang, [text]), prompts.templates("openai-80")).iloc[0]
-    assert {name for name in prompts.MARKS if row[name]} == expected
+    marks = row.drop(["lang", "n_templates", "n_unique", "n_unique_tidy"])
+    assert set(marks.index[marks.astype(bool)]) == expected
     assert (row["lang"], row["n_templates"], row["n_unique"]) == (lang, 1, 1)
 
 

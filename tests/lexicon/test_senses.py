@@ -175,7 +175,7 @@ def test_classes_that_ship_are_not_read_again(monkeypatch):
 
 
 def test_a_class_that_does_not_ship_is_read_from_the_wordnets(at_hand):
-    table = senses.for_classes(["n02123045", "n02084071"], nltk_data(), report=len)  # tabby, dog
+    table = senses.for_classes(["n02123045", "n02084071"], nltk_data=nltk_data(), report=len)  # tabby, dog
     english = table.query("source == 'wordnet-3.0' and wnid == 'n02084071'").lemma.tolist()
     assert english == ["dog", "domestic dog", "Canis familiaris"]
     pd.testing.assert_frame_equal(

@@ -3,16 +3,14 @@
 CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambiguous English sentence goes with an
 image. WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so
 every list of classes that are synsets holds such a test, a word long, for each language that has words for both senses
-and does not use the same one. Functions of tables; the counts for large lists ship with the study, and
-`babelatlas ship ambiguous-words` makes them again from the wordnets that NLTK has.
+and does not use the same one. The counts for large lists ship with the study; `babelatlas ship ambiguous-words` makes
+them again.
 
 A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" with the smaller wnid first: sense "a".
 """
 
-import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -35,11 +33,7 @@ ENGLISH = "en"
 
 
 def classes_of(dataset: str) -> str:
-    """Return the name of the list of classes that a data set of pairs is made from; InputError for another data set.
-
-    >>> classes_of("imagenet-1k-pairs")
-    'imagenet-1k'
-    """
+    """Return the name of the list of classes that a data set of pairs is made from; InputError for another data set."""
     if dataset not in CLASSES:
         raise InputError(f"The data set {dataset!r} is not made of pairs of classes: {near(dataset, CLASSES)}")
     return CLASSES[dataset]
@@ -48,8 +42,8 @@ def classes_of(dataset: str) -> str:
 def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = ()) -> pd.DataFrame:
     """Return the senses of the classes, those that `words` lacks from the study's own or from NLTK's wordnets.
 
-    `words` and what is returned have the schema `senses`. A class with any row in `words` is not looked up. `codes`
-    keeps only these languages, of all rows; empty keeps every one. What raises as in `wordnets.read_wordnets`.
+    `words` has the schema `senses`; a class with any row in it is not looked up. `codes` keeps only these languages, of
+    all rows; empty keeps every one. What raises as in `wordnets.read_wordnets`.
     """
     wnids, wanted = list(dict.fromkeys(wnids)), [languages.canonical(code) for code in codes]
     parts, lacking = [words[words["wnid"].isin(wnids)]], sorted(set(wnids) - set(words["wnid"]))
@@ -87,19 +81,13 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> p
             f"{len(nameless)} class(es) have no English word from {source or 'any source'} among the senses, the "
             f"first: {nameless[0]}; check the wnid, or make the senses with babelatlas.lexicon.senses.read_wordnets."
         )
-    named: dict[str, dict[str, int]] = {}  # word -> class -> place of the word among those of the class
-    place: dict[str, int] = {}
-    for wnid, lemma in zip(english["wnid"].tolist(), english["lemma"].tolist(), strict=True):
-        place[wnid] = place.get(wnid, -1) + 1
-        named.setdefault(labels.same(lemma), {}).setdefault(wnid, place[wnid])
-    rows = [
-        (f"{word}:{a}+{b}", word, a, b, of[a] + of[b])
-        for word, of in named.items()
-        for a, b in itertools.combinations(sorted(of), 2)
-    ]
-    found = pd.DataFrame(rows, columns=["item", "word", "wnid_a", "wnid_b", "place"])
-    found = found.sort_values(["wnid_a", "wnid_b", "place", "word"], ignore_index=True)
-    return found.drop(columns="place").astype(dict.fromkeys(("item", "word", "wnid_a", "wnid_b"), "str"))
+    english = english.assign(word=english["lemma"].map(labels.same), place=english.groupby("wnid").cumcount())
+    named = english[["word", "wnid", "place"]].drop_duplicates(["word", "wnid"])
+    found = named.merge(named, on="word", suffixes=("_a", "_b")).query("wnid_a < wnid_b")
+    found["place"] = found["place_a"] + found["place_b"]
+    found = found.sort_values(["wnid_a", "wnid_b", "place", "word"], ignore_index=True).astype({"word": "str"})
+    found["item"] = found["word"] + ":" + found["wnid_a"] + "+" + found["wnid_b"]
+    return found[["item", "word", "wnid_a", "wnid_b"]].astype("str")
 
 
 def facts() -> pd.DataFrame:
@@ -109,36 +97,32 @@ def facts() -> pd.DataFrame:
     `counts` says, 0 where the pair is not `usable`. Some words for persons are insults: where only lists of photographs
     have a pair with a class of persons, its word and item are "".
     """
-    return _facts().copy()
-
-
-@cache
-def _facts() -> pd.DataFrame:
     table = pd.read_csv(PAIRS, keep_default_na=False, dtype={"nested": bool})
     items = table["word"] + ":" + table["wnid_a"] + "+" + table["wnid_b"]
     table.insert(0, "item", items.where(table["word"] != "", ""))
     return table
 
 
-def relations(
-    pairs: pd.DataFrame, nltk_data: str | os.PathLike | None = None, download: bool = True, shipped: bool = True
-) -> pd.DataFrame:
+def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
     """Return the pairs with how the two classes stand to each other in WordNet: columns nested, lexname_a, lexname_b.
 
     `nested`: one class is a kind (or an instance) of the other, as with two senses of "printer": an image of the
     narrower class shows the wider one too, and decides nothing. `lexname_a`, `lexname_b`: the lexicographer files, such
-    as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is False), for others in WordNet:
-    `nltk_data`, `download` and what raises as in `wordnets.read_wordnets`.
+    as "noun.animal". For pairs that ship they are looked up there (unless `shipped` is False), for others in WordNet;
+    what raises as in `wordnets.read_wordnets`.
     """
     key, added = ["wnid_a", "wnid_b"], ["nested", "lexname_a", "lexname_b"]
-    known = _facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
+    known = facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
     asked = pd.MultiIndex.from_frame(pairs[key])
     if shipped and asked.isin(known.index).all():
         found = known.reindex(asked)
     else:
         wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
-        synset = dict(zip(wnids, wordnets.synsets(wnids, nltk_data, download), strict=True))
-        above = {wnid: {each.offset() for each in one.closure(_wider)} for wnid, one in synset.items()}
+        synset = dict(zip(wnids, wordnets.synsets(wnids), strict=True))
+        above = {}
+        for wnid, one in synset.items():
+            wider = one.closure(lambda each: each.hypernyms() + each.instance_hypernyms())
+            above[wnid] = {each.offset() for each in wider}
         rows = [
             (int(a[1:]) in above[b] or int(b[1:]) in above[a], synset[a].lexname(), synset[b].lexname())
             for a, b in asked
@@ -148,17 +132,12 @@ def relations(
     return pd.concat([pairs.drop(columns=added, errors="ignore").reset_index(drop=True), found], axis=1)
 
 
-def _wider(synset) -> list:
-    return synset.hypernyms() + synset.instance_hypernyms()
-
-
 def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
     """Return the pairs that an image can decide, each once; `pairs` as `relations` gives them.
 
     Gone are nested pairs; all but the first word of each two classes, since items with the same images and translations
-    would count twice; and, unless `persons`, pairs with a class of persons ("noun.person"). What such a word says of
-    somebody is seldom seen, and ImageNet's own authors found most of these classes offensive, or not to be told from an
-    image (Yang et al. 2020).
+    would count twice; and, unless `persons`, pairs with a class of persons ("noun.person"): ImageNet's own authors
+    found most of these classes offensive, or not to be told from an image (Yang et al. 2020).
     """
     kept = pairs[~pairs["nested"]].drop_duplicates(["wnid_a", "wnid_b"])
     if not persons:
@@ -169,15 +148,14 @@ def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
 def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = labels.RESTRICTED) -> pd.DataFrame:
     """Return what each language does with each pair: a row where it has words for both senses, English left out.
 
-    `words` has the schema `senses`, `pairs` the columns of `pairs`. Columns: lang, item, word, wnid_a, wnid_b, shared
-    (the senses have a word in common there, as they have in English), a, b (the best word that only this sense has, ""
-    where there is none), apart (both have one). Rows are in the order of the pairs, then of the language.
+    Columns: lang, item, word, wnid_a, wnid_b, shared (the senses have a word in common there, as they have in English),
+    a, b (the best word that only this sense has, "" where there is none), apart (both have one). Rows are in the order
+    of the pairs, then of the language.
 
-    The words are cleaned and ranked as those of label sets are (`labels.rank`); `without` names sources to leave out,
-    as for label sets. To be a sense's own, a word must not be among the words of the other sense, from whichever
-    source, nor equal an English word of either; spaces, hyphens and upper case do not matter. Lexicons have gaps: that
-    no source lists a word for the other sense does not prove that nobody uses it so.
-    Raises InputError where the English words of a class are missing, and for an unknown source.
+    The words, schema `senses`, are cleaned and ranked as those of label sets are, `without` some sources. To be a
+    sense's own, a word must not be among the words of the other sense, from whichever source, nor equal an English word
+    of either; spaces, hyphens and upper case do not matter. Lexicons have gaps: that no source lists a word for the
+    other sense does not prove that nobody uses it so. What raises as in `labels.candidates`.
     """
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
     columns = ["lang", "item", "word", "wnid_a", "wnid_b", "shared", "a", "b", "apart"]
@@ -214,9 +192,9 @@ def _by_class(words: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
 def translations(found: pd.DataFrame, codes: Iterable[str] = (), minimum_items: int = 1) -> pd.DataFrame:
     """Return the items that are translated apart as a table `tuples`: two rows for each language and item.
 
-    `found` is what `outcomes` returns. `codes`: the languages to keep, as `languages.canonical` reads them; empty for
-    all that have at least `minimum_items` items. The source is the English word. Rows in the order of the language,
-    item, sense. Raises InputError for a language without an item, and where no language has enough.
+    `found` is what `outcomes` returns. `codes`: the languages to keep; empty for all that have at least `minimum_items`
+    items. The source is the English word. Raises InputError for a language without an item, and where no language has
+    enough.
     """
     kept = found[found["apart"]]
     sizes = kept["lang"].value_counts()
@@ -244,10 +222,6 @@ def counts(found: pd.DataFrame) -> pd.DataFrame:
 
     `found` is what `outcomes` returns. `n_named`: both senses have a word; `n_shared`: they have one in common;
     `n_apart`: each has one of its own, so that the pair is an item of that language. A pair may be both of the latter.
-
-    >>> rows = [("de", False, True), ("de", True, False), ("si", True, False)]
-    >>> counts(pd.DataFrame(rows, columns=["lang", "shared", "apart"])).values.tolist()
-    [['de', 2, 1, 1], ['si', 1, 1, 0]]
     """
     sizes = found.groupby("lang", as_index=False).agg(
         n_named=("apart", "size"), n_shared=("shared", "sum"), n_apart=("apart", "sum")
@@ -255,8 +229,10 @@ def counts(found: pd.DataFrame) -> pd.DataFrame:
     return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
 
 
-def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int) -> pd.DataFrame:
-    """Draw `images_per_sense` test drawings of each sense into `folder`; return their table `images`, paths absolute.
+def draw(
+    folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int, split: str = "test"
+) -> pd.DataFrame:
+    """Draw each sense `images_per_sense` times into `folder`; return their table `images`, paths absolute.
 
     Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
     Raises InputError for `images_per_sense` below 1 and a class that is no pictogram.
@@ -268,7 +244,7 @@ def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int,
         for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
             with tables.beside(path) as part:
-                pictograms.draw(wnid, "test", number, seed, size).save(part, format="png")
+                pictograms.draw(wnid, split, number, seed, size).save(part, format="png")
             rows.append((str(path), wnid, number))
     return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
 
@@ -278,30 +254,28 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
 
     `dataset`: "imagenet-1k-pairs", whose `images` are given as those of imagenet-1k (`datasets.load`, with what raises
     there and with `missing`), or "imagenet-21k-pairs", whose are a folder with one folder for each class. Either may
-    also be a table with the schema `images`. Classes without an image are not in the table: `contexts_of` counts them.
-    Raises InputError where nothing is given, or no image of these classes is there.
+    also be a table `images`. Raises InputError where nothing is given, or no image of these classes is there.
     """
     entry, wnids = datasets.get_dataset(dataset), sorted(set(wnids))
     path = datasets.given(images, entry)
-    if dataset == "imagenet-1k-pairs" or path.suffix in (".parquet", ".csv"):
-        if path.suffix in (".parquet", ".csv"):
-            table = tables.read(path, "images")
-            table = table.assign(path=[str(path.parent / file) for file in table["path"]])
-        else:
-            table = datasets.load("imagenet-1k", path, wnids, missing)
-        table = table[table["wnid"].isin(wnids)].reset_index(drop=True)
+    if path.suffix in (".parquet", ".csv"):
+        table = tables.read(path, "images")
+        table = table.assign(path=[str(path.parent / file) for file in table["path"]])
+    elif dataset == "imagenet-1k-pairs":
+        table = datasets.load("imagenet-1k", path, wnids, missing)
+    elif not path.is_dir():
+        raise InputError(
+            f"The images of the data set {dataset!r} are given as {path}, which is no folder: give one that holds a "
+            "folder of images for each class, called by its wnid."
+        )
     else:
-        if not path.is_dir():
-            raise InputError(
-                f"The images of the data set {dataset!r} are given as {path}, which is no folder: give one that holds "
-                "a folder of images for each class, called by its wnid."
-            )
         rows = []  # only the folders of these classes: the whole has millions of files
         for wnid in wnids:
             inside = (path / wnid).iterdir() if (path / wnid).is_dir() else ()
             files = sorted(file for file in inside if file.suffix.lower() in datasets.SUFFIXES)
             rows += [(str(file), wnid, number) for number, file in enumerate(files)]
         table = pd.DataFrame(rows, columns=["path", "wnid", "number"])
+    table = table[table["wnid"].isin(wnids)].reset_index(drop=True)
     if table.empty:
         raise InputError(
             f"What is given as the images of the data set {dataset!r}, {path}, has no image of its {len(wnids)} "
@@ -315,19 +289,17 @@ def contexts_of(
 ) -> pd.DataFrame:
     """Return a table `contexts` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
 
-    `pairs`: item, wnid_a, wnid_b; `images` as the schema says, with paths as `contexts` wants them. An item of which a
-    sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these, `attrs["missing"]` is
-    the number of images that their classes lack, each counted once. Raises InputError where it is more than `missing`,
-    for `images_per_sense` below 1, and where no item is left.
+    An item of which a sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these,
+    `attrs["missing"]` is the number of images that their classes lack, each counted once. Raises InputError where it is
+    more than `missing`, for `images_per_sense` below 1, and where no item is left.
     """
     if images_per_sense < 1:
         raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
     ordered = images[images["wnid"].isin(wnids)].sort_values(["wnid", "number", "path"], kind="stable")
     paths = {wnid: part["path"].tolist()[:images_per_sense] for wnid, part in ordered.groupby("wnid")}
-    short = {wnid: images_per_sense - len(paths.get(wnid, [])) for wnid in wnids}
-    short = {wnid: n for wnid, n in short.items() if n}
-    whole = ~(pairs["wnid_a"].isin(list(short)) | pairs["wnid_b"].isin(list(short)))
+    short = {wnid: n for wnid in wnids if (n := images_per_sense - len(paths.get(wnid, [])))}
+    whole = ~pairs[["wnid_a", "wnid_b"]].isin(list(short)).any(axis=1)
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
         some = ", ".join(f"{wnid} ({n})" for wnid, n in list(short.items())[:10]) + (" …" if len(short) > 10 else "")
@@ -352,25 +324,20 @@ def shipped_counts() -> pd.DataFrame:
     return pd.read_csv(LANGUAGES, keep_default_na=False)
 
 
-def survey(
-    lists: Sequence[str] = tuple(CLASSES.values()),
-    nltk_data: str | os.PathLike | None = None,
-    download: bool = True,
-    report: Callable[[str], object] = print,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def survey() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the two tables that ship, from the wordnets that NLTK has: `facts` and `shipped_counts`.
 
     The first has every pair of each list; its counts of languages are 0 for pairs that are not `usable`. The second is
-    of the usable pairs; persons are usable where they are drawn ("pictogram-senses"). `nltk_data`, `download`, `report`
-    and what raises as in `wordnets.read_wordnets`. Takes about half a minute.
+    of the usable pairs; persons are usable where they are drawn ("pictogram-senses"). What raises as in
+    `wordnets.read_wordnets`. Takes about half a minute.
     """
+    lists = list(CLASSES.values())
     wnids = {name: class_list(name)["wnid"].tolist() for name in lists}
-    every = sorted(set().union(*wnids.values()))
-    english = wordnets.read_wordnets(every, nltk_data, [ENGLISH], download, report)
+    english = wordnets.read_wordnets(sorted(set().union(*wnids.values())), codes=[ENGLISH])
     of = {name: pairs(english, wnids[name]) for name in lists}
     both = pd.concat(of.values()).drop_duplicates("item").sort_values(["wnid_a", "wnid_b"], kind="stable")
-    both = relations(both, nltk_data, download, shipped=False)
-    words = wordnets.read_wordnets(sorted({*both["wnid_a"], *both["wnid_b"]}), nltk_data, (), download, report)
+    both = relations(both, shipped=False)
+    words = wordnets.read_wordnets(sorted({*both["wnid_a"], *both["wnid_b"]}))
     members = {name: set(of[name]["item"]) for name in lists}
     both["classes"] = [" ".join(name for name in lists if item in members[name]) for item in both["item"]]
     kept = {name: usable(both[both["item"].isin(members[name])], name == DRAWN) for name in lists}

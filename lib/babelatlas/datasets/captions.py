@@ -1,9 +1,7 @@
 """The captions of the retrieval data sets, read from the files in which they are published.
 
-What comes of it is a gallery of images and a `captions` table: one row for each set of captions (who wrote or
-translated them), language, image and number. Two images may well have the same caption, and so may one image twice:
-such captions are kept, and tie. A caption without a letter stops the run, but for those that the entry of the data set
-knows to be published so.
+Two images may well have the same caption, and so may one image twice: such captions are kept, and tie. A caption
+without a letter stops the run, but for those that the entry of the data set knows to be published so.
 """
 
 import gzip
@@ -11,15 +9,16 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
-from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.datasets.imagenet import SUFFIXES, is_image
 
 CHOICES = ("first", "all")
 # Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.
@@ -38,15 +37,13 @@ SPLIT = "test_2016_flickr"
 class Annotations:
     """What a file says: `images`, names in order, and for (set, language code) the captions of each of them.
 
-    `n_images` and `n_languages` are what the data set should have, `n_captions` in one set.
+    `dataset` is the entry with the counts that the file should have.
     """
 
     path: Path
     images: list[str]
     captions: dict[tuple[str, str], list[list[str]]]
-    n_images: int
-    n_languages: int
-    n_captions: int
+    dataset: datasets.Dataset
 
 
 def load(
@@ -60,18 +57,16 @@ def load(
     """Return the gallery of a retrieval data set and its captions.
 
     The gallery has one row for each image: `image`, its name, and `path`, absolute; the captions are a `captions` table
-    of these images, in the order of the gallery, with the study's codes of languages.
+    of these images, in the order of the gallery. Of a custom data set the names are paths relative to `images`.
 
     `images`: a folder with the image files, in it or in its folders down to two levels, an archive of them, or several
     of these; for pictogram-captions the table of the images. `annotations`: the file or folder of the captions as it
     is published, "" to fetch it; for multi30k also the name of a split, or its file in image_splits; for
     pictogram-captions the table of the captions. `sets`, `languages`: those to keep, none for all. `missing`: how many
-    of the data set's images may be absent, be it from the captions or from the folders. `attrs["missing"]` of the
-    gallery says how many are; `attrs["empty"]` of the captions lists those that are empty as published.
+    of the data set's images may be absent. `attrs["missing"]` of the gallery says how many are; `attrs["empty"]` of the
+    captions lists those that are empty as published.
     Raises InputError where a file is absent, damaged or of another layout, an image is named twice, an image or a
     language has no caption, a caption is empty, a name is unknown, and where more images are missing than may be.
-
-    Of a custom data set the image names are paths relative to the folder `images`.
     """
     dataset = datasets.get_dataset(name)
     if dataset.task != "retrieval":
@@ -92,9 +87,9 @@ def load(
         _has(table["lang"], name, wanted, "language")
         table, short = table[table["lang"].isin(wanted)] if wanted else table, 0
     else:
-        read = READERS[name](name, annotations, sets)
-        table = _select(_table(read, dataset, wanted), name, sets)
-        order, short = read.images, read.n_images - len(read.images)
+        read = READERS[name](dataset, annotations, sets)
+        table = _select(_table(read, wanted), name, sets)
+        order, short = read.images, read.dataset.n_images - len(read.images)
         paths = _find(order, images, dataset)
     absent = [image for image in order if image not in paths]
     if short + len(absent) > missing or not paths:
@@ -113,9 +108,6 @@ def inputs(*given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]
 
     Lists are taken apart. "" and the name of a split of Multi30K are no files: what is fetched for them is checked
     against the hash in files.csv. Call it before any long work: raises InputError for a path that does not exist.
-
-    >>> inputs("", "test_2017_flickr", [])
-    []
     """
     paths = [str(path) for one in given for path in ([one] if isinstance(one, str | os.PathLike) else one)]
     paths = [path for path in dict.fromkeys(paths) if path and path not in SPLITS]
@@ -126,12 +118,7 @@ def inputs(*given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]
 
 
 def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
-    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all".
-
-    >>> rows = pd.DataFrame({"image": ["a", "a"], "number": [0, 1], "caption": ["a cat", "a tom"]})
-    >>> choose(rows, "first")["caption"].tolist()
-    ['a cat']
-    """
+    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all"."""
     if choice not in CHOICES:
         raise InputError(f"There is no choice of captions {choice!r}: {near(str(choice), CHOICES)}")
     return table if choice == "all" else table[table["number"] == 0].reset_index(drop=True)
@@ -157,13 +144,9 @@ def _has(known: Iterable[str], name: str, asked: list[str], noun: str) -> None:
         raise InputError(f"The data set {name!r} has no {noun} {unknown[0]!r}: expected one of {', '.join(known)}.")
 
 
-def _table(read: Annotations, dataset: datasets.Dataset, wanted: list[str]) -> pd.DataFrame:
-    """Return what a file says as rows of the schema `captions`, after checking it against the entry.
-
-    `wanted`: the languages to read, and the only ones whose captions are looked at; [] for all, and then all that the
-    data set has must be there.
-    """
-    double = pd.Series(read.images, dtype=str).duplicated()
+def _table(read: Annotations, wanted: list[str]) -> pd.DataFrame:
+    """Return what a file says of the languages `wanted` ([]: all of the data set, checked) as the schema `captions`."""
+    dataset, double = read.dataset, pd.Series(read.images, dtype=str).duplicated()
     if double.any():
         raise InputError(
             f"The file {read.path} names the image {read.images[int(double.argmax())]} more than once: keep one entry, "
@@ -171,10 +154,10 @@ def _table(read: Annotations, dataset: datasets.Dataset, wanted: list[str]) -> p
         )
     if not read.images:
         raise InputError(f"The file {read.path} names no image: fetch it again.")
-    if len(read.images) > read.n_images:
+    if len(read.images) > dataset.n_images:
         raise InputError(
-            f"The file {read.path} names {len(read.images):,} images, but {dataset.name} has {read.n_images:,}: give "
-            "the file that belongs to it."
+            f"The file {read.path} names {len(read.images):,} images, but {dataset.name} has {dataset.n_images:,}: "
+            "give the file that belongs to it."
         )
     codes: dict[tuple[str, str], str] = {}
     for group, code in read.captions:
@@ -186,14 +169,19 @@ def _table(read: Annotations, dataset: datasets.Dataset, wanted: list[str]) -> p
         codes[group, lang] = code
     if not codes:
         raise InputError(f"The file {read.path} has no captions: fetch it again.")
-    _check_languages(read, dataset, [group for group, _ in codes], bool(wanted))
+    for n_languages in pd.Series([group for group, _ in codes]).value_counts():
+        has = f"{n_languages} language{'s' if n_languages > 1 else ''}"
+        has += f", but {dataset.name} has them in {dataset.n_languages}"
+        if n_languages > dataset.n_languages:
+            raise InputError(f"The file {read.path} has captions in {has}: give the file that belongs to it.")
+        if n_languages < dataset.n_languages and not wanted:
+            raise InputError(f"The file {read.path} has captions in {has}: fetch it again, or name the languages.")
     _has([lang for _, lang in codes], dataset.name, wanted, "language")
     codes = {key: code for key, code in codes.items() if not wanted or key[1] in wanted}
     known = {tuple(one.split(" ", 1)) for one in dataset.empty}
     rows = []
-    for group, lang in sorted(
-        codes, key=lambda key: (dataset.sets.index(key[0]) if key[0] in dataset.sets else -1, key)
-    ):
+    place = {group: number for number, group in enumerate(dataset.sets)}
+    for group, lang in sorted(codes, key=lambda key: (place.get(key[0], -1), key)):
         captions = read.captions[group, codes[group, lang]]
         _check(captions, read, lang, {image for code, image in known if code == lang})
         rows += [
@@ -203,25 +191,13 @@ def _table(read: Annotations, dataset: datasets.Dataset, wanted: list[str]) -> p
         ]
     table = pd.DataFrame(rows, columns=["captions", "lang", "image", "number", "caption"])
     for group, part in table.groupby("captions"):
-        whole = len(read.images) == read.n_images and part["lang"].nunique() == read.n_languages
-        if whole and len(part) != read.n_captions:
+        whole = len(read.images) == dataset.n_images and part["lang"].nunique() == dataset.n_languages
+        if whole and len(part) != dataset.n_captions:
             raise InputError(
                 f"The file {read.path} has {len(part):,} captions ({group}), but {dataset.name} has "
-                f"{read.n_captions:,}: fetch it again."
+                f"{dataset.n_captions:,}: fetch it again."
             )
     return table
-
-
-def _check_languages(read: Annotations, dataset: datasets.Dataset, groups: list[str], named: bool) -> None:
-    """Raise InputError where a set of captions has more languages than the data set, or fewer and none are named."""
-    for n_languages in pd.Series(groups).value_counts():
-        has = (
-            f"{n_languages} language{'s' if n_languages > 1 else ''}, but {dataset.name} has them in {read.n_languages}"
-        )
-        if n_languages > read.n_languages:
-            raise InputError(f"The file {read.path} has captions in {has}: give the file that belongs to it.")
-        if n_languages < read.n_languages and not named:
-            raise InputError(f"The file {read.path} has captions in {has}: fetch it again, or name the languages.")
 
 
 def _check(captions: list[list[str]], read: Annotations, lang: str, known: set[str]) -> None:
@@ -261,7 +237,9 @@ def _find(
     for one in homes or [""]:
         home = datasets.given(one, dataset)
         if download.is_archive(home):
-            home = download.unpack(home, _image, f"images, such as {names[0]}")
+            home = download.unpack(
+                home, lambda name: Path(name).name if is_image(name) else "", f"images, such as {names[0]}"
+            )
         if not home.is_dir():
             what = "is no folder and no archive" if home.exists() else "does not exist"
             raise InputError(
@@ -277,19 +255,13 @@ def _find(
     return found
 
 
-def _image(name: str) -> str:
-    """Return where a file of an archive of images goes: all side by side, and no other files."""
-    path = PurePosixPath(name)
-    return path.name if path.suffix.lower() in datasets.SUFFIXES and not path.name.startswith(".") else ""
-
-
 def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short: int, images) -> None:
     """Raise InputError that says which images are missing."""
     if len(absent) == len(order):
         raise InputError(
             f"None of the {len(order):,} images of {dataset.name!r} is in {images}: expected files such as {order[0]} "
             f"and {order[-1]}, in it or in its folders"
-            + (f" ({dataset.image_source})." if dataset.image_source else ".")
+            f"{f' ({dataset.image_source})' if dataset.image_source else ''}."
         )
     lacks = [f"{short:,} not in the captions"] if short else []
     if absent:
@@ -302,10 +274,7 @@ def _stop(dataset: datasets.Dataset, order: list[str], absent: list[str], short:
 
 
 def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
-    """Return captions, images in order and the paths of those that are there, of a made or a custom data set.
-
-    The order is that of the table of images, or of the files in their folder; what only the captions name comes last.
-    """
+    """Return captions, images in order and the paths of those that are there, of a made or a custom data set."""
     path = datasets.given(images if isinstance(images, str | os.PathLike) else next(iter(images), ""), dataset)
     if not str(annotations):
         how = "name their table under custom_datasets in the config"
@@ -320,8 +289,8 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
         raise InputError(f"The captions {annotations} have {what}: make them again.")
     pictures = _below(path, dataset) if path.is_dir() else tables.read(path, "images")["path"].tolist()
     home = path if path.is_dir() else path.parent
-    captioned = dict.fromkeys(table["image"])
-    order = [*(image for image in pictures if image in captioned), *sorted(captioned.keys() - set(pictures))]
+    captioned = set(table["image"])  # what only the captions name comes last
+    order = [*(image for image in pictures if image in captioned), *sorted(captioned - set(pictures))]
     table["place"] = table["image"].map({image: place for place, image in enumerate(order)})
     table = table.sort_values(["captions", "lang", "place", "number"], ignore_index=True).drop(columns="place")
     paths = {image: str(home / image) for image in pictures if (home / image).is_file()}
@@ -329,23 +298,13 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
 
 
 def _own_captions(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a custom data set's captions, schema `captions`; a CSV needs the columns lang, image and caption only.
-
-    There the set is called "own" and an image's captions are numbered in the order of their rows, unless columns say
-    otherwise. Raises InputError where one of the three columns is lacking.
-    """
-    if Path(path).suffix != ".csv":
-        return tables.read(path, "captions")
+    """Return a custom data set's captions; a CSV without columns for it has the set "own", numbered as rows come."""
     file = tables.locate(path)
+    if file.suffix != ".csv":
+        return tables.read(path, "captions")
     if not file.is_file():
         raise InputError(f"The captions {file} do not exist: correct the path under custom_datasets in the config.")
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    lacking = [column for column in ("lang", "image", "caption") if column not in table]
-    if lacking:
-        raise InputError(
-            f"The captions {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns lang, "
-            "image and caption."
-        )
+    table = datasets.read_own(file, "captions", ["lang", "image", "caption"])
     if "captions" not in table:
         table["captions"] = "own"
     if "number" not in table:
@@ -364,36 +323,34 @@ def _below(folder: Path, dataset: datasets.Dataset) -> list[str]:
     return [file.relative_to(folder).as_posix() for file in files]
 
 
-def _json(path: Path, expected: str):
-    """Return the content of a JSON file; InputError where it is absent or damaged."""
+def _json(path: Path, expected: str) -> dict:
+    """Return the object that a JSON file holds; InputError where it is absent, damaged, or holds another thing."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        read = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise InputError(f"The file {path} does not exist: expected {expected}.") from error
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"The file {path} is not JSON ({reason}): expected {expected}; fetch it again.") from error
+    if not isinstance(read, dict):
+        raise _layout(path, expected, read)
+    return read
 
 
-def _pairs(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+def _pairs(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
     """Read a file of Babel-ImageNet's code: {"images": [name, …], "captions": {language: [[caption, …], …]}}."""
-    dataset, expected = datasets.get_dataset(name), '{"images": […], "captions": {language: [[…], …]}}'
-    path = tables.locate(annotations) if str(annotations) else download.file(name)
+    path = tables.locate(annotations) if str(annotations) else download.file(dataset.name)
     if path.is_dir():
-        path = path / f"{name}.json"
+        path = path / f"{dataset.name}.json"
+    expected = '{"images": […], "captions": {language: [[…], …]}}'
     read = _json(path, expected)
-    if (
-        not isinstance(read, dict)
-        or not isinstance(read.get("images"), list)
-        or not isinstance(read.get("captions"), dict)
-    ):
+    if not isinstance(read.get("images"), list) or not isinstance(read.get("captions"), dict):
         raise _layout(path, expected, read)
     for lang, captions in read["captions"].items():
         if not isinstance(captions, list):
             raise _layout(path, expected, {"captions": {lang: captions}})
     found = {(dataset.sets[0], lang): captions for lang, captions in read["captions"].items()}
-    images = [str(image) for image in read["images"]]
-    return Annotations(path, images, found, dataset.n_images, dataset.n_languages, dataset.n_captions)
+    return Annotations(path, [str(image) for image in read["images"]], found, dataset)
 
 
 def _layout(path: Path, expected: str, got) -> InputError:
@@ -401,17 +358,14 @@ def _layout(path: Path, expected: str, got) -> InputError:
     return InputError(f"The file {path} has another layout than expected, {expected}: it begins with {shown[:60]}.")
 
 
-def _xm3600(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
-    """Read captions.jsonl of Crossmodal-3600, or captions.zip with it: a line for each image.
-
-    A line is {"image/key": name, …, language: {"caption": [caption, …], …}, …}. A .json is read as by `_pairs`.
-    """
+def _xm3600(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read captions.jsonl of Crossmodal-3600, or captions.zip with it: a line for each image; a .json as `_pairs`."""
     path = tables.locate(annotations) if str(annotations) else download.file("xm3600-captions")
     if path.is_dir():
         path = next((path / file for file in ("captions.jsonl", "captions.zip") if (path / file).is_file()), path)
     if path.suffix == ".json":
-        return _pairs(name, path, sets)
-    dataset, expected = datasets.get_dataset(name), '{"image/key": …, language: {"caption": […]}, …} on each line'
+        return _pairs(dataset, path, sets)
+    expected = '{"image/key": …, language: {"caption": […]}, …} on each line'
     if not path.is_file():
         what = "hold neither captions.jsonl nor captions.zip" if path.is_dir() else "do not exist"
         raise InputError(f"The captions {path} {what}: give captions.jsonl, captions.zip with it, or their folder.")
@@ -438,14 +392,11 @@ def _xm3600(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annot
             ) from error
     found = dict.fromkeys(lang for row in rows for lang in row)
     captions = {(dataset.sets[0], lang): [row.get(lang, []) for row in rows] for lang in found}
-    return Annotations(path, images, captions, dataset.n_images, dataset.n_languages, dataset.n_captions)
+    return Annotations(path, images, captions, dataset)
 
 
-def _multi30k(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
-    """Read task 1 of Multi30K: image_splits/SPLIT.txt, and raw/SPLIT.LANGUAGE.gz with a caption on each line.
-
-    The set is called human; of another split than the default it has the split's name too.
-    """
+def _multi30k(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read task 1 of Multi30K; the set is called human, of another split than the default also by the split's name."""
     asked = str(annotations)
     path = tables.locate(annotations) if asked and asked not in SPLITS else None
     if path is None:
@@ -472,14 +423,12 @@ def _multi30k(name: str, annotations: str | os.PathLike, sets: list[str]) -> Ann
         file = home / "raw" / f"{split}.{code}.gz" if home else download.file(f"multi30k-{split}-{code}")
         if home is None or file.is_file() or code == "en":
             captions[group, code] = [[line] for line in lines_of(file)]
-    return Annotations(home or listing, images, captions, n_images, len(codes), n_images * len(codes))
+    counts = {"n_images": n_images, "n_languages": len(codes), "n_captions": n_images * len(codes)}
+    return Annotations(home or listing, images, captions, replace(dataset, **counts))
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file of Multi30K, packed (.gz) or not, as they are.
-
-    Raises InputError where it is absent, damaged, or no UTF-8.
-    """
+    """Return the lines of a file of Multi30K, packed (.gz) or not; InputError where it is absent, damaged, no UTF-8."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return content.decode("utf-8").rstrip("\n").split("\n")
@@ -491,29 +440,26 @@ def lines_of(path: Path) -> list[str]:
         ) from error
 
 
-def _coco_sm(name: str, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
-    """Read COCO-SM's meta folder: TRANSLATOR.json, {language: [{"filename": …, "captions": […]}, …]}, and its mapping.
+def _coco_sm(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read COCO-SM's meta folder: a file for each translator, and its mapping.
 
-    A file names one translator. id_mapping.json says which text, counted from 0, belongs to which image; excluded.txt
-    names the images that were left out, as one translator failed on them.
+    id_mapping.json says which text, counted from 0, belongs to which image; excluded.txt names the images that were
+    left out, as one translator failed on them.
     """
-    dataset, expected = datasets.get_dataset(name), '{language: [{"filename": …, "captions": […]}, …]}'
+    expected = '{language: [{"filename": …, "captions": […]}, …]}'
     path = tables.locate(annotations) if str(annotations) else None
-    known = [path.stem] if path is not None and path.suffix == ".json" else list(dataset.sets)
+    home, known = path, list(dataset.sets)
+    if path and path.suffix == ".json":
+        home, known = path.parent, [path.stem]
     if unknown := [one for one in [*sets, *known] if one not in dataset.sets]:
         raise InputError(f"COCO-SM has no translator {unknown[0]!r}: {near(unknown[0], dataset.sets)}")
-    home = path.parent if path is not None and path.suffix == ".json" else path
     home = home / "meta" if home and (home / "meta").is_dir() else home
-    mapping = (
-        home / "id_mapping.json" if home and (home / "id_mapping.json").is_file() else download.file("coco-sm-mapping")
-    )
+    has_mapping = home and (home / "id_mapping.json").is_file()
+    mapping = home / "id_mapping.json" if has_mapping else download.file("coco-sm-mapping")
     images, captions, file = [], {}, path
     for group in [one for one in known if not sets or one in sets]:
         file = home / f"{group}.json" if home else download.file(f"coco-sm-{group}")
-        read = _json(file, expected)
-        if not isinstance(read, dict):
-            raise _layout(file, expected, read)
-        for lang, rows in read.items():
+        for lang, rows in _json(file, expected).items():
             try:
                 names = [str(row["filename"]) for row in rows]
                 captions[group, lang] = [list(row["captions"]) for row in rows]
@@ -530,7 +476,7 @@ def _coco_sm(name: str, annotations: str | os.PathLike, sets: list[str]) -> Anno
     out = set(excluded.read_text(encoding="utf-8").split()) if excluded.is_file() else set()
     if both := sorted(out & set(images)):
         raise InputError(f"The file {file} has the image {both[0]}, which {excluded} leaves out: fetch both again.")
-    return Annotations(file, images, captions, dataset.n_images, dataset.n_languages, dataset.n_captions)
+    return Annotations(file, images, captions, dataset)
 
 
 def _check_mapping(path: Path, file: Path, captions: dict[str, list[list[str]]]) -> None:
@@ -543,12 +489,10 @@ def _check_mapping(path: Path, file: Path, captions: dict[str, list[list[str]]])
     except (TypeError, KeyError) as error:
         raise _layout(path, expected, read) from error
     for lang, rows in captions.items():
-        start, right = 0, len(rows) == len(owned)
-        for number, several in enumerate(rows if right else ()):
-            texts = list(range(start, start + len(several)))
-            right &= owned[number] == texts and owners[start : start + len(several)] == [[number]] * len(several)
-            start += len(several)
-        if not right or start != len(owners):
+        ends = list(accumulate(map(len, rows), initial=0))
+        texts = [list(range(start, end)) for start, end in pairwise(ends)]
+        images = [[number] for number, several in enumerate(rows) for _ in several]
+        if (texts, images) != (owned, owners):
             raise InputError(
                 f"The captions in {lang!r} in {file} do not fit the mapping {path} ({len(owned):,} images, "
                 f"{len(owners):,} texts): fetch both again."

@@ -6,8 +6,8 @@ four belongs together; a sentence has two neighbouring lines, one for each of it
 incorrect on the other. Here the two lines are one item. It is named after its two images, sorted, so that it has the
 same name in every language, and sense "a" is that of the first.
 
-Nothing is mended silently: `read` and `pictured` return what they found beside what they read, one row for each finding
-with its file, lines and treatment (`FINDINGS` says what each means), and stop at what cannot be read as items at all.
+Nothing is mended silently: `read` and `pictured` also return what is irregular (`FINDINGS` says what each finding
+means), and stop at what cannot be read as items at all.
 
 Futeral et al. (2023) released French, German and Czech, Futeral et al. (2024) Arabic, Russian, Chinese and the French
 development set. The sentences are for non-commercial use, and none is kept in this project.
@@ -24,6 +24,7 @@ import pandas as pd
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets.imagenet import is_image
 
 SOURCE, IMAGES = "src.en", "img.order"
 # What a folder is called, by data set; in brackets the code of its language.
@@ -50,9 +51,9 @@ FINDINGS = {
 
 
 def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, Path]:
-    """Return the folder of each language, by its code, that a folder as released holds for a data set.
+    """Return the folder of each language, by its code, that a folder as released holds; InputError where none is.
 
-    `dataset`: "commute", the test sets, or "commute-dev". Raises InputError where there is none.
+    `dataset`: "commute", the test sets, or "commute-dev".
     """
     if dataset not in FOLDERS:
         raise InputError(f"CoMMuTE is read as {' or '.join(FOLDERS)}, got {dataset!r}: give one of these.")
@@ -84,9 +85,8 @@ def read(
     """Return the items of CoMMuTE, schema `tuples`, and what is irregular: lang, finding, file, lines, item, treatment.
 
     `folder` as released; `wanted`: codes of languages, none for all that it has; `identical`: what to do with items
-    whose two translations are the same, "keep" or "leave out". Rows stand in the order of the files, so that where no
-    item is left out row k of a language is line k. `lines` is text, "7" or "7, 8". `word` is "": the files do not say
-    which word is ambiguous. White space around a text is cut off, which is a finding too.
+    whose two translations are the same, "keep" or "leave out". Rows stand in the order of the files. `lines` is text,
+    "7" or "7, 8". `word` is "": the files do not say which word is ambiguous.
     Raises InputError for files that are absent, not in UTF-8 or of unequal length, a line without text, one without
     its other side, an item with one image for both senses, and one that occurs twice; and where a language has no item.
     """
@@ -100,14 +100,7 @@ def read(
             f"The data set {dataset!r} has no language {', '.join(absent)} in {folder}: it has {', '.join(there)}."
         )
     found: list[tuple] = []
-    parts = [_items(there[code], code, identical, found) for code in codes]
-    for code, part in zip(codes, parts, strict=True):
-        if part.empty:
-            raise InputError(
-                f"Every item of {there[code]} has one translation for both of its senses, so that none is kept: leave "
-                f"out the language {code}, or keep such items."
-            )
-    items = pd.concat(parts, ignore_index=True)
+    items = pd.concat([_items(there[code], code, identical, found) for code in codes], ignore_index=True)
     found += _between(items)
     return tables.check(items.assign(word=""), "tuples"), pd.DataFrame(found, columns=COLUMNS).astype(str)
 
@@ -141,28 +134,21 @@ def _lines(path: Path, lang: str, found: list[tuple]) -> list[str]:
 
 
 def _blemishes(row: str) -> list[tuple[str, str]]:
-    """Return what is irregular in the white space of a line: finding and treatment.
-
-    >>> _blemishes("two  words ")
-    [('spaces around a text', 'cut off'), ('spaces in a row', 'kept')]
-    """
-    told = []
-    if row.endswith("\r"):
-        row = row[:-1]
-        told.append(("carriage return", "cut off"))
-    if row != row.strip():
-        told.append(("spaces around a text", "cut off"))
-    if re.search(r"\s\s", row.strip()):
-        told.append(("spaces in a row", "kept"))
-    if any(not letter.isprintable() for letter in row.strip()):
-        told.append(("invisible letter", "kept"))
-    return told
+    """Return what is irregular in the white space of a line: finding and treatment."""
+    line, text = row.removesuffix("\r"), row.strip()
+    found = {
+        ("carriage return", "cut off"): line != row,
+        ("spaces around a text", "cut off"): line != text,
+        ("spaces in a row", "kept"): re.search(r"\s\s", text),
+        ("invisible letter", "kept"): not text.isprintable(),
+    }
+    return [told for told, is_there in found.items() if is_there]
 
 
 def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.DataFrame:
     """Return the items of one language: lang, item, sense, source, translation; append to `found`."""
-    names = {"source": SOURCE, "correct": f"correct.{_code(home)}", "incorrect": f"incorrect.{_code(home)}"}
-    names["image"] = IMAGES
+    code = home.name.removesuffix("_dev").removeprefix("en-")  # as the folder spells it
+    names = {"source": SOURCE, "correct": f"correct.{code}", "incorrect": f"incorrect.{code}", "image": IMAGES}
     texts = {column: _lines(home / name, lang, found) for column, name in names.items()}
     sizes = {names[column]: len(rows) for column, rows in texts.items()}
     if len(set(sizes.values())) > 1:
@@ -197,42 +183,28 @@ def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.Data
         raise InputError(f"CoMMuTE: {faults[0]}{others}: mend the files, or delete the line from all four.")
     found += _within(rows, items, home, names, lang, identical)
     kept = [place for place in pairs if identical == "keep" or rows["correct"][place] != rows["correct"][place + 1]]
+    if not kept:
+        raise InputError(
+            f"Every item of {home} has one translation for both of its senses, so that none is kept: leave out the "
+            f"language {lang}, or keep such items."
+        )
     made = [
-        {
-            "lang": lang,
-            "item": items[place],
-            "sense": "a" if row.image == items[place].split("+")[0] else "b",
-            "source": row.source,
-            "translation": row.correct,
-        }
+        (lang, items[place], "a" if row.image == items[place].split("+")[0] else "b", row.source, row.correct)
         for place in kept
         for row in rows.loc[place : place + 1].itertuples()
     ]
     return pd.DataFrame(made, columns=["lang", "item", "sense", "source", "translation"])
 
 
-def _code(home: Path) -> str:
-    """Return the code of the language that the files of a folder end in, as the folder spells it."""
-    return home.name.removesuffix("_dev").removeprefix("en-")
-
-
 def _pairs(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
-    """Return the first places of neighbouring lines that are one item, and the places of lines that stand alone.
-
-    Two are one item where they have the same sentence, or where what is correct on one is incorrect on the other.
-    """
+    """Return the first places of neighbouring lines that are one item, and the places of lines that stand alone."""
+    after = rows.shift(-1)
+    crossed = (rows["correct"] == after["incorrect"]) & (after["correct"] == rows["incorrect"])
+    fits = ((rows["source"] == after["source"]) | crossed).tolist()
     pairs, alone, place = [], [], 0
     while place < len(rows):
-        one, two = rows.iloc[place], rows.iloc[place + 1] if place + 1 < len(rows) else None
-        if two is not None and (
-            one["source"] == two["source"]
-            or (one["correct"] == two["incorrect"] and two["correct"] == one["incorrect"])
-        ):
-            pairs.append(place)
-            place += 2
-        else:
-            alone.append(place)
-            place += 1
+        (pairs if fits[place] else alone).append(place)
+        place += 2 if fits[place] else 1
     return pairs, alone
 
 
@@ -259,10 +231,7 @@ def _within(
         if one["correct"] == two["correct"]:
             treatment = "kept" if identical == "keep" else "left out"
             told.append(("translations are the same", "correct", both, treatment))
-        found += [
-            (lang, finding, f"{home.name}/{names[column]}", lines, item, treatment)
-            for finding, column, lines, treatment in told
-        ]
+        found += [(lang, what, f"{home.name}/{names[column]}", lines, item, done) for what, column, lines, done in told]
     return found
 
 
@@ -283,7 +252,7 @@ def _files(images: str | os.PathLike, dataset: str) -> dict[str, list[Path]]:
     """Return where the images of a folder or an archive lie, by file name."""
     home = datasets.given(images, datasets.get_dataset(dataset))
     if download.is_archive(home):
-        home = download.unpack(home, _below, "the images of CoMMuTE")
+        home = download.unpack(home, lambda name: str(Path(name)) if is_image(name) else "", "the images of CoMMuTE")
     if not home.is_dir():
         what = "is no folder and no archive" if home.exists() else "does not exist"
         raise InputError(
@@ -297,26 +266,15 @@ def _files(images: str | os.PathLike, dataset: str) -> dict[str, list[Path]]:
     return found
 
 
-def _below(name: str) -> str:
-    """Return where an image of the archive goes, "" for another file.
-
-    >>> _below("./images/3f.png"), _below("images/._3f.png"), _below("readme.txt")
-    ('images/3f.png', '', '')
-    """
-    path = Path(name)
-    wanted = path.suffix.lower() in datasets.SUFFIXES and not path.name.startswith(".")
-    return str(path) if wanted else ""
-
-
 def pictured(
     items: pd.DataFrame, images: str | os.PathLike, dataset: str = "commute", missing: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return the items whose two images are there, these images (schema `contexts`, absolute paths), and what is not.
 
-    `items` as `read` returns them; `images`: the folder of the images, or its archive, whose subfolders are looked
-    into; `missing`: how many images may be absent. An item that lacks one is left out in all languages, and named in
-    the third table, whose columns are those of the findings of `read`.
-    Raises InputError, which names up to 20, where more are absent, or all, and for two files of one name that differ.
+    `items` as `read` returns them; `images`: the folder of the images, or its archive; `missing`: how many images may
+    be absent. An item that lacks one is left out in all languages, and named in the third table, whose columns are
+    those of the findings of `read`. Raises InputError where more are absent, or all, and for two files of one name that
+    differ.
     """
     files = _files(images, dataset)
     names = list(dict.fromkeys(name for item in items["item"].unique() for name in item.split("+")))
@@ -332,14 +290,13 @@ def pictured(
         raise InputError(
             f"There are {len(files[double[0]])} different files called {double[0]} in {images}: keep the right one."
         )
-    lost = set(absent)
-    gone = {item: [name for name in item.split("+") if name in lost] for item in items["item"].unique()}
     found = [
         (lang, "image is missing", name, "", item, "left out")
         for lang, item in items[["lang", "item"]].drop_duplicates().itertuples(index=False)
-        for name in gone[item]
+        for name in item.split("+")
+        if name not in files
     ]
-    kept = items[~items["item"].map(gone).map(bool)].reset_index(drop=True)
+    kept = items[~items["item"].isin({item for *_, item, _ in found})].reset_index(drop=True)
     rows = [
         (item, f"{sense}0", str(files[name][0]))
         for item in kept["item"].unique()
@@ -350,16 +307,11 @@ def pictured(
 
 
 def counts(items: pd.DataFrame) -> pd.DataFrame:
-    """Return how much each language has: lang, items, `everywhere` (items that all have), `same` (one translation).
-
-    `items`: schema `tuples`. The last column is the number of items whose two translations are the same.
-    """
+    """Return how many each language has: lang, items, `everywhere` (in all), `same` (both translations are one)."""
     n = items["lang"].nunique()
     spread = items.groupby("item")["lang"].nunique()
     wide = items.pivot(index=["lang", "item"], columns="sense", values="translation").reset_index()
     wide["everywhere"] = wide["item"].map(spread) == n
     wide["same"] = wide["a"] == wide["b"]
-    made = wide.groupby("lang", sort=False).agg(
-        items=("item", "size"), everywhere=("everywhere", "sum"), same=("same", "sum")
-    )
+    made = wide.groupby("lang").agg(items=("item", "size"), everywhere=("everywhere", "sum"), same=("same", "sum"))
     return made.reindex(items["lang"].unique()).reset_index()

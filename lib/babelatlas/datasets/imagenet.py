@@ -27,11 +27,7 @@ VALIDATION = re.compile(r"ILSVRC2012_val_(\d{8})(?:_(n\d{8}))?\.JPEG", re.IGNORE
 
 @cache
 def wnids() -> tuple[str, ...]:
-    """Return the 1,000 classes, in the order of their numbers.
-
-    >>> wnids()[0], wnids()[999]
-    ('n01440764', 'n15075141')
-    """
+    """Return the 1,000 classes, in the order of their numbers."""
     return tuple(class_list("imagenet-1k")["wnid"])
 
 
@@ -48,18 +44,24 @@ def class_of(folder: str, numbered: bool) -> str:
     return ""
 
 
+def is_image(name: str) -> bool:
+    """Return whether a file is an image by its name, and not hidden, as those are that macOS adds."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+
+
 def unpacked(archive: Path, numbered: bool) -> Path:
     """Return the folder, with one folder for each class, that an archive of images is unpacked into, now or before.
 
     Three layouts are known: one folder for each class at any depth; the validation images side by side with the class
     in the name (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie
-    beside the archive. Raises InputError where it does not, and as `download.unpack`.
+    beside the archive. Raises what `devkit` and `download.unpack` raise.
     """
     kit: list[str] = []
 
     def place(name: str) -> str:
         path = PurePosixPath(name)
-        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
+        if not is_image(name):
             return ""
         official = VALIDATION.fullmatch(path.name)
         wnid = class_of(path.parent.name, numbered) or (official and official[2]) or ""
@@ -81,8 +83,7 @@ def unpacked(archive: Path, numbered: bool) -> Path:
 def devkit(path: Path) -> list[str]:
     """Return the wnid of each validation image, image 1 first, from the development kit's archive.
 
-    It is read from `data/meta.mat` (number of a class -> wnid) and `data/ILSVRC2012_validation_ground_truth.txt` (one
-    number a line). Raises InputError where the archive is absent or is another one.
+    Raises InputError where the archive is absent or is another one.
     """
     from scipy.io import loadmat
 
@@ -121,8 +122,12 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
     """
     parts = sorted(part for part in home.iterdir() if part.is_dir() and not part.name.startswith("."))
     classes = {part: class_of(part.name, numbered) for part in parts}
+    called = "numbered 0 to 999 or called" if numbered else "called"
+    expected = (
+        f"The folder {home} of the data set {name!r} should hold one folder for each class, {called} n01440764 etc."
+    )
     if not any(classes.values()):
-        raise InputError(f"{_expected(home, name, numbered)}, {_found(home, parts, numbered)}.")
+        raise InputError(f"{expected}, {_found(home, parts, numbered)}.")
     rows = []
     for part in sorted(parts, key=lambda part: (classes[part], part.name)):
         files = _images(part)
@@ -130,32 +135,20 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
             rows += [(str(file), classes[part], number) for number, file in enumerate(files)]
         elif files:
             raise InputError(
-                f"{_expected(home, name, numbered)}, but the folder {part.name!r} in it is none of the 1,000: rename "
-                "it or move it elsewhere."
+                f"{expected}, but the folder {part.name!r} in it is none of the 1,000: rename it or move it elsewhere."
             )
     if not rows:
+        inside = (one for part in parts if classes[part] for one in sorted(part.iterdir()) if one.name[0] != ".")
+        first = next((f", the first thing in them is {one.parent.name}/{one.name}" for one in inside), "")
         raise InputError(
-            f"{_expected(home, name, numbered)}, with images in it that end in {', '.join(sorted(SUFFIXES))}, but its "
-            f"folders hold none{_instead([part for part in parts if classes[part]])}: move or convert them, or fetch "
-            "the data set again."
+            f"{expected}, with images in it that end in {', '.join(sorted(SUFFIXES))}, but its folders hold "
+            f"none{first}: move or convert them, or fetch the data set again."
         )
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
-def _instead(parts: list[Path]) -> str:
-    """Return the first thing that the folders of the classes hold, for a message; "" where they are all empty."""
-    found = (one for part in parts for one in sorted(part.iterdir()) if not one.name.startswith("."))
-    first = next(found, None)
-    return "" if first is None else f", the first thing in them is {first.parent.name}/{first.name}"
-
-
 def _images(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.name[0] != ".")
-
-
-def _expected(home: Path, name: str, numbered: bool) -> str:
-    called = "numbered 0 to 999 or called" if numbered else "called"
-    return f"The folder {home} of the data set {name!r} should hold one folder for each class, {called} n01440764 etc."
+    return sorted(file for file in folder.iterdir() if is_image(file.name))
 
 
 def _found(home: Path, parts: list[Path], numbered: bool) -> str:
@@ -176,20 +169,16 @@ def _found(home: Path, parts: list[Path], numbered: bool) -> str:
         )
     if named:
         return f"but holds folders of other names, the first {named.name!r}: rename them to wnids"
-    return (
-        "but is empty" if not parts and not files else f"but holds none, only {(parts + files)[0].name!r} and the like"
-    )
+    return f"but holds none, only {(parts + files)[0].name!r} and the like" if parts or files else "but is empty"
 
 
-def check(
-    images: pd.DataFrame, name: str, wanted: Iterable[str] | None, expected: tuple[int, int, int], missing: int
-) -> int:
+def check(images: pd.DataFrame, dataset, wanted: Iterable[str] | None, missing: int) -> int:
     """Return how many images are missing; raise InputError where that is more than `missing`, or there are too many.
 
-    `expected`: images, classes, and images of each class (0: they differ) that the data set has. Where each class has
-    as many, the classes `wanted` are counted (None: all 1,000), else the whole data set.
+    `dataset`: the entry. Where each class has as many images, the classes `wanted` are counted (None: all 1,000), else
+    the whole data set.
     """
-    n_images, n_classes, each = expected
+    name, n_images, each = dataset.name, dataset.n_images, dataset.images_per_class
     counts = images["wnid"].value_counts()
     surplus = ""
     if each:
@@ -201,9 +190,9 @@ def check(
         some = [f"{wnid} has {counts[wnid]} of {each}" for wnid in lacking[lacking > 0].index[:10]]
         number, total = int(lacking.sum()), each * len(counts)
     else:
-        if len(counts) > n_classes or len(images) > n_images:
-            surplus = f"{len(images):,} images of {len(counts)} classes, expected {n_images:,} of {n_classes}"
-        some = [f"found {len(images):,} of {len(counts)} of its {n_classes} classes"]
+        if len(counts) > dataset.n_classes or len(images) > n_images:
+            surplus = f"{len(images):,} images of {len(counts)} classes, expected {n_images:,} of {dataset.n_classes}"
+        some = [f"found {len(images):,} of {len(counts)} of its {dataset.n_classes} classes"]
         number, total = max(0, n_images - len(images)), n_images
     if surplus:
         raise InputError(

@@ -30,8 +30,7 @@ GREY = (128, 128, 128)
 def square(image: Image.Image, size: int) -> Image.Image:
     """Return the centre of an image as `size` x `size` pixels, RGB: its shorter side is resized, the rest cut off.
 
-    So Kashani Motlagh et al. (2024), section 5.1, prepare images for every model. Raises InputError for a `size` that
-    is no positive whole number.
+    So Kashani Motlagh et al. (2024), section 5.1, prepare images for every model.
     """
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise InputError(f"The side of a blended image is a whole number of pixels from 1 on, got {size!r}: give one.")
@@ -42,7 +41,7 @@ def blend(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
     """Return the mean of two images, each cut to a square first: `size` x `size` pixels, RGB, halves rounded down.
 
     This is mixup (Zhang et al. 2018) with equal weights, as in Kashani Motlagh et al. (2024), section 5.3. A model that
-    normalises colours sees the same as if the normalised images were mixed. Raises what `square` raises.
+    normalises colours sees the same as if the normalised images were mixed.
     """
     return Image.blend(square(a, size), square(b, size), 0.5)
 
@@ -50,8 +49,7 @@ def blend(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
 def side_by_side(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
     """Return `a` left of `b`, each cut to a square of `size` pixels: twice `size` wide and high, RGB, grey around.
 
-    The grey bars above and below make it a square, so that a model which cuts out the centre loses nothing. Raises what
-    `square` raises.
+    The grey bars above and below make it a square, so that a model which cuts out the centre loses nothing.
     """
     both = Image.new("RGB", (2 * size, 2 * size), GREY)
     for left, image in enumerate((a, b)):
@@ -60,10 +58,7 @@ def side_by_side(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
 
 
 def check(contexts: pd.DataFrame) -> pd.DataFrame:
-    """Return a `contexts` table after checking that its images have the names they may have, and a0 and b0 are there.
-
-    Raises InputError that names the first item for which this is not so.
-    """
+    """Return a `contexts` table; InputError unless its images have the names they may have, and a0 and b0 are there."""
     contexts = tables.check(contexts, "contexts")
     strange = contexts[~contexts["image"].str.fullmatch(r"[ab](0|[1-9]\d*)|mix|side")]
     if len(strange):
@@ -103,10 +98,9 @@ def write(
 ) -> Path:
     """Blend the originals of each item, and write the table `contexts` with these images added; return its path.
 
-    `contexts`: item, image (a0, b0, further ones), path, absolute or relative to the folder of `output`; paths below
-    that folder are written relative to it, others absolute. `output`: the table's file, say `contexts/commute.parquet`;
-    the blended images, PNG files of side `size` ("mix") and twice that ("side"), go to the folder of the same name
-    beside it. `parameters` and `inputs` are kept as the table's provenance.
+    Paths in `contexts` are absolute or relative to the folder of `output`; those below that folder are written relative
+    to it. `output`: the table's file, say `contexts/commute.parquet`; the blended images, PNG files of side `size`
+    ("mix") and twice that ("side"), go to the folder of the same name beside it.
     Without a row, as for a data set of which only the texts are at hand, it writes the empty table.
     Raises InputError where an item lacks a0 or b0, an image is blended already, or a file cannot be read.
     """
@@ -130,11 +124,12 @@ def write(
             rows.append({"item": item, "image": image, "path": str(path)})
     whole = pd.concat([paths, pd.DataFrame(rows, columns=list(contexts))], ignore_index=True)
     # One item after the other, as they came; within an item the order of the names: a0, a1 ... b0 ... mix, side.
-    whole["place"] = whole["item"].map({item: place for place, item in enumerate(contexts["item"].unique())})
+    whole["place"] = pd.factorize(whole["item"])[0]
+    whole["kind"] = whole["image"].str[0]
     whole["number"] = whole["image"].str[1:].where(~whole["image"].isin(BLENDED), "0").astype(int)
-    whole["kind"] = whole["image"].str[0].map({"a": 0, "b": 1, "m": 2, "s": 3})
     whole = whole.sort_values(["place", "kind", "number"], ignore_index=True)
-    whole["path"] = [_shortest(path, output.parent) for path in whole["path"]]
+    inside = [Path(path).is_relative_to(output.parent) for path in whole["path"]]
+    whole.loc[inside, "path"] = [os.path.relpath(path, output.parent) for path in whole.loc[inside, "path"]]
     return tables.write(whole[list(contexts)], output, "contexts", parameters, inputs)
 
 
@@ -151,16 +146,8 @@ def _absolute(contexts: pd.DataFrame, folder: Path) -> pd.DataFrame:
     return contexts
 
 
-def _shortest(path: str, folder: Path) -> str:
-    return os.path.relpath(path, folder) if Path(path).is_relative_to(folder) else path
-
-
 def read(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a `contexts` table with absolute paths, after checking its names and that every file exists.
-
-    Raises InputError where table or files are absent, where it has no row because only the texts were at
-    hand, and where an item has no image of one sense.
-    """
+    """Return a `contexts` table with absolute paths; InputError where it or a file is absent, or it has no row."""
     path = tables.locate(path)
     contexts = check(tables.read(path, "contexts"))
     if contexts.empty:
@@ -176,11 +163,10 @@ def extend(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `contexts` with the further images of a folder, and those that are left out; absolute paths.
 
-    `contexts`: schema `contexts`, absolute paths; `folder`: as `annotation.image_sheets` writes it; `names`: the names
-    of all items of the data set, in every language. Further images of items that the data set has but `contexts` lacks,
-    say because one of their own is missing, are left out, and returned second (schema `contexts`). Raises InputError
-    where the folder holds no such table, or one without a row, where an image of it is absent or called as an original
-    one, and where an item of it is none of `names`.
+    `folder`: as `annotation.image_sheets` writes it; `names`: the names of all items of the data set, in every
+    language. Further images of items that the data set has but `contexts` lacks, say because one of their own is
+    missing, are left out, and returned second. Raises InputError where the folder holds no such table, or one without a
+    row, where an image of it is absent or called as an original one, and where an item of it is none of `names`.
     """
     path = tables.locate(folder) / EXTENDED
     if not path.is_file():

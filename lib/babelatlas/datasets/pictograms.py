@@ -5,14 +5,12 @@ drawing is a function of (seed, split, concept, number, colour), so that trainin
 independent, and any of them can be drawn again. Ambiguous English words have a table of their own, by hand too
 (`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
 
-The splits differ in more than the seed: development and test use font
-faces that training never does (wherever a character exists in several), and wider ranges of size, place, angle, colour
-and noise. Many faces share one outline for the same symbol, so a new face is often not a new design.
+The splits differ in more than the seed: development and test use font faces that training never does (wherever a
+character exists in several), and wider ranges. Many faces share one outline, so a new face is often not a new design.
 """
 
 import functools
 import os
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 
 # Red, green and blue from 0 to 255. All training drawings and all colour words come from these.
 COLOURS = {
@@ -56,66 +55,37 @@ COMPOSED = (
 )
 
 
-@functools.cache
-def _concepts() -> pd.DataFrame:
-    with resources.files("babelatlas").joinpath("data/pictograms.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype=str)
-
-
 def concepts() -> pd.DataFrame:
     """Return the concepts: `wnid` (WordNet 3.0 noun synset), `name` (one of its English lemmas), `codepoints` (hex).
 
     Several characters of one concept are separated by a space; they are alternative drawings of it.
-
-    >>> concepts().set_index("name").loc["umbrella"].tolist()
-    ['n04507155', '2602 2614']
     """
-    return _concepts().copy()
-
-
-@functools.cache
-def _senses() -> pd.DataFrame:
-    with resources.files("babelatlas").joinpath("data/pictogram_senses.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype=str)
+    return pd.read_csv(DATA / "pictograms.csv", dtype=str)
 
 
 def senses() -> pd.DataFrame:
     """Return ambiguous English words with the senses that can be drawn: `word`, `wnid`, `name`, `codepoints`.
 
-    One row for each word and sense, two or three to a word; `word` is an English lemma of the synset `wnid` in
-    WordNet 3.0, `name` tells the senses apart, `codepoints` (hex) draw the sense and no other of the word. A synset may
-    belong to two words. A sense that is a concept has the concept's drawings; one that is none may borrow all drawings
-    of a concept (a letter those of the envelope), never some of them.
-
-    >>> senses().query("word == 'table'")["name"].tolist()
-    ['table (of data)', 'table (furniture)']
+    `word` is an English lemma of the synset `wnid` in WordNet 3.0, `name` tells the senses apart, `codepoints` (hex)
+    draw the sense and no other of the word. A synset may belong to two words. A sense that is a concept has the
+    concept's drawings; one that is none may borrow all drawings of a concept, never some of them.
     """
-    return _senses().copy()
+    return pd.read_csv(DATA / "pictogram_senses.csv", dtype=str)
 
 
 @functools.cache
 def _characters() -> dict[str, list[str]]:
-    table = pd.concat([_concepts(), _senses().drop_duplicates("wnid")]).drop_duplicates("wnid")
-    return {
-        wnid: [chr(int(point, 16)) for point in points.split()]
-        for wnid, points in zip(table["wnid"], table["codepoints"], strict=True)
-    }
+    table = pd.concat([concepts(), senses()]).drop_duplicates("wnid").set_index("wnid")["codepoints"]
+    return {wnid: [chr(int(point, 16)) for point in points.split()] for wnid, points in table.items()}
 
 
 def drawn() -> list[str]:
-    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none.
-
-    >>> drawn()[:2] == concepts()["wnid"].tolist()[:2], set(senses()["wnid"]) <= set(drawn())
-    (True, True)
-    """
+    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none."""
     return list(_characters())
 
 
 def drawn_alike(wnids: list[str]) -> np.ndarray:
-    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64.
-
-    An envelope and a letter (that one gets) have: no picture says which of the two words is meant.
-    """
+    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64."""
     return pd.factorize(pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str))[0]
 
 
@@ -164,20 +134,10 @@ def _glyph(face: str, character: str, side: int = 84) -> Image.Image:
     return mask
 
 
-def _mask(character: str, face: str, side: float, angle: float) -> Image.Image:
-    """Return the glyph turned by `angle` degrees; its longest side measures about `side` pixels before turning."""
-    glyph = _glyph(face, character)
-    turned = glyph.rotate(angle, resample=Image.Resampling.BILINEAR, expand=True)
-    scale = side / max(glyph.size)
-    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
-    return turned.resize(shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR)
-
-
 def same_outline(wnid: str) -> bool:
-    """Whether every test drawing of a concept has an outline that some training face has too, up to slant and size.
+    """Return whether each outline of a concept in test is one of training too, up to slant and size.
 
-    Compares the glyphs at one size, the upright faces only; outlines that differ in under 2 % of the pixels count as
-    the same.
+    The upright faces are compared at one size; outlines that differ in under 2 % of the pixels count as the same.
     """
 
     def outlines(split: str) -> list[np.ndarray]:
@@ -189,19 +149,14 @@ def same_outline(wnid: str) -> bool:
     return all(any((new != old).mean() < 0.02 for old in known) for new in outlines("test"))
 
 
-def _brightness(colour) -> float:
-    return float(np.dot(colour, (0.299, 0.587, 0.114)))
-
-
 def draw(
     wnid: str, split: str = "test", number: int = 0, seed: int = 0, size: int = SIZE, colour: str = ""
 ) -> Image.Image:
     """Return one drawing of a concept or sense: an RGB image of `size` x `size` pixels.
 
     The same arguments give the same drawing. `number` counts those of one concept in one split. `colour` is one of
-    `COLOURS`; "" leaves it to chance, in training among those that are not held out.
-    The background is a tinted grey, lighter or darker than the drawing.
-    Raises InputError for an unknown concept or sense, split or colour.
+    `COLOURS`; "" leaves it to chance, in training among those that are not held out. Raises InputError for an unknown
+    concept or sense, split or colour.
     """
     if wnid not in _characters():
         raise InputError(f"There is no pictogram {wnid!r}: expected a wnid of babelatlas.datasets.pictograms.drawn().")
@@ -217,9 +172,14 @@ def draw(
     named = COLOURS[colour or str(rng.choice(training_colours(wnid, seed) if split == "train" else list(COLOURS)))]
     fore = np.clip(np.array(named) + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
     greys = np.arange(20, 236)
-    grey = rng.choice(greys[np.abs(greys - _brightness(fore)) > 75])
+    brightness = float(np.dot(fore, (0.299, 0.587, 0.114)))
+    grey = rng.choice(greys[np.abs(greys - brightness) > 75])
     back = np.clip(grey + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
-    mask = _mask(character, face, rng.uniform(*ranges["size"]) * size, rng.uniform(-1, 1) * ranges["angle"])
+    glyph = _glyph(face, character)
+    scale = rng.uniform(*ranges["size"]) * size / max(glyph.size)  # of its longest side, before it is turned
+    turned = glyph.rotate(rng.uniform(-1, 1) * ranges["angle"], resample=Image.Resampling.BILINEAR, expand=True)
+    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
+    mask = turned.resize(shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR)
     middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
     page = Image.new("L", (size, size))
     page.paste(mask, (round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2)))
@@ -232,16 +192,13 @@ def draw(
 def held_out_compositions(seed: int = 0) -> pd.DataFrame:
     """Return the pairs of concept and colour that training neither draws nor writes: `wnid`, `colour`, `class_id`.
 
-    Two colours of every concept, each colour about equally often; so that a held-out pair is new while its noun and its
-    colour are not. `class_id` is `<wnid>-<colour>`.
-
-    >>> len(held_out_compositions()) == 2 * len(concepts())
-    True
+    Two colours of every concept, each colour about equally often. `class_id` is `<wnid>-<colour>`.
     """
     rng = np.random.default_rng([seed, 777])
     names = list(COLOURS)
     rows = []
-    for place, wnid in zip(rng.permutation(len(_concepts())), _concepts()["wnid"], strict=True):
+    wnids = concepts()["wnid"]
+    for place, wnid in zip(rng.permutation(len(wnids)), wnids, strict=True):
         first = int(place) % len(names)
         second = (first + 1 + int(rng.integers(len(names) - 1))) % len(names)
         rows += [(wnid, names[index]) for index in sorted((first, second))]
@@ -256,18 +213,17 @@ def training_colours(wnid: str, seed: int = 0) -> list[str]:
     Of a sense that is no concept those of the concept that is drawn alike are held out, none where there is no such.
     """
     pairs, drawings = held_out_compositions(seed), set(_characters()[wnid])
-    alike = [concept for concept in _concepts()["wnid"] if set(_characters()[concept]) == drawings]
+    alike = [concept for concept in pairs["wnid"].unique() if set(_characters()[concept]) == drawings]
     held_out = set(pairs.loc[pairs["wnid"].isin(alike), "colour"])
     return [colour for colour in COLOURS if colour not in held_out]
 
 
 def compositions(seed: int = 0) -> pd.DataFrame:
-    """Return the classes of the compositions: `class_id`, `wnid`, `name`, `colour`, `label`, `held_out`.
+    """Return the classes of the compositions: `class_id`, `wnid`, `name`, `colour`, `label` (English), `held_out`.
 
-    Every noun of `COMPOSED` in every colour; `label` is English ("red umbrella"); `held_out` says that training neither
-    draws nor writes the pair, given the same `seed`.
+    Every noun of `COMPOSED` in every colour; `held_out`: training neither draws nor writes it, given the same `seed`.
     """
-    nouns = _concepts()[_concepts()["name"].isin(COMPOSED)][["wnid", "name"]]
+    nouns = concepts()[["wnid", "name"]].query("name in @COMPOSED")
     pairs = nouns.merge(pd.DataFrame({"colour": list(COLOURS)}), how="cross")
     pairs["class_id"] = pairs["wnid"] + "-" + pairs["colour"]
     pairs["label"] = pairs["colour"] + " " + pairs["name"]
@@ -278,18 +234,9 @@ def compositions(seed: int = 0) -> pd.DataFrame:
 def composition_labels(seed: int = 0) -> pd.DataFrame:
     """Return the English labels of the compositions as a `labels` table; its wnid column holds the class id."""
     pairs = compositions(seed)
-    return pd.DataFrame(
-        {
-            "lang": "en",
-            "wnid": pairs["class_id"],
-            "label": pairs["label"],
-            "alternatives": [[] for _ in range(len(pairs))],
-            "source": "pictograms",
-            "licence": "MIT",
-            "confirmed_by": [[] for _ in range(len(pairs))],
-            "ambiguous": False,
-        }
-    )
+    table = pd.DataFrame({"lang": "en", "wnid": pairs["class_id"], "label": pairs["label"]})
+    table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
+    return tables.check(table.assign(source="pictograms", licence="MIT", ambiguous=False), "labels")
 
 
 def write_images(
@@ -309,17 +256,14 @@ def write_images(
     output = tables.locate(output)
     if images_per_class < 1:
         raise InputError(f"The number of drawings of a class is {images_per_class}: expected at least 1.")
-    if composed:
-        classes = compositions(seed)[["class_id", "wnid", "colour"]]
-    else:
-        classes = _concepts().assign(class_id=_concepts()["wnid"], colour="")[["class_id", "wnid", "colour"]]
+    classes = compositions(seed) if composed else concepts().assign(class_id=lambda table: table["wnid"], colour="")
     rows = []
-    for class_id, wnid, colour in classes.itertuples(index=False):
-        (output.parent / output.stem / class_id).mkdir(parents=True, exist_ok=True)
+    for each in classes.itertuples():
+        (output.parent / output.stem / each.class_id).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_class):
-            path = f"{output.stem}/{class_id}/{number:03d}.png"
-            draw(wnid, split, number, seed, size, colour).save(output.parent / path)
-            rows.append((path, class_id, number))
+            path = f"{output.stem}/{each.class_id}/{number:03d}.png"
+            draw(each.wnid, split, number, seed, size, each.colour).save(output.parent / path)
+            rows.append((path, each.class_id, number))
     images = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     tables.write(images, output, "images", parameters=parameters)
     return images
@@ -330,11 +274,9 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
 
     Three sets, as if three people had named the things in a language: "chosen", the label of the label set and its
     alternatives; "wiktionary" and "wordnets", the words of Wiktionary and of all wordnets together. Each has at most
-    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `labels` has the schema
-    `labels`, `words` the schema `senses`, cleaned (`labels.candidates`); languages without a label are left out.
-    English is the label set's in all three sets, as in a set of translations, and only its number 0 can be said to be
-    translated.
-    Raises InputError where no concept of the labels has a drawing, and for `most` below 1.
+    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `words` are cleaned senses
+    (`labels.candidates`); languages without a label are left out. English is the label set's in all three sets, as in a
+    set of translations, and only its number 0 can be said to be translated.
     """
     if most < 1:
         raise InputError(f"The number of captions of a drawing is {most}: expected at least 1.")
@@ -343,23 +285,20 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
     if labels.empty:
         raise InputError("No class of the label set has a drawing: give the labels and the images of the pictograms.")
     chosen = labels.assign(caption=[[row.label, *row.alternatives] for row in labels.itertuples()]).explode("caption")
-    words = words[words["wnid"].isin(first.index) & words["lang"].isin(labels["lang"])].rename(
-        columns={"lemma": "caption"}
-    )
-    words = words[words["lang"] != "en"]
+    words = words[words["wnid"].isin(first.index) & words["lang"].isin(set(labels["lang"]) - {"en"})]
+    words = words.rename(columns={"lemma": "caption"})
     english, wiktionary = chosen[chosen["lang"] == "en"], words["source"] == "wikt"
     sets = {
         "chosen": chosen,
         "wiktionary": pd.concat([english, words[wiktionary]]),
         "wordnets": pd.concat([english, words[~wiktionary]]),
     }
-    columns = ["captions", "lang", "image", "number", "caption"]
     table = pd.concat([rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True)
     key = ["captions", "lang", "wnid"]
     table = table[~table.assign(caption=table["caption"].str.casefold()).duplicated([*key, "caption"])]
     table = table.assign(number=table.groupby(key).cumcount(), image=table["wnid"].map(first))
     table = table[table["number"] < most].sort_values(["captions", "lang", "image", "number"], ignore_index=True)
-    return table[columns]
+    return table[["captions", "lang", "image", "number", "caption"]]
 
 
 def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int = 12, scale: int = 2) -> Image.Image:

@@ -1,16 +1,14 @@
 """The data sets: one frozen entry each, from data/datasets.toml, and reading images; `babelatlas datasets` lists them.
 
-An image set is an `images` table beside its files: `path` relative to the table's folder, `wnid` the class, `draw` the
-number of the image within its class. The images of ImageNet and its variants are given as the user has them, a folder
-of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in captions.py.
-A user's own data sets are described in the config (`custom`).
+An image set is an `images` table beside its files. The images of ImageNet and its variants are given as the user has
+them, a folder of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in
+captions.py. A user's own data sets are described in the config (`custom`).
 """
 
 import io
 import json
 import os
 import threading
-import tomllib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -94,37 +92,9 @@ class Dataset:
 
 
 def read_entries(path: str | os.PathLike) -> list[Dataset]:
-    """Return the entries of a TOML file with one table for each data set.
-
-    Raises InputError, with the nearest name, for a key that an entry does not have, a missing one, and a value of
-    another kind.
-    """
-    try:
-        described = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"The list of data sets {path} is not valid TOML ({error}): correct that line.") from error
-    return [_entry(name, keys, f"the list of data sets {path}") for name, keys in described.items()]
-
-
-def _entry(name: str, keys: dict, where: str) -> Dataset:
-    """Return one entry after checking its keys; `where`: how messages name the place that it was read from."""
-    known = {field.name: field.type for field in fields(Dataset) if field.name != "name"}
-    if not isinstance(keys, dict):
-        raise InputError(f"The data set {name!r} in {where} should be 'key: value' lines, got {keys!r}.")
-    for key, value in keys.items():
-        if key not in known:
-            raise InputError(f"The data set {name!r} in {where} has an unknown key {key!r}: {near(key, known)}")
-        kind = known[key] if isinstance(known[key], type) else list
-        fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
-        if not fits or isinstance(value, bool) != (kind is bool):
-            expected = {str: "a text", list: "a list of texts", bool: "true or false"}.get(kind, "a number")
-            raise InputError(
-                f"The key {key!r} of the data set {name!r} in {where} should be {expected}, got {value!r}."
-            )
-    for key in ("task", "shows", "licence"):
-        if key not in keys:
-            raise InputError(f"The data set {name!r} in {where} has no key {key!r}: add it.")
-    return Dataset(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()})
+    """Return the entries of a TOML file with one table for each data set; what raises as in `entries.build`."""
+    found = entries.read(path).items()
+    return [entries.build(Dataset, {**keys, "name": name}, f"The data set {name!r} in {path}") for name, keys in found]
 
 
 DATASETS = read_entries(DATA / "datasets.toml")
@@ -133,11 +103,11 @@ DATASETS = read_entries(DATA / "datasets.toml")
 def custom(name: str, description: dict) -> Dataset:
     """Return the entry of a user's own data set, from its description in a config; see `Dataset` for the paths.
 
-    `description` for classification: `task: zero-shot`, `images` (a folder with one folder of images for each class),
-    and one of `classes`, a file of WordNet 3.0 noun synsets whose labels come from lexicons, and `label_table`, a table
-    of labels. For retrieval: `task: retrieval`, `images` (a folder), `annotations` (a table of schema `captions`,
-    Parquet or CSV), and where captions are translations `parallel`. The folders of classes are named as in the list or
-    table. Raises InputError for a name that the study has, a key that is unknown or missing, and another value.
+    `description` for classification: `task: zero-shot`, `images` (with one folder of images for each class, named as in
+    the list or table), and one of `classes`, whose labels come from lexicons, and `label_table`. For retrieval:
+    `task: retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or CSV), and where captions are
+    translations `parallel`. Raises InputError for a name that the study has, and for a key that is unknown, missing or
+    has another value.
     """
     where = "the config's custom_datasets"
     if name in [one.name for one in DATASETS]:
@@ -165,14 +135,12 @@ def custom(name: str, description: dict) -> Dataset:
         got = keys["parallel"]
         raise InputError(f"The key 'parallel' of {name!r} in {where} should be 'first', 'all' or '', got {got!r}.")
     added = {"shows": "images of one's own", "licence": "the user's own", "custom": True, "read_by": READERS[task]}
-    return _entry(name, added | {"labels": name if task == "zero-shot" else ""} | keys, where)
+    facts = added | {"labels": name if task == "zero-shot" else ""} | keys | {"name": name}
+    return entries.build(Dataset, facts, f"The data set {name!r} in {where}")
 
 
 def known() -> list[Dataset]:
-    """Return all entries: those of the study, and the custom ones of the run.
-
-    The environment variable BABELATLAS_DATASETS holds these as JSON, name -> description; the workflow sets it.
-    """
+    """Return all entries: those of the study, and the custom ones of the run, which the workflow puts into `CUSTOM`."""
     try:
         described = json.loads(os.environ.get(CUSTOM) or "{}")
     except ValueError as error:
@@ -182,17 +150,8 @@ def known() -> list[Dataset]:
     return [*DATASETS, *(custom(name, description) for name, description in described.items())]
 
 
-def names() -> list[str]:
-    """Return the names of all data sets."""
-    return [dataset.name for dataset in known()]
-
-
 def get_dataset(name: str) -> Dataset:
-    """Return the data set called `name`; raises InputError, with the nearest names, where there is none.
-
-    >>> get_dataset("imagenet-1k").citation
-    'deng2009imagenet'
-    """
+    """Return the data set called `name`; raises InputError, with the nearest names, where there is none."""
     found = {dataset.name: dataset for dataset in known()}
     if name not in found:
         raise InputError(f"There is no data set {name!r}: {near(name, found)}")
@@ -208,15 +167,15 @@ def load(
     its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all. Classes
     that ImageNet-1k has and a variant has not are passed over: the label set is to be cut to those of the table.
     `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`.
-    Raises InputError where table, folder or more files are missing, or are others, and where a class of `wnids` is none
-    of the data set.
+    Raises InputError where more is missing, and where a class of `wnids` is none of the data set.
     """
     dataset = get_dataset(name)
-    if dataset.task != "zero-shot":
-        instead = "captions in place of classes: read it with captions.load"
-        if dataset.task == "disambiguation":
-            instead = "ambiguous words in place of classes: read its images with item_images.read"
-        raise InputError(f"The data set {name!r} has {instead}.")
+    if dataset.task == "retrieval":
+        raise InputError(f"The data set {name!r} has captions in place of classes: read it with captions.load.")
+    if dataset.task == "disambiguation":
+        raise InputError(
+            f"The data set {name!r} has ambiguous words in place of classes: read its images with item_images.read."
+        )
     wanted = None if wnids is None else set(wnids)
     path = given(images, dataset)
     absent = 0
@@ -224,9 +183,15 @@ def load(
         table = tables.read(path, "images")
         table = table.assign(path=[str(path.parent / file) for file in table["path"]])
     elif dataset.labels == "imagenet-1k":
-        table, absent = _imagenet(images, dataset, wanted, missing)
+        numbered = dataset.name == "imagenet-v2"
+        home = imagenet.unpacked(path, numbered) if download.is_archive(path) else path
+        if not home.is_dir():
+            what = "is no folder and no archive" if home.exists() else "does not exist"
+            raise InputError(f"What is given as the images of the data set {name!r}, {home}, {what}: {_get(dataset)}.")
+        table = imagenet.scan(home, name, numbered)
+        absent = imagenet.check(table, dataset, wanted, missing)
     else:
-        table = scan(images, dataset)
+        table = _scan(path, dataset)
     if wanted is not None:
         # Of a variant the images have been counted; what it lacks beyond that, it lacks by design.
         known = set(imagenet.wnids()) if dataset.labels == "imagenet-1k" and len(table) else set()
@@ -237,27 +202,9 @@ def load(
                 f"The data set {name!r} has no image of {len(bare) or len(wanted)} class(es) of the label set, the "
                 f"first: {(bare or sorted(wanted))[0]}; use the label set that belongs to it, or add the images."
             )
-    table = check_files(table, name, missing - absent)
+    table = _there(table, name, missing - absent)
     table.attrs["missing"] += absent
     return table
-
-
-def _imagenet(
-    images: str | os.PathLike, dataset: Dataset, wanted: set[str] | None, missing: int
-) -> tuple[pd.DataFrame, int]:
-    """Return the `images` table of ImageNet or a variant, from a folder or an archive, and how many images it lacks."""
-    home = given(images, dataset)
-    numbered = dataset.name == "imagenet-v2"
-    if download.is_archive(home):
-        home = imagenet.unpacked(home, numbered)
-    elif not home.is_dir():
-        what = "is no folder and no archive" if home.exists() else "does not exist"
-        raise InputError(
-            f"What is given as the images of the data set {dataset.name!r}, {home}, {what}: {_get(dataset)}."
-        )
-    table = imagenet.scan(home, dataset.name, numbered)
-    expected = (dataset.n_images, dataset.n_classes, dataset.images_per_class)
-    return table, imagenet.check(table, dataset.name, wanted, expected, missing)
 
 
 def given(images: str | os.PathLike, dataset: Dataset) -> Path:
@@ -286,9 +233,8 @@ def _get(dataset: Dataset) -> str:
     )
 
 
-def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
+def _scan(home: Path, dataset: Dataset) -> pd.DataFrame:
     """Return the `images` table of a folder that holds one folder of images for each class, with absolute paths."""
-    home = given(folder, dataset)
     if not home.is_dir():
         what = "is no folder" if home.exists() else "does not exist"
         raise InputError(
@@ -306,11 +252,8 @@ def scan(folder: str | os.PathLike, dataset: Dataset) -> pd.DataFrame:
     return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
 
 
-def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFrame:
-    """Return the rows of `images` whose file is there; `attrs["missing"]` is the number of the others.
-
-    Raises InputError, which names up to 20, where these are more than `missing`, or all.
-    """
+def _there(images: pd.DataFrame, name: str, missing: int) -> pd.DataFrame:
+    """Return the rows of `images` whose file is there; InputError where more are absent than may be, or all."""
     there = images["path"].map(os.path.isfile).astype(bool)
     absent = images.loc[~there, "path"].tolist()
     if len(absent) > missing or not there.any():
@@ -327,49 +270,44 @@ def check_files(images: pd.DataFrame, name: str, missing: int = 0) -> pd.DataFra
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     """Return a label set, schema `labels`; a CSV needs the columns lang, wnid and label only.
 
-    There every label has the source "own"; `ambiguous` says whether its language has it for two classes. Raises
-    InputError where the file or one of the columns is lacking.
+    There every label has the source "own"; `ambiguous` says whether its language has it for two classes.
     """
-    file = tables.locate(path)
+    file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.suffix != ".csv" or not file.is_file():
         return tables.read(file, "labels")
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    lacking = [column for column in ("lang", "wnid", "label") if column not in table]
-    if lacking:
-        raise InputError(
-            f"The labels {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns lang, "
-            "wnid and label."
-        )
-    table = table[["lang", "wnid", "label"]].assign(source="own", licence="the user's own")
+    table = read_own(file, "labels", columns)[columns].assign(source="own", licence="the user's own")
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
     table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
     return tables.check(table, "labels")
 
 
-def incomplete(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Return which results are of a data set that lacked images: model, dataset, missing (how many), one row each.
-
-    `files`: tables of results, as notebooks 20 and 21 write them; their provenance says how many images were missing.
-
-    >>> incomplete([]).columns.tolist()
-    ['model', 'dataset', 'missing']
-    """
-    made = [(Path(file).stem, tables.made_from(file).get("parameters", {})) for file in files]
-    rows = [(one.get("model", name), one.get("dataset", name), one.get("missing") or 0) for name, one in made]
-    table = pd.DataFrame(rows, columns=["model", "dataset", "missing"])
-    return table[table["missing"] > 0].drop_duplicates(ignore_index=True)
+def read_own(file: Path, what: str, columns: list[str]) -> pd.DataFrame:
+    """Return a user's CSV file as texts; raises InputError, which calls it `what`, where it lacks one of `columns`."""
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    lacking = [column for column in columns if column not in table]
+    if lacking:
+        raise InputError(
+            f"The {what} {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns "
+            f"{', '.join(columns[:-1])} and {columns[-1]}."
+        )
+    return table
 
 
 def caution(files: Iterable[str | os.PathLike]) -> str:
-    """Return a paragraph that says which results, of `files` as for `incomplete`, lack images; "" where none does.
+    """Return a paragraph that says which results are of data sets that lacked images; "" where none is.
 
-    >>> caution([])
-    ''
+    `files`: tables of results, as notebooks 20 and 21 write them; their provenance says how many images were missing.
     """
-    told = []
-    for (dataset, missing), rows in incomplete(files).groupby(["dataset", "missing"], sort=False):
-        images = "image was" if missing == 1 else "images were"
-        told.append(f"{missing:,} {images} missing for {', '.join(rows['model'])} on {dataset}")
+    lacking: dict[tuple[str, int], dict[str, None]] = {}
+    for file in files:
+        made = tables.made_from(file).get("parameters", {})
+        if missing := made.get("missing"):
+            key, name = (made.get("dataset", Path(file).stem), missing), made.get("model", Path(file).stem)
+            lacking.setdefault(key, {})[name] = None  # each once
+    told = [
+        f"{missing:,} image{' was' if missing == 1 else 's were'} missing for {', '.join(models)} on {dataset}"
+        for (dataset, missing), models in lacking.items()
+    ]
     return f"**Not all images were there**: {'; '.join(told)}. These scores are of the rest." if told else ""
 
 
@@ -416,12 +354,11 @@ def overview() -> str:
 def details(name: str, width: int = 100) -> str:
     """Return one entry in full as text, with the address and SHA-256 of its files, and how a config names them."""
     one, known = get_dataset(name), download.files()
-    facts = {field.name: getattr(one, field.name) for field in fields(one)} | {"files": ""}
+    facts = {field.name: getattr(one, field.name) for field in fields(one) if field.name != "files"}
     facts = {
-        fact: ", ".join(value) or "-" if isinstance(value, tuple) else str(value or "-")
+        fact: (", ".join(value) if isinstance(value, tuple) else str(value or "")) or "-"
         for fact, value in facts.items()
     }
-    facts.pop("files")
     lines = entries.listing(facts, width)
     for file in one.files:
         row = known[file]

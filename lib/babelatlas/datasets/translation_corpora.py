@@ -7,23 +7,19 @@ source (English), translation, weight (how often it is drawn in training), and w
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.datasets import captions, pictograms
+from babelatlas.datasets import ambiguous_words, captions, pictograms
 
 SPLITS = {"train": 29_000, "val": 1014}
 
 
 def item_senses(tuples: pd.DataFrame) -> pd.DataFrame:
-    """Return the items of a set of pairs: item, word, and the synsets of senses a and b, `wnid_a` and `wnid_b`.
-
-    The names of the items hold them: `word:wnid+wnid`. Raises InputError for an item of another form, as CoMMuTE's.
-    """
+    """Return item, word, `wnid_a` and `wnid_b` of a set of pairs from their names; InputError for others' items."""
     items = tuples[["item"]].drop_duplicates(ignore_index=True)
     parts = items["item"].str.extract(r"^(.+):(n\d{8})\+(n\d{8})$")
     if parts.isna().any(axis=None):
@@ -33,11 +29,7 @@ def item_senses(tuples: pd.DataFrame) -> pd.DataFrame:
 
 
 def words(
-    labels: pd.DataFrame,
-    tuples: pd.DataFrame,
-    frequent: float = 0.75,
-    share: float = 0.75,
-    seed: int = 0,
+    labels: pd.DataFrame, tuples: pd.DataFrame, frequent: float = 0.75, share: float = 0.75, seed: int = 0
 ) -> pd.DataFrame:
     """Return the examples of the embedded world: lang, source, wnid (what the image shows), translation, weight.
 
@@ -46,7 +38,7 @@ def words(
     the image shows. One sense of each, chosen by `seed`, gets the share `frequent` of its examples and the others the
     rest evenly: that is the bias of the text. Ambiguous words get the share `share` of all examples; languages and
     words, each of their kind, weigh the same. The weights of a language sum to 1.
-    The languages are those of `tuples`. Raises InputError for shares out of range, and for one without labels.
+    Raises InputError for shares out of range, and for a language of `tuples` without labels.
     """
     for name, value in {"frequent": frequent, "share": share}.items():
         if not 0 < value < 1:
@@ -56,10 +48,8 @@ def words(
     if absent:
         raise InputError(f"The labels have no word in {absent[0]!r}: {near(absent[0], labels['lang'].unique())}")
     items = item_senses(tuples).set_index("item")
-    senses = {(row.Index, sense): row[2 + place] for row in items.itertuples() for place, sense in enumerate("ab")}
-    rows = tuples.copy()
-    rows["wnid"] = [senses[item, sense] for item, sense in zip(rows["item"], rows["sense"], strict=True)]
-    rows = rows[["lang", "source", "wnid", "translation"]].drop_duplicates(ignore_index=True)
+    wnids = [items[f"wnid_{sense}"][item] for item, sense in zip(tuples["item"], tuples["sense"], strict=True)]
+    rows = tuples.assign(wnid=wnids)[["lang", "source", "wnid", "translation"]].drop_duplicates(ignore_index=True)
     # The frequent sense is the same in all languages: the first of the word's senses in an order drawn for the word.
     first = {}
     for word, senses in items.groupby("word")[["wnid_a", "wnid_b"]]:
@@ -68,10 +58,9 @@ def words(
         first |= {(word, wnid): int(place) for wnid, place in zip(every, rng.permutation(len(every)), strict=True)}
     word_of = tuples.drop_duplicates("source").set_index("source")["word"]
     rows["place"] = [first[word_of[source], wnid] for source, wnid in zip(rows["source"], rows["wnid"], strict=True)]
-    alike = rows.groupby(["lang", "source"])
-    rarest = rows["place"] > alike["place"].transform("min")
-    others = rarest.groupby([rows["lang"], rows["source"]]).transform("sum").clip(1)
-    same = (~rarest).groupby([rows["lang"], rows["source"]]).transform("sum")
+    key = [rows["lang"], rows["source"]]
+    rarest = rows["place"] > rows["place"].groupby(key).transform("min")
+    others, same = rarest.groupby(key).transform("sum").clip(1), (~rarest).groupby(key).transform("sum")
     each = np.where(rarest, (1 - frequent) / others, frequent / same)
     rows["weight"] = share * each / rows.groupby("lang")["source"].transform("nunique")
     english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
@@ -86,27 +75,17 @@ def words(
 
 
 def development(
-    tuples: pd.DataFrame,
-    folder: str | os.PathLike,
-    images_per_sense: int = 1,
-    seed: int = 0,
-    size: int = pictograms.SIZE,
+    tuples: pd.DataFrame, folder: str | os.PathLike, images_per_sense: int = 1, seed: int = 0
 ) -> pd.DataFrame:
     """Draw the senses of a set of pairs as the development split does, and return the table `contexts` of the items.
 
-    `images_per_sense` PNG files for each sense go to `folder`; paths are absolute. Settings are chosen on these
-    drawings, which neither training nor test has. Raises InputError for items that name no synsets, or none with a
-    pictogram.
+    Settings are chosen on these drawings, which neither training nor test has. Files and what raises as in
+    `ambiguous_words.draw`; also raises InputError for items that name no synsets.
     """
-    items, home, rows = item_senses(tuples), tables.locate(folder), []
-    for wnid in sorted({*items["wnid_a"], *items["wnid_b"]}):
-        for number in range(images_per_sense):
-            with tables.beside(home / f"{wnid}_{number:03d}.png") as part:
-                pictograms.draw(wnid, "development", number, seed, size).save(part, format="png")
-    for row in items.itertuples():
-        for sense, wnid in (("a", row.wnid_a), ("b", row.wnid_b)):
-            rows += [(row.item, f"{sense}{k}", str(home / f"{wnid}_{k:03d}.png")) for k in range(images_per_sense)]
-    return tables.check(pd.DataFrame(rows, columns=["item", "image", "path"]), "contexts")
+    items = item_senses(tuples)
+    wnids = [*items["wnid_a"], *items["wnid_b"]]
+    images = ambiguous_words.draw(folder, wnids, images_per_sense, seed, pictograms.SIZE, "development")
+    return ambiguous_words.contexts_of(items, images, images_per_sense)
 
 
 def multi30k(folder: str | os.PathLike, langs: Sequence[str], split: str = "train") -> pd.DataFrame:
@@ -127,11 +106,12 @@ def multi30k(folder: str | os.PathLike, langs: Sequence[str], split: str = "trai
     codes = list(dict.fromkeys(languages.canonical(lang) for lang in langs))
     if not codes or "en" in codes:
         raise InputError(f"Multi30k is translated from English to other languages, got {codes}: give de, fr or cs.")
-    images = _lines(home / "image_splits" / f"{split}.txt")
-    english = _lines(home / "raw" / f"{split}.en.gz")
-    parts = []
+    images = [line.strip() for line in captions.lines_of(home / "image_splits" / f"{split}.txt")]
+    files = {lang: home / "raw" / f"{split}.{lang}.gz" for lang in ("en", *codes)}
+    lines = {lang: [line.strip() for line in captions.lines_of(file)] for lang, file in files.items()}
+    english, parts = lines["en"], []
     for lang in codes:
-        other = _lines(home / "raw" / f"{split}.{lang}.gz")
+        other = lines[lang]
         counts = {"image_splits": len(images), "en": len(english), lang: len(other)}
         if set(counts.values()) != {SPLITS[split]}:
             told = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -150,7 +130,3 @@ def multi30k(folder: str | os.PathLike, langs: Sequence[str], split: str = "trai
             f"{empty['lang'].iloc[0]} ({len(empty)} in all): get the files again."
         )
     return table
-
-
-def _lines(path: Path) -> list[str]:
-    return [line.strip() for line in captions.lines_of(path)]

@@ -17,6 +17,7 @@ import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.lexicon import wikidata
 
 API = "https://babelnet.io/v9/getSynset"
 LICENCE = "BabelNet Non-Commercial License"
@@ -25,30 +26,12 @@ LANGUAGES = 3  # the most that one request may ask for
 TRANSLATED = frozenset({"WNTR", "WIKITR"})
 # Every source that BabelNet's interface for Python (babelnet 1.2, BabelSenseSource.is_automatic_translation) calls an
 # automatic translation: those two, and wordnets that were made by translating. Babel-ImageNet went by that mark.
-AUTOMATIC = TRANSLATED | {
-    "OMWN_BG",
-    "OMWN_CWN",
-    "OMWN_GAE",
-    "OMWN_HR",
-    "OMWN_ID",
-    "OMWN_JA",
-    "OMWN_KO",
-    "OMWN_MS",
-    "OMWN_NN",
-    "OMWN_PT",
-    "SLOWNET",
-}
-# The study's codes that BabelNet writes in another way than in capitals; "" where it has no such language.
-CODES = {
-    "gsw": "ALS",
-    "lzh": "ZH_CLASSICAL",
-    "nan": "ZH_MIN_NAN",
-    "rup": "ROA_RUP",
-    "sgs": "BAT_SMG",
-    "vro": "FIU_VRO",
-    "yue": "ZH_YUE",
-    "zh-Hant": "",
-}
+WORDNETS = ("BG", "CWN", "GAE", "HR", "ID", "JA", "KO", "MS", "NN", "PT")
+AUTOMATIC = TRANSLATED | {"SLOWNET"} | {f"OMWN_{code}" for code in WORDNETS}
+# The codes that BabelNet writes as Wikimedia does, but in capitals; "" where it has no such language.
+OTHERS = {"gsw", "lzh", "nan", "rup", "sgs", "vro", "yue"}
+CODES = {lang: code.upper().replace("-", "_") for code, lang in wikidata.CODES.items() if lang in OTHERS}
+CODES |= {"zh-Hant": ""}
 
 
 def read(
@@ -65,15 +48,13 @@ def read(
 ) -> pd.DataFrame:
     """Return BabelNet's senses of noun synsets in some languages, schema `senses`, source "babelnet-<SOURCE>".
 
-    `codes`: languages, as `languages.canonical` reads them; English, whose words the cleaning needs, has to be among
-    them. `key`: your key; left out, the environment variable BABELNET_KEY. It is sent to BabelNet and nowhere else, and
-    written nowhere. `without`: BabelNet's names of the sources whose senses are dropped; by default all that BabelNet
-    calls automatic translations, as Babel-ImageNet did (Geigle et al. 2024, section 3). `TRANSLATED` drops only
-    BabelNet's own translations, () nothing.
+    `codes`: languages; English, whose words the cleaning needs, has to be among them. `key`: your key; left out, the
+    environment variable BABELNET_KEY. It is sent to BabelNet and nowhere else, and written nowhere. `without`:
+    BabelNet's names of the sources whose senses are dropped; by default all that BabelNet calls automatic translations,
+    as Babel-ImageNet did (Geigle et al. 2024, section 3); `TRANSLATED` drops only BabelNet's own translations.
     One request at a time, `pause` seconds between two; what came is kept in `folder` (left out: the user's cache), one
     file for each synset, so that another day goes on with the rest. `wait`, `timeout`: as in `download.ask`.
-    Rows: by language and wnid, then in BabelNet's order. Words are BabelNet's full ones ("Dog_(animal)"), with spaces
-    for underscores. `report` takes one line of progress at a time.
+    Rows: by language and wnid, then in BabelNet's order. `report` takes one line of progress at a time.
     Raises InputError for a language or wnid that cannot be, a missing or refused key, a used-up day, and a service that
     does not answer as documented at https://babelnet.org/guide.
     """
@@ -81,12 +62,17 @@ def read(
     strange = [wnid for wnid in wnids if len(wnid) != 9 or wnid[0] != "n" or not wnid[1:].isdigit()]
     if strange:
         raise InputError(f"A wnid is 'n' and eight digits, such as n02084071: got {strange[0]!r}.")
-    wanted = {_code(code): languages.canonical(code) for code in codes}
+    wanted = {CODES.get(lang, lang.upper().replace("-", "_")): lang for lang in map(languages.canonical, codes)}
+    if lang := wanted.get(""):
+        raise InputError(f"BabelNet has no {languages.name(lang)} ({lang}) of its own: ask for 'zh', or leave it out.")
     if not wanted:
         raise InputError("BabelNet has to be asked for languages: give codes such as ['en', 'de', 'sw'].")
     place = download.cache("babelnet") if folder is None else Path(folder)
     found = {wnid: download.read_json(place / f"{wnid}.json") or {} for wnid in wnids}
-    left = [(wnid, part) for wnid in wnids for part in _parts([code for code in wanted if code not in found[wnid]])]
+    asked = {wnid: [code for code in wanted if code not in found[wnid]] for wnid in wnids}
+    left = [
+        (wnid, asked[wnid][start:][:LANGUAGES]) for wnid in wnids for start in range(0, len(asked[wnid]), LANGUAGES)
+    ]
     key = (os.environ.get("BABELNET_KEY", "") if key is None else key).strip()
     if left and not key:
         raise InputError(
@@ -107,18 +93,6 @@ def read(
             if number % 50 == 0:
                 report(f"{number:,} of {len(left):,} requests answered.")
     return _senses(found, wanted, frozenset(without), report)
-
-
-def _code(code: str) -> str:
-    lang = languages.canonical(code)
-    own = CODES.get(lang, lang.upper().replace("-", "_"))
-    if not own:
-        raise InputError(f"BabelNet has no {languages.name(lang)} ({lang}) of its own: ask for 'zh', or leave it out.")
-    return own
-
-
-def _parts(codes: list[str]) -> list[list[str]]:
-    return [codes[start : start + LANGUAGES] for start in range(0, len(codes), LANGUAGES)]
 
 
 def _taken(status: int, answer, part: list[str], key: str, worked: bool, done: str) -> dict[str, list | None]:

@@ -42,8 +42,8 @@ WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
 def unify(lemma: str, lang: str) -> str:
     """Return the word in composed Unicode (NFC) with single spaces; drop one with characters that mean nothing.
 
-    Control characters that are letters of Windows' Latin code page are read as those (French "cœur" with U+009C). A
-    word with characters for private use, unassigned ones or other control characters is dropped.
+    Control characters that are letters of Windows' Latin code page are read as those. A word with characters for
+    private use, unassigned ones or other control characters is dropped.
 
     >>> unify("great_white  shark", "en"), unify("c\\x9cur", "fr"), unify("\\ueef2鱼", "zh")
     ('great white shark', 'cœur', '')
@@ -63,8 +63,6 @@ def drop_format_characters(lemma: str, lang: str) -> str:
     >>> drop_format_characters("مغز\\u200e", "ar"), drop_format_characters("ქოს\\u00adმენი", "ka")
     ('مغز', 'ქოსმენი')
     """
-    if not any(unicodedata.category(letter) == "Cf" for letter in lemma):
-        return lemma
     if lang == "my":  # in older Burmese text this pair stands for the sign that ends a syllable
         lemma = lemma.replace("\u1039\u200c", "\u103a")
     kept = []
@@ -89,25 +87,23 @@ def mend_look_alikes(lemma: str, lang: str) -> str:
     """
     if lang in PERSIAN_LETTERS:
         return lemma.translate(PERSIAN)
-    found = languages.scripts_of(lemma)
-    if found == {"Latn", "Cyrl"}:
-        native = languages.native_scripts(lang)
-        cyrillic = LATIN_CYRILLIC
-        if lang not in DOTTED:
-            small, capital = ("\u04cf", "\u04c0") if lang in PALOCHKA else ("i", "I")
-            cyrillic = LATIN_CYRILLIC | {"i": small, "I": capital}
-        for own, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
-            word = "".join(letters.get(letter, letter) for letter in lemma)
-            if own in native and languages.scripts_of(word) == {own}:
-                return word
+    if languages.scripts_of(lemma) != {"Latn", "Cyrl"}:
+        return lemma
+    cyrillic = LATIN_CYRILLIC
+    if lang not in DOTTED:
+        small, capital = ("\u04cf", "\u04c0") if lang in PALOCHKA else ("i", "I")
+        cyrillic = LATIN_CYRILLIC | {"i": small, "I": capital}
+    for own, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
+        word = "".join(letters.get(letter, letter) for letter in lemma)
+        if own in languages.native_scripts(lang) and languages.scripts_of(word) == {own}:
+            return word
     return lemma
 
 
 def strip_markup(lemma: str, lang: str) -> str:
     """Return the word without wiki and HTML markup, and of several that one entry lists the first in the right script.
 
-    Dutch "[[wandelende]] [[tak]]", French "serre|serres" and "tricycle ; trike". A word with other signs of markup or
-    of a notation (@, =, {, <) is dropped.
+    A word with other signs of markup or of a notation (@, =, {, <) is dropped.
 
     >>> strip_markup("[[mus|mussen]]", "nl"), strip_markup("tricycle ; trike", "fr"), strip_markup("R@Chin", "ase")
     ('mussen', 'tricycle', '')
@@ -121,11 +117,7 @@ def strip_markup(lemma: str, lang: str) -> str:
 
 
 def drop_gap(lemma: str, lang: str) -> str:
-    """Drop the note of MultiWordNet that a language has no word for a synset.
-
-    >>> drop_gap("GAP!", "it"), drop_gap("gap", "it")
-    ('', 'gap')
-    """
+    """Drop the note of MultiWordNet that a language has no word for a synset."""
     return "" if re.fullmatch(r"(PSEUDO)?GAP!?", lemma) else lemma
 
 
@@ -138,11 +130,9 @@ def strip_parentheses(lemma: str, lang: str) -> str:
     word = lemma
     while (shorter := re.sub(r"[(（][^()（）]*[)）]", " ", word)) != word:
         word = shorter
-    return lemma if word == lemma and not re.search("[()（）]", word) else _joined(word, "()（）")
-
-
-def _joined(word: str, unwanted: str) -> str:
-    return "" if set(word) & set(unwanted) else " ".join(word.split())
+    if re.search("[()（）]", word):
+        return ""
+    return lemma if word == lemma else " ".join(word.split())
 
 
 def strip_stress(lemma: str, lang: str) -> str:
@@ -151,9 +141,7 @@ def strip_stress(lemma: str, lang: str) -> str:
     >>> strip_stress("соба́ка", "ru") == "собака", strip_stress("йод", "ru")
     (True, 'йод')
     """
-    if lang == "cnr" or not ("\u0301" in lemma or "\u0300" in lemma):
-        return lemma
-    return re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]", "", lemma)
+    return lemma if lang == "cnr" else re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]", "", lemma)
 
 
 def strip_vowel_marks(lemma: str, lang: str) -> str:
@@ -168,11 +156,7 @@ def strip_vowel_marks(lemma: str, lang: str) -> str:
 
 
 def drop_digits(lemma: str, lang: str) -> str:
-    """Drop a word with a digit of any script: codes of sign languages, years in definitions.
-
-    >>> drop_digits("MP3", "de"), drop_digits("Hund", "de")
-    ('', 'Hund')
-    """
+    """Drop a word with a digit of any script: codes of sign languages, years in definitions."""
     return "" if any(unicodedata.category(letter) == "Nd" for letter in lemma) else lemma
 
 
@@ -181,12 +165,10 @@ def drop_sentence(lemma: str, lang: str) -> str:
 
     That is: eight words or more; several words that end in an exclamation or question mark, three or more that end in
     a full stop; a comma between words; a full stop after a word of four letters or more with words behind it. An
-    abbreviation of up to three letters ends no sentence (Polish "pies św. Bernarda").
+    abbreviation of up to three letters ends no sentence.
 
-    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk")
-    ('', '')
-    >>> drop_sentence("pies św. Bernarda", "pl")
-    'pies św. Bernarda'
+    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk"), drop_sentence("św. Bernarda", "pl")
+    ('', '', 'św. Bernarda')
     """
     words = lemma.split()
     ends = len(words) > 1 and lemma[-1] in "!?。！？؟"
@@ -197,8 +179,6 @@ def drop_sentence(lemma: str, lang: str) -> str:
 
 def trim_edges(lemma: str, lang: str) -> str:
     """Return the word without punctuation at its ends; drop what begins or ends with a hyphen, which is part of a word.
-
-    Hebrew "!צבי" (a mark that a change of direction put first); Danish "hånd-".
 
     >>> trim_edges("!צבי", "he") == "צבי", trim_edges("hånd-", "da"), trim_edges("b.h.", "nl")
     (True, '', 'b.h.')
@@ -212,9 +192,8 @@ def trim_edges(lemma: str, lang: str) -> str:
 def keep_script(lemma: str, lang: str) -> str:
     """Drop a word that has no letter, or a letter of a script in which its language is not written.
 
-    Korean in Chinese characters, Kurmanji in Arabic letters, Vietnamese in Chinese ones, Greek with a Latin species
-    name. Chinese, Japanese and Korean words may hold Latin capitals. For Chinese the two sets of characters count as
-    scripts: "zh" drops words with traditional characters, "zh-Hant" those with simplified ones.
+    Chinese, Japanese and Korean words may hold Latin capitals. For Chinese the two sets of characters count as scripts:
+    "zh" drops words with traditional characters, "zh-Hant" those with simplified ones.
 
     >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja"), keep_script("鹅", "zh"), keep_script("鵝", "zh")
     ('', 'Tシャツ', '鹅', '')
@@ -226,8 +205,9 @@ def keep_script(lemma: str, lang: str) -> str:
         return ""
     if lang == "zh":
         return "" if chinese(lemma) in ("Hant", "mixed") else lemma
-    if lang == "zh-Hant":
-        return "" if chinese(lemma) in ("Hans", "mixed") and not _in_big5(kept) else lemma
+    if lang == "zh-Hant" and chinese(lemma) in ("Hans", "mixed"):
+        # Taiwan's set of characters has some that look simplified but are old, such as 斗.
+        return lemma if kept.encode("big5", "ignore").decode("big5") == kept else ""
     return lemma
 
 
@@ -239,11 +219,7 @@ def _converter(name: str):
 
 
 def simplified(word: str) -> str:
-    """Return a Chinese word in simplified characters, as OpenCC converts it.
-
-    >>> simplified("鵝")
-    '鹅'
-    """
+    """Return a Chinese word in simplified characters, as OpenCC converts it."""
     return _converter("t2s").convert(word)
 
 
@@ -261,22 +237,13 @@ def chinese(word: str) -> str:
     return "mixed" if old and new else "Hant" if old else "Hans" if new else ""
 
 
-def _in_big5(word: str) -> bool:
-    """Return whether Taiwan's set of characters has all of a word: some look simplified but are old, such as 斗."""
-    try:
-        word.encode("big5")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the words that a source lists under one code given to each language they belong to.
 
     Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian, but not the
-    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). That a Latin word may be usual
-    in only one of the two, no source says. Chinese (`zh`) words with traditional characters go to `zh-Hant`, those that
-    both ways of writing share go to both. Rows come in the order of language and class, those that were there first.
+    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). Chinese (`zh`) words with
+    traditional characters go to `zh-Hant`, those that both ways of writing share go to both. Rows come in the order of
+    language and class, those that were there first.
     """
     parts = [senses[~senses["lang"].isin(["sh", "zh"])]]
     mixed = senses[senses["lang"] == "sh"]
@@ -299,8 +266,7 @@ def _where(senses: pd.DataFrame, test: Callable[[str], bool]) -> np.ndarray:
 
 # The languages whose words all, or partly, came from a source that lists them under a code for several.
 SPLIT = ("bs", "hr", "sr", "zh-Hant")
-Rule = Callable[[str, str], str]
-RULES: dict[str, Rule] = {
+RULES: dict[str, Callable[[str, str], str]] = {
     "unicode": unify,
     "format characters": drop_format_characters,
     "look-alikes": mend_look_alikes,
@@ -316,24 +282,12 @@ RULES: dict[str, Rule] = {
 }
 
 
-def steps_of(rules: Iterable[str]) -> list[str]:
-    """Return the names of all steps in the order in which they are applied: rules, variants, and the script last.
-
-    >>> steps_of(["stress", "script", "my rule"])
-    ['stress', 'my rule', 'variants', 'script']
-    """
-    return [*(name for name in rules if name != "script"), "variants", "script"]
-
-
 # The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
-STEPS = steps_of(RULES)
+STEPS = [*(name for name in RULES if name != "script"), "variants", "script"]
 
 
 def check_rules(names: Iterable[str] | str) -> list[str]:
-    """Return the names of cleaning steps in the order in which they are applied; "all" means every step.
-
-    Raises InputError for an unknown one.
-    """
+    """Return the names of cleaning steps in the order in which they are applied; "all" means every step."""
     names = [names] if isinstance(names, str) else list(names)
     if names == ["all"]:
         return STEPS
@@ -343,23 +297,22 @@ def check_rules(names: Iterable[str] | str) -> list[str]:
     return [step for step in STEPS if step in names]
 
 
-def _rewritten(senses: pd.DataFrame, step: str) -> list[str]:
-    rule = RULES[step]
-    return [rule(lemma, lang) for lemma, lang in zip(senses["lemma"].tolist(), senses["lang"].tolist(), strict=True)]
-
-
-def _left(senses: pd.DataFrame, words: list[str]) -> pd.DataFrame:
+def _applied(senses: pd.DataFrame, step: str) -> tuple[pd.DataFrame, list[str] | None]:
+    """Return the senses left after a step, and what a rule made of each word that came."""
+    if step == "variants":
+        return split_variants(senses), None
+    words = list(map(RULES[step], senses["lemma"].tolist(), senses["lang"].tolist()))
     kept = senses.assign(lemma=words)
-    return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
+    return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True), words
 
 
 def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
     """Return the senses after the cleaning steps named in `rules`, which are applied in the order of `STEPS`.
 
-    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises InputError for an unknown rule.
+    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises what `check_rules` raises.
     """
     for step in check_rules(rules):
-        senses = split_variants(senses) if step == "variants" else _left(senses, _rewritten(senses, step))
+        senses, _ = _applied(senses, step)
     return senses
 
 
@@ -371,12 +324,10 @@ def stages(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> list[tuple[str
     found = [("all words", senses, [], [])]
     for step in check_rules(rules):
         before = found[-1][1]
-        if step == "variants":
-            after, changed = split_variants(before), []
-            gone = before.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
+        after, words = _applied(before, step)
+        if words is None:
+            changed, gone = [], before.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
         else:
-            words = _rewritten(before, step)
-            after = _left(before, words)
             different = [word not in ("", lemma) for word, lemma in zip(words, before["lemma"], strict=True)]
             changed, gone = list(before["lang"][different]), [word == "" for word in words]
         found.append((step, after, changed, list(before["lang"][gone])))
@@ -384,7 +335,12 @@ def stages(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> list[tuple[str
 
 
 def tally(found: list[tuple[str, pd.DataFrame, list, list]]) -> pd.DataFrame:
-    """Return the counts of `stages` by language and step; the columns are those of `effects`."""
+    """Return what each of the `stages` does to each language.
+
+    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
+    and `n_classes` (left after it). Every language has a row for each rule, with zeros where nothing is left. Words
+    moved by "variants" count as dropped where they leave.
+    """
     names = sorted({lang for _, table, _, _ in found for lang in table["lang"].unique()})
     parts = []
     for step, table, changed, dropped in found:
@@ -398,13 +354,3 @@ def tally(found: list[tuple[str, pd.DataFrame, list, list]]) -> pd.DataFrame:
         frame = pd.DataFrame(counts).reindex(names).fillna(0).astype(int)
         parts.append(frame.rename_axis("lang").reset_index().assign(rule=step))
     return pd.concat(parts, ignore_index=True)[["lang", "rule", *counts]]
-
-
-def effects(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
-    """Return what each cleaning step does to each language.
-
-    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
-    and `n_classes` (left after it). The first rule is "all words", the senses as they came; every language has a row
-    for each rule, with zeros where nothing is left. Words moved by "variants" count as dropped where they leave.
-    """
-    return tally(stages(senses, rules))

@@ -6,8 +6,7 @@ remains; a class without a word has no label in that language. Two classes with 
 treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
 any, and its reader leaves them out.)
 
-Pure functions, tables in, tables out, but for `shipped`, which reads, and the command. The ImageNet-1k label set ships
-with the study; `babelatlas ship labels` makes it again from the shipped senses.
+The ImageNet-1k label set ships with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
 
 import unicodedata
@@ -40,8 +39,8 @@ def shipped() -> pd.DataFrame:
 def same(lemma: str) -> str:
     """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
 
-    >>> same("Great_White  shark") == same("great white Shark")
-    True
+    >>> same("Great_White  shark")
+    'great white shark'
     """
     return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
 
@@ -51,17 +50,16 @@ def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
 
     A model may read such a word as English, which would flatter the language. `english`: "class" compares with the
     English words of the same class (the paper's rule), "any" with those of every class in the table (the rule of the
-    paper's published code), "keep" drops nothing. Equal means `same`: case, underscores and spaces do not matter. Every
-    English source counts. Raises InputError for another value.
+    paper's published code), "keep" drops nothing; InputError for another value. Equal means `same`.
     """
     if english not in ENGLISH_WORDS:
         raise InputError(f"There is no rule {english!r} for English words: give {', '.join(ENGLISH_WORDS)}.")
     if english == "keep":
         return senses.reset_index(drop=True)
-    keys = _keys(senses)
-    names = {key[1:] if english == "class" else key[2] for key in keys if key[0] == ENGLISH}
-    own = [key[0] == ENGLISH or (key[1:] if english == "class" else key[2]) not in names for key in keys]
-    return senses[own].reset_index(drop=True)
+    start = 1 if english == "class" else 2
+    keys = [(key[0] == ENGLISH, key[start:]) for key in _keys(senses)]
+    names = {name for is_english, name in keys if is_english}
+    return senses[[is_english or name not in names for is_english, name in keys]].reset_index(drop=True)
 
 
 def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
@@ -102,13 +100,9 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
         sources.setdefault(key, []).append(source)
     chosen = ranked.assign(key=keys).drop_duplicates(["lang", "wnid"], ignore_index=True)
     chosen = chosen.rename(columns={"lemma": "label"})
-    chosen["alternatives"] = [
-        [words[key[:2]][word] for word in words[key[:2]] if word != key[2]] for key in chosen["key"]
-    ]
-    chosen["confirmed_by"] = [
-        [source for source in dict.fromkeys(sources[key]) if source != own]
-        for key, own in zip(chosen["key"], chosen["source"], strict=True)
-    ]
+    # The first word is the label, and its first source that of the row.
+    chosen["alternatives"] = [list(words[key[:2]].values())[1:] for key in chosen["key"]]
+    chosen["confirmed_by"] = [list(dict.fromkeys(sources[key]))[1:] for key in chosen["key"]]
     return chosen.drop(columns="key").assign(ambiguous=False)[list(tables.SCHEMAS["labels"][0])]
 
 
@@ -120,8 +114,7 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
     which most sources list it does (then the first by wnid). Where more than one class still has the shared word, these
     are ambiguous: `clashes` says whether they are left out ("leave out") or kept with `ambiguous` true ("mark"). "keep"
     gives no alternatives and only marks. German "Maus": the computer's takes "Computermaus", the animal keeps "Maus".
-    English is a language like any other: "crane" names a bird and a machine, and WordNet has no other word for either.
-    `chosen` and `ranked` are what `choose_first` and `rank` return. Raises InputError for another value of `clashes`.
+    `chosen` and `ranked` are what `choose_first` and `rank` return.
     """
     if clashes not in CLASHES:
         raise InputError(f"There is no way {clashes!r} to treat clashes: give {', '.join(CLASHES)}.")
@@ -129,13 +122,15 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
     if clashes != "keep":
         clash = chosen[shared_labels(chosen)]
         clash = clash.assign(word=clash["label"].map(same), listed=clash["confirmed_by"].map(len))
-        own = _own_words(ranked, set(zip(clash["lang"], clash["wnid"], strict=True)))
+        # The best word of each class that no other class of the language has.
+        words = ranked[ranked["lang"].isin(clash["lang"])].assign(word=lambda table: table["lemma"].map(same))
+        words = words[words.groupby(["lang", "word"])["wnid"].transform("nunique") == 1]
+        own = words.drop_duplicates(["lang", "wnid"]).set_index(["lang", "wnid"])["lemma"].to_dict()
         clash["bound"] = [pair not in own for pair in zip(clash["lang"], clash["wnid"], strict=True)]
         order = clash.sort_values(["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable")
         keeps = order["bound"] | ~order.duplicated(["lang", "word"])
         moved = {(row.lang, row.wnid): same(own[row.lang, row.wnid]) for row in order[~keeps].itertuples()}
-        pairs = list(zip(ranked["lang"], ranked["wnid"], strict=True))
-        moving = ranked[[pair in moved for pair in pairs]]
+        moving = ranked[[pair in moved for pair in zip(ranked["lang"], ranked["wnid"], strict=True)]]
         later = [moved[key[:2]] != key[2] for key in _keys(moving)]  # the new label goes to the front
         moving = moving.assign(later=later).sort_values(["lang", "wnid", "later"], kind="stable", ignore_index=True)
         staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
@@ -143,16 +138,6 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
         settled = settled.sort_values(["lang", "wnid"], ignore_index=True)
     settled = settled.assign(ambiguous=shared_labels(settled))
     return settled[~settled["ambiguous"]].reset_index(drop=True) if clashes == "leave out" else settled
-
-
-def _own_words(ranked: pd.DataFrame, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return, for each of the (language, class) pairs that has one, its best word that no other class there has."""
-    table = ranked[ranked["lang"].isin({lang for lang, _ in pairs})]
-    table = table.assign(word=table["lemma"].map(same))
-    table = table[table.groupby(["lang", "word"])["wnid"].transform("nunique") == 1]
-    best = table.drop_duplicates(["lang", "wnid"])
-    found = zip(zip(best["lang"], best["wnid"], strict=True), best["lemma"], strict=True)
-    return {pair: lemma for pair, lemma in found if pair in pairs}
 
 
 def shared_labels(table: pd.DataFrame) -> pd.Series:
@@ -176,13 +161,12 @@ def label_set(
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
 ) -> pd.DataFrame:
-    """Return the label set of the classes `wnids` in the languages `codes`, schema `labels`.
+    """Return the label set of the classes `wnids` in the languages `codes` (empty: all of `senses`), schema `labels`.
 
-    `senses` has the schema `senses`; `codes` may be aliases, and empty means every language of the senses. `rules`
-    names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`, `rank` and
-    `settle_clashes`; `without` names sources to leave out. Rows are in the order of language and of `wnids`.
+    `rules` names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`,
+    `rank` and `settle_clashes`; `without` names sources to leave out. Rows are in the order of language and of `wnids`.
     Raises InputError for an unknown language, rule, choice or source, a language of which no class is left, and a class
-    without an English word among the senses (its wnid is wrong, or the senses are those of other classes).
+    without an English word among the senses.
     """
     wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
     if not wnids or len(set(wnids)) < len(wnids):
@@ -213,10 +197,7 @@ def candidates(
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
 ) -> pd.DataFrame:
-    """Return the words that may become labels of the classes: cleaned, and none that equals an English one.
-
-    The parameters are those of `label_set`, as are the errors that concern them.
-    """
+    """Return the words that may become labels of the classes, cleaned, no English ones; all else as in `label_set`."""
     without, known = [without] if isinstance(without, str) else list(without), sorted(senses["source"].unique())
     absent = [source for source in without if source not in known and source not in RESTRICTED]
     if absent:
@@ -245,11 +226,11 @@ def steps(
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
 ) -> pd.DataFrame:
-    """Return what each step does to every language other than English, in the order of the steps.
+    """Return what each step of `label_set` does to every language other than English, in the order of the steps.
 
     Columns: `lang`, `rule`, `n_changed` (words rewritten, or labels that give way to an alternative), `n_dropped`
     (words, or labels, that go), `n_senses` and `n_classes` (left after the step; of labels both are the same). Steps:
-    "all words", the cleaning rules, "English", "one chosen", "clashes". The other parameters are those of `label_set`.
+    "all words", the cleaning rules, "English", "one chosen", "clashes".
     """
     kept = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
     stages = cleaning.stages(kept, rules)
@@ -267,15 +248,11 @@ def steps(
         ("one chosen", chosen, [], []),
         ("clashes", settled, list(moved), list(marked["lang"][marked["ambiguous"]]) if settled is not marked else []),
     ]
-    found = cleaning.tally(stages)
-    return found[found["lang"] != ENGLISH].reset_index(drop=True)
+    return cleaning.tally(stages).query("lang != @ENGLISH").reset_index(drop=True)
 
 
 def counts(labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of classes of each language, most first: columns `lang`, `n_classes`, `group`.
-
-    `group` is the paper's (`languages.group_by_classes`); it means something for ImageNet's 1,000 classes only.
-    """
+    """Return the number of classes of each language, most first: columns `lang`, `n_classes`, `group` (the paper's)."""
     sizes = labels.groupby("lang", as_index=False).agg(n_classes=("wnid", "nunique"))
     sizes["group"] = [languages.group_by_classes(n) if n <= 1000 else "" for n in sizes["n_classes"]]
     return sizes.sort_values(["n_classes", "lang"], ascending=[False, True], ignore_index=True)
@@ -284,8 +261,7 @@ def counts(labels: pd.DataFrame) -> pd.DataFrame:
 def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.DataFrame:
     """Return the label set as it is; raise InputError, naming language and class, where it cannot be used.
 
-    That is: an empty label (a hole), a language and class that occur twice, an unknown or not canonical language code,
-    and, where `wnids` is given, a class that is not among them. A language may lack classes.
+    A language may lack classes, but has no empty label; where `wnids` is given, all classes are among them.
     """
     missing = set(tables.SCHEMAS["labels"][0]) - set(labels.columns)
     if missing:
@@ -297,15 +273,14 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
             raise InputError(
                 f"The label set calls a language {code!r}: use the study's code {languages.canonical(code)!r}."
             )
+    strange = ~labels["wnid"].isin(labels["wnid"] if wnids is None else wnids)
     problems = {
-        "has no label (an empty one stands there); give it a word or delete the row": labels["label"].isna()
-        | (labels["label"].fillna("").str.strip() == ""),
+        "has no label (an empty one stands there); give it a word or delete the row": (
+            labels["label"].fillna("").str.strip() == ""
+        ),
         "has more than one row; keep one": labels.duplicated(["lang", "wnid"]),
+        "is not in the class list; delete the row or use the list it was made for": strange,
     }
-    if wnids is not None:
-        problems["is not in the class list; delete the row or use the list it was made for"] = ~labels["wnid"].isin(
-            wnids
-        )
     for problem, where in problems.items():
         if where.any():
             row = labels[where].iloc[0]
@@ -318,7 +293,6 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
 def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes: int = 1) -> pd.DataFrame:
     """Return the rows of a label set in the languages `codes`, or, where it is empty, in all with enough classes.
 
-    `codes` as `languages.canonical` reads them; a language asked for by name is kept however few classes it has.
     Raises InputError for an unknown language, one that the label set lacks, and where no language has enough classes.
     """
     sizes = labels["lang"].value_counts()
@@ -343,12 +317,10 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFram
 
     `manifest` is `senses.manifest()`; `notices` the texts that some licences ask to be kept, word for word.
     """
-    said = pd.concat(
-        [made.assign(lemma=made["label"]), made.explode("alternatives").rename(columns={"alternatives": "lemma"})]
-    )
-    said = said[["lang", "wnid", "lemma"]].dropna()
+    words = [[label, *others] for label, others in zip(made["label"], made["alternatives"], strict=True)]
+    said = set(_keys(made.assign(lemma=words).explode("lemma")))
     listed = cleaning.clean(senses[~senses["source"].isin(RESTRICTED)])
-    listed = listed[pd.Series(_keys(listed)).isin(set(_keys(said)))]
+    listed = listed[[key in said for key in _keys(listed)]]
     n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
     sources = manifest.drop_duplicates("source").set_index("source")
     lines = [
@@ -358,14 +330,11 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFram
         if source in n_words
     ]
     out = [f"{row['name']} ({row['licence']})" for _, row in sources.loc[list(RESTRICTED)].iterrows()]
-    return (
-        (DATA / "labels_licence_template.md")
-        .read_text(encoding="utf-8")
-        .format(
-            n_labels=len(made),
-            n_languages=made["lang"].nunique(),
-            table="\n".join(lines),
-            out="; ".join(out),
-            notices=notices.rstrip(),
-        )
+    template = (DATA / "labels_licence_template.md").read_text(encoding="utf-8")
+    return template.format(
+        n_labels=len(made),
+        n_languages=made["lang"].nunique(),
+        table="\n".join(lines),
+        out="; ".join(out),
+        notices=notices.rstrip(),
     )

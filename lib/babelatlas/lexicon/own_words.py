@@ -1,7 +1,4 @@
-"""A user's own words: senses from a file, and a label set corrected by people who speak the language.
-
-Pure functions but for the two readers. `labels.label_set` chooses among own senses as among those of any source.
-"""
+"""A user's own words: senses from a file, and a label set corrected by people who speak the language."""
 
 import os
 import re
@@ -15,7 +12,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import labels as label_rules
 
-OWN, VERIFIED = "own", "verified"
+VERIFIED = "verified"
 WORD, CLASS = ("lemma", "label", "word"), ("wnid", "class", "name")
 
 
@@ -28,19 +25,9 @@ def read_senses(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.Dat
     Raises InputError that names file and row for a missing column, an unknown language or class, a name that two
     classes have, an empty word, and a word that is there twice.
     """
-    table = _read(path)
-    word = _column(table, WORD, path)
-    found = pd.DataFrame(
-        {
-            "lang": _languages(table, path),
-            "wnid": _wnids(table, classes, path),
-            "lemma": table[word].str.strip(),
-            **{
-                name: table[name].str.strip().replace("", value) if name in table else value
-                for name, value in (("source", OWN), ("licence", "not stated"))
-            },
-        }
-    )
+    table, found = _read(path, classes, "lemma")
+    for name, value in (("source", "own"), ("licence", "not stated")):
+        found[name] = table[name].str.strip().replace("", value) if name in table else value
     _refuse(found["lemma"] == "", "has no word: write one, or delete the row", path)
     _refuse(found.duplicated(["lang", "wnid", "lemma", "source"]), "repeats a word of its class: delete it", path)
     return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
@@ -52,28 +39,11 @@ def read_corrections(path: str | os.PathLike, classes: str = "imagenet-1k") -> p
     An empty `label` removes the class from the language; `was` is the label that was judged. Columns and errors are
     otherwise those of `read_senses`, but for a class that a language has twice, which is refused.
     """
-    table = _read(path)
-    found = pd.DataFrame({"lang": _languages(table, path), "wnid": _wnids(table, classes, path)})
-    found["label"] = table[_column(table, WORD, path)].str.strip()
+    table, found = _read(path, classes, "label")
     if "was" in table:
         found["was"] = table["was"].str.strip()
     _refuse(found.duplicated(["lang", "wnid"]), "corrects a class a second time: keep one row for each", path)
     return found
-
-
-def corrections_of(filled: pd.DataFrame, lang: str) -> pd.DataFrame:
-    """Return the corrections that a filled label sheet asks for, as `read_corrections` does.
-
-    `filled`: columns wnid, label, verdict and better, as `label_sheets.read` returns them. "right" keeps the label as
-    verified; a better word replaces it; "wrong" without one removes it; "unsure" and no verdict ask for nothing.
-    """
-    said = filled[filled["verdict"].isin(["right", "better", "wrong"])]
-    said = said[~((said["verdict"] == "better") & (said["better"] == ""))]
-    label = said["better"].where(said["verdict"] != "right", said["label"])
-    found = pd.DataFrame(
-        {"lang": languages.canonical(lang), "wnid": said["wnid"], "label": label, "was": said["label"]}
-    )
-    return found.reset_index(drop=True)
 
 
 def apply_corrections(
@@ -81,12 +51,11 @@ def apply_corrections(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a label set with corrections applied, schema `labels`, and what has changed.
 
-    `corrections`: columns lang, wnid, label and perhaps was (`read_corrections`). Another word replaces the label, with
-    the source "verified" and the `licence` given; the same word keeps its source and is confirmed by "verified"; an
-    empty one removes the row; a class without a label in a language gets one. `ambiguous` is found anew. The changes
-    have the columns lang, wnid, before, before_source, label and change: replaced, confirmed, removed or added.
-    Raises InputError for a class that the label set has in no language, a label to remove that is not there, and one
-    that is not as it `was` when it was judged.
+    `corrections` as of `read_corrections`. Another word replaces the label, with the source "verified" and the
+    `licence` given; the same word keeps its source and is confirmed by "verified"; an empty one removes the row; a
+    class without a label in a language gets one. The changes have the columns lang, wnid, before, before_source, label
+    and change: replaced, confirmed, removed or added. Raises InputError for a class that the label set has in no
+    language, a label to remove that is not there, and one that is not as it `was` when it was judged.
     """
     label_rules.check_label_set(labels)
     kept = {(row["lang"], row["wnid"]): row for row in labels.to_dict("records")}
@@ -126,8 +95,8 @@ def apply_corrections(
     return tables.check(made, "labels"), pd.DataFrame(changes, columns=columns)
 
 
-def _read(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a CSV or Parquet file as a table of texts; nothing is NaN."""
+def _read(path: str | os.PathLike, classes: str, word: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a CSV or Parquet file as a table of texts, none NaN, and its columns lang, wnid and `word`, checked."""
     path = tables.locate(path)
     if path.suffix not in (".csv", ".parquet") or not path.is_file():
         raise InputError(f"There is no file of words {path}: give the path of a CSV or Parquet file.")
@@ -141,7 +110,9 @@ def _read(path: str | os.PathLike) -> pd.DataFrame:
         raise InputError(f"The file {path} cannot be read ({reason}): save it as CSV in UTF-8.") from error
     if table.empty:
         raise InputError(f"The file {path} has no rows below its heading: add words.")
-    return table.fillna("").astype(str).reset_index(drop=True)
+    table = table.fillna("").astype(str).reset_index(drop=True)
+    words = table[_column(table, WORD, path)].str.strip()
+    return table, pd.DataFrame({"lang": _languages(table, path), "wnid": _wnids(table, classes, path), word: words})
 
 
 def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike) -> str:
@@ -156,14 +127,13 @@ def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike
 
 
 def _languages(table: pd.DataFrame, path: str | os.PathLike) -> list[str]:
-    codes = table[_column(table, ("lang",), path)].str.strip()
-    known = {}
-    for row, code in enumerate(codes):
+    found = []
+    for row, code in enumerate(table[_column(table, ("lang",), path)].str.strip()):
         try:
-            known[code] = known.get(code) or languages.canonical(code)
+            found.append(languages.canonical(code))
         except InputError as error:
             raise InputError(f"In {Path(path).name}, row {row + 2}: {error}") from error
-    return [known[code] for code in codes]
+    return found
 
 
 def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[str]:
@@ -172,19 +142,17 @@ def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[s
     words = class_list(classes).assign(name=lambda listed: listed["name"].str.split(", ")).explode("name")
     names = words.assign(name=words["name"].map(label_rules.same)).groupby("name")["wnid"].agg(list)
     for row, value in enumerate(table[column].str.strip()):
-        if re.fullmatch(r"n\d{8}", value):
-            found.append(value)
-            continue
-        fits = names.get(label_rules.same(value), [])
-        if column == "wnid" or not value:
+        fits = [value] if re.fullmatch(r"n\d{8}", value) else names.get(label_rules.same(value), [])
+        if fits != [value] and (column == "wnid" or not value):
             said = f"{value!r} where a wnid is expected, 'n' and eight digits, such as n02084071: correct it."
         elif len(fits) > 1:
             said = f"the class {value!r}, the name of {' and '.join(fits)}: give the wnid."
-        else:
+        elif not fits:
             said = f"the class {value!r}, which is not in {classes}: {near(value, words['name'])}"
-        if len(fits) != 1 or column == "wnid":
-            raise InputError(f"In {Path(path).name}, row {row + 2} has {said}")
-        found.append(fits[0])
+        else:
+            found.append(fits[0])
+            continue
+        raise InputError(f"In {Path(path).name}, row {row + 2} has {said}")
     return found
 
 

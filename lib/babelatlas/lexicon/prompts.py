@@ -5,7 +5,7 @@ every result, so that two accuracies are never compared without knowing their pr
 every language; others are translations, with templates of its own for each language they have.
 
 `babelatlas ship prompts --folder FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships of
-it: statistics of its translated templates, and its released results with and without them (`prompt_gains`).
+it: statistics of its translated templates, and results with and without them (`prompt_gains`).
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning
@@ -27,14 +27,7 @@ from babelatlas.lexicon import cleaning
 # For the embedded data set. English, as are all templates here: in other languages the label is put into them as it
 # stands, which is what Babel-ImageNet does where no translated template exists (Geigle et al. 2024, section B.2).
 PICTOGRAM_TEMPLATES = [
-    "{}",
-    "a {}",
-    "the {}",
-    "a picture of a {}",
-    "a drawing of a {}",
-    "a small {}",
-    "a large {}",
-    "a symbol of a {}",
+    *("{}", "a {}", "the {}", "a picture of a {}", "a drawing of a {}", "a small {}", "a large {}", "a symbol of a {}")
 ]
 ENGLISH_SETS = ("label", "pictograms", "openai-80")
 RELEASED = "nllb-80"
@@ -42,11 +35,6 @@ NAMES = (*ENGLISH_SETS, RELEASED)
 ENGLISH = "en"
 # Punctuation that no script separates from the word before it. The French colon and the Hindi danda may be.
 POINTS = ".,。、،"
-# The defects that are counted template by template; `defects` says what each is.
-MARKS = (
-    "stray_spaces", "double_spaces", "edge_spaces", "point_spaces", "no_placeholder", "more_placeholders", "appended",
-    "english", "english_words", "wrong_script", "mixed_script", "bare", "repetitive",
-)  # fmt: skip
 STATISTICS = DATA / "prompts_released.csv"
 
 
@@ -81,13 +69,7 @@ def _open_clip():
 
 
 def check_templates(texts: list[str]) -> list[str]:
-    """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError.
-
-    >>> check_templates(["a {}", "ein Bild"])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    babelatlas.base.errors.InputError: The template 'ein Bild' holds the placeholder {} 0 times, expected once: fix it.
-    """
+    """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError."""
     if not texts:
         raise InputError("The list of templates is empty: give at least one, such as '{}' for the label alone.")
     for text in texts:
@@ -101,17 +83,13 @@ def check_templates(texts: list[str]) -> list[str]:
 def released(path: str | os.PathLike | None = None) -> pd.DataFrame:
     """Return the translated templates released with Babel-ImageNet as they are, schema `templates`, set "nllb-80".
 
-    `path`: their JSON file (language code -> 80 texts); left out, `fetch.file("babel-imagenet-prompts")`. They are
+    `path`: their JSON file (language code -> 80 texts); left out, `download.file("babel-imagenet-prompts")`. They are
     CLIP's 80 templates, translated by nllb-200-distilled-1.3B (Geigle et al. 2024, section B.2). `strategy` is
     "appended" where the placeholder had been lost and was put behind the sentence, else "kept": the released file has
     a space behind every placeholder that came through, so one at the very end did not. English is among the languages,
     translated from itself; nothing was evaluated with that. Raises InputError where the file is not of this kind.
     """
-    if path is None:
-        from babelatlas.base import download
-
-        path = download.file("babel-imagenet-prompts")
-    path = tables.locate(path)
+    path = download.file("babel-imagenet-prompts") if path is None else tables.locate(path)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         pairs = [(languages.canonical(code), texts) for code, texts in stored.items()]
@@ -135,9 +113,8 @@ def released(path: str | os.PathLike | None = None) -> pd.DataFrame:
 def translated(name: str) -> pd.DataFrame:
     """Return a set of templates with a list for each language, schema `templates`.
 
-    `name`: "nllb-80", the released set without its English, or the path of a table with this schema, such as
-    `translate_prompts` writes. Raises InputError where there is no such set, where a template has not exactly one
-    placeholder, and where a language of the table has two sets.
+    `name`: "nllb-80", the released set without its English, or the path of a table with this schema. Raises InputError
+    where there is no such set, a template has not exactly one placeholder, and a language of the table has two sets.
     """
     if name == RELEASED:
         table = released()
@@ -161,11 +138,7 @@ def translated(name: str) -> pd.DataFrame:
 
 
 def is_file(name: str) -> bool:
-    """Return whether a set of prompts is given as the path of a table and not by its name.
-
-    >>> is_file("nllb-80"), is_file("results/demo/prompts.parquet")
-    (False, True)
-    """
+    """Return whether a set of prompts is given as the path of a table and not by its name."""
     return Path(name).suffix in (".parquet", ".csv")
 
 
@@ -179,8 +152,8 @@ def for_languages(
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, the set `english`: a translation and
-    its original are compared. `fix_spaces` mends stray spaces (`tidy_templates`). Rows are in the order of `codes`.
-    Raises InputError for an unknown language or set, and for a language that no set of the order has.
+    its original are compared. `fix_spaces` mends stray spaces. Raises InputError for an unknown language or set, and
+    for a language that no set of the order has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
     for name in order:
@@ -209,11 +182,9 @@ def for_languages(
 
 
 def _english(name: str, lang: str) -> pd.DataFrame:
-    texts = templates(name)
-    table = pd.DataFrame({"number": range(len(texts)), "template": texts})
-    return table.assign(prompts=name, lang=lang, strategy="original", source="English")[
-        [*tables.SCHEMAS["templates"][0]]
-    ]
+    table = pd.DataFrame(enumerate(templates(name)), columns=["number", "template"])
+    table = table.assign(prompts=name, lang=lang, strategy="original", source="English")
+    return table[[*tables.SCHEMAS["templates"][0]]]
 
 
 def tidy_text(text: str) -> str:
@@ -226,34 +197,21 @@ def tidy_text(text: str) -> str:
 
 
 def tidy_templates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a `templates` table with stray spaces mended (`tidy_text`).
-
-    The published results were made with the released templates as they are: mend them for a new evaluation only.
-    """
+    """Return a `templates` table without stray spaces; the published results were made with them as released."""
     return table.assign(template=[tidy_text(text) for text in table["template"]])
 
 
 def fill(texts: list[str], label: str) -> list[str]:
-    """Return the prompts that the templates `texts` make of `label`.
-
-    >>> fill(["a {}", "{}!"], "cat")
-    ['a cat', 'cat!']
-    """
+    """Return the prompts that the templates `texts` make of `label`."""
     return [text.replace("{}", label) for text in texts]
 
 
 def unique_prompts(labels: list[str], texts: list[str]) -> tuple[list[str], np.ndarray]:
     """Return the different prompts of all labels, and which of them belong to which label.
 
-    Returns `prompts`, a list of different texts in order of first use, and `index`, whole numbers of shape (labels,
-    templates): prompt `index[i, j]` is label i in template j. A prompt that occurs several times for a label is encoded
-    once and keeps its weight in the mean over the template axis.
-
-    >>> prompts, index = unique_prompts(["cat", "dog"], ["{}", "{}", "a {}"])
-    >>> prompts
-    ['cat', 'a cat', 'dog', 'a dog']
-    >>> index.tolist()
-    [[0, 0, 1], [2, 2, 3]]
+    The prompts are in order of first use; the index has the shape (labels, templates): prompt `index[i, j]` is label i
+    in template j. A prompt that occurs several times for a label is encoded once and keeps its weight in the mean over
+    the template axis.
     """
     check_templates(texts)
     place: dict[str, int] = {}
@@ -261,30 +219,11 @@ def unique_prompts(labels: list[str], texts: list[str]) -> tuple[list[str], np.n
     return list(place), np.array(index, dtype=np.int64).reshape(len(labels), len(texts))
 
 
-def weighted_prompts(labels: list[str], texts: list[str]) -> pd.DataFrame:
-    """Return each different prompt of each label once, with its weight: columns `place`, `label`, `prompt`, `weight`.
-
-    `place` is the label's place in `labels`, from 0. The weight is the share of the templates that make this prompt;
-    the weights of a label sum to 1, and the weighted mean of its prompts' vectors is their plain mean over all
-    templates: of 80 translated templates only some 65 differ. Raises what `check_templates` raises.
-
-    >>> weighted_prompts(["cat"], ["{}", "a {}", "{}", "{}!"])[["prompt", "weight"]].to_numpy().tolist()
-    [['cat', 0.5], ['a cat', 0.25], ['cat!', 0.25]]
-    """
-    prompts, index = unique_prompts(labels, texts)
-    rows = []
-    for place, numbers in enumerate(index):
-        different, first, times = np.unique(numbers, return_index=True, return_counts=True)
-        for which in np.argsort(first):
-            rows.append((place, labels[place], prompts[different[which]], times[which] / len(texts)))
-    return pd.DataFrame(rows, columns=["place", "label", "prompt", "weight"])
-
-
 def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataFrame:
     """Return what is wrong with the templates of each language, counted: one row for each, in the order of the codes.
 
-    `table`: schema `templates`, with whatever texts were released; `originals`: the English templates that they
-    translate, CLIP's 80 unless given. Columns, all numbers of templates but `lang`:
+    `table`: schema `templates`; `originals`: the English templates that they translate, CLIP's 80 unless given.
+    Columns, all numbers of templates but `lang`:
     `n_templates`; `n_unique` different ones; `n_unique_tidy` different when stray spaces are mended;
     `stray_spaces` of any kind, of which `double_spaces`, `edge_spaces` (at the start or end) and `point_spaces` (before
     a full stop or comma); `no_placeholder`; `more_placeholders` than one; `appended`: the placeholder was lost and
@@ -296,41 +235,35 @@ def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataF
     """
     originals = templates("openai-80") if originals is None else originals
     known, words = {_plain(text) for text in originals}, {word for text in originals for word in _words(text)}
-    marks = pd.DataFrame(
-        [_marks(each.template, each.lang, each.strategy, known, words) for each in table.itertuples()],
-        index=table.index,
-        columns=MARKS,
+    marks = pd.DataFrame([_marks(each.template, each.lang, each.strategy, known, words) for each in table.itertuples()])
+    counted = marks.groupby(table["lang"].to_numpy()).sum().astype(int)
+    different = table.assign(tidy=tidy_templates(table)["template"]).groupby("lang")
+    sizes = different.agg(
+        n_templates=("template", "size"), n_unique=("template", "nunique"), n_unique_tidy=("tidy", "nunique")
     )
-    counted = marks.groupby(table["lang"]).sum().astype(int)
-    different = table.assign(fix_spaces=tidy_templates(table)["template"]).groupby("lang")
-    sizes = {
-        "n_templates": different.size(),
-        "n_unique": different["template"].nunique(),
-        "n_unique_tidy": different["fix_spaces"].nunique(),
-    }
-    return pd.DataFrame(sizes).join(counted).rename_axis("lang").reset_index()
+    return sizes.join(counted).reset_index()
 
 
-def _marks(text: str, lang: str, strategy: str, known: set[str], words: set[str]) -> list[bool]:
-    """Return which of the defects named in `MARKS` one template has."""
+def _marks(text: str, lang: str, strategy: str, known: set[str], words: set[str]) -> dict[str, bool]:
+    """Return which defects one template has; `defects` says what each is."""
     rest, own = text.replace("{}", " "), _words(text)
     written, native = languages.scripts_of(rest), languages.native_scripts(lang)
     other_chinese = lang in ("zh", "zh-Hant") and cleaning.chinese(rest) == {"zh": "Hant", "zh-Hant": "Hans"}[lang]
-    return [
-        tidy_text(text) != text,
-        bool(re.search(r"\s\s", text)),
-        text != text.strip(),
-        bool(re.search(rf"\s[{POINTS}]", text)),
-        "{}" not in text,
-        text.count("{}") > 1,
-        strategy == "appended",
-        bool(own) and _plain(text) in known,
-        bool(own) and set(own) <= words,
-        bool(written) and (not written & native or other_chinese),
-        bool(written & native and written - native),
-        not any(unicodedata.category(letter)[0] == "L" for letter in rest),
-        bool(re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)),
-    ]
+    return {
+        "stray_spaces": tidy_text(text) != text,
+        "double_spaces": bool(re.search(r"\s\s", text)),
+        "edge_spaces": text != text.strip(),
+        "point_spaces": bool(re.search(rf"\s[{POINTS}]", text)),
+        "no_placeholder": "{}" not in text,
+        "more_placeholders": text.count("{}") > 1,
+        "appended": strategy == "appended",
+        "english": bool(own) and _plain(text) in known,
+        "english_words": bool(own) and set(own) <= words,
+        "wrong_script": bool(written) and (not written & native or other_chinese),
+        "mixed_script": bool(written & native and written - native),
+        "bare": not any(unicodedata.category(letter)[0] == "L" for letter in rest),
+        "repetitive": bool(re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)),
+    }
 
 
 def _words(text: str) -> list[str]:

@@ -7,9 +7,9 @@ Every source is one small reader that returns the schema `senses` (lang, wnid, l
 * `babelnet.read`: BabelNet, with the user's own key;
 * `read_babel_imagenet`: the label set that Babel-ImageNet released.
 
-Add them up with pandas.concat. The senses of the ImageNet-1k classes, of the pictogram concepts and of the ambiguous
-words' pictograms that the wordnets have ship with the study; `babelatlas ship senses` makes them again from
-NLTK's data. A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of all pictograms ship with the
+study; `babelatlas ship senses` makes them again. A class is known by its `wnid`: "n" and the eight digits of the noun
+synset's offset in WordNet 3.0.
 """
 
 import json
@@ -22,6 +22,7 @@ import pandas as pd
 from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.base.synsets import CLASS_LISTS, class_list
 from babelatlas.lexicon import wikidata
 from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
@@ -36,36 +37,28 @@ def shipped() -> pd.DataFrame:
     return tables.read(SHIPPED, "senses")
 
 
-def for_classes(
-    wnids: Iterable[str],
-    nltk_data: str | os.PathLike | None = None,
-    download: bool = True,
-    report: Callable[[str], object] = print,
-) -> pd.DataFrame:
+def for_classes(wnids: Iterable[str], **settings) -> pd.DataFrame:
     """Return the wordnets' senses of these classes, schema `senses`: the shipped ones where they have every class.
 
-    For another class the wordnets are read (`read_wordnets`, with what it takes and raises).
+    For another class the wordnets are read (`read_wordnets`, which takes the `settings`, and with what it raises).
     """
-    wnids = list(dict.fromkeys(wnids))
-    ours = shipped()
+    wnids, ours = list(dict.fromkeys(wnids)), shipped()
     if set(wnids) <= set(ours["wnid"]):
         return ours[ours["wnid"].isin(wnids)].reset_index(drop=True)
-    return read_wordnets(wnids, nltk_data, download=download, report=report)
+    return read_wordnets(wnids, **settings)
 
 
 def read_babel_imagenet(
-    path: str | os.PathLike | None = None,
-    languages_file: str = "298",
-    report: Callable[[str], object] = print,
+    path: str | os.PathLike | None = None, languages_file: str = "298", report: Callable[[str], object] = print
 ) -> pd.DataFrame:
     """Return the labels that Babel-ImageNet released, schema `senses`: one word for each language and class.
 
     `path`: its file `babel_imagenet.json` or `babel_imagenet-298.json`; left out, `download.file` gets the one that
-    `languages_file` ("298" or "93") names. Source "babel-imagenet". The labels are BabelNet's, for non-commercial use
-    only: do not republish them. The words are untouched; `report` takes one line on the codes that are left out because
-    they name no language of the study, or one that another code has named (as Taraškievica Belarusian does).
-    The file: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list of classes. ALS in
-    it is Alemannic (gsw). Raises InputError where the file is absent or not such a file.
+    `languages_file` ("298" or "93") names. The labels are BabelNet's, for non-commercial use only: do not republish
+    them. The words are untouched; `report` takes one line on the codes that are left out because they name no language
+    of the study, or one that another code has named (as Taraškievica Belarusian does).
+    The file: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list of classes. Raises
+    InputError where the file is absent or not such a file.
     Source: Geigle, Timofte and Glavaš (2024), Table 5.
     """
     if path is None:
@@ -81,18 +74,19 @@ def read_babel_imagenet(
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"The file {path} is not JSON ({error}): fetch Babel-ImageNet's file again.") from error
-    wnids = pd.read_csv(DATA / "imagenet-1k.csv")["wnid"].tolist()
-    rows, taken, left_out = [], {}, {}
-    for code, entry in sorted(_babel_entries(content, path, len(wnids)).items(), key=_own_code_first):
+    wnids = class_list("imagenet-1k")["wnid"].tolist()
+    _check_entries(content, path, len(wnids))
+    # Codes that are the study's own come before those that are another spelling of a language.
+    codes = sorted(content, key=lambda code: (wikidata.language(code) != code.lower(), code))
+    rows, taken, left_out = [], set(), {}
+    for code in codes:
         lang = wikidata.language(code)
         if not lang or lang in taken:
-            left_out[code] = len(entry[0])
+            left_out[code] = len(content[code][0])
             continue
-        taken[lang] = code
-        rows += [
-            (lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE)
-            for place, label in sorted(zip(*entry, strict=True))
-        ]
+        taken.add(lang)
+        pairs = sorted(zip(*content[code], strict=True))
+        rows += [(lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE) for place, label in pairs]
     if left_out:
         named = ", ".join(f"{code} ({n:,})" for code, n in sorted(left_out.items()))
         report(f"Babel-ImageNet: left out, as no language of the study or named twice (words): {named}.")
@@ -100,14 +94,8 @@ def read_babel_imagenet(
     return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
 
 
-def _own_code_first(item: tuple[str, list]) -> tuple[bool, str]:
-    """Sort codes that are the study's own before those that are another spelling of a language."""
-    code = item[0]
-    return wikidata.language(code) != code.lower(), code
-
-
-def _babel_entries(content, path: Path, n_classes: int) -> dict[str, list]:
-    """Return the content of a file of Babel-ImageNet if it is {code: [[place, ...], [label, ...]]}."""
+def _check_entries(content, path: Path, n_classes: int) -> None:
+    """Raise InputError where the content of Babel-ImageNet's file is not {code: [[place, ...], [label, ...]]}."""
     if not isinstance(content, dict) or not content:
         raise InputError(f"The file {path} is none of Babel-ImageNet: expected languages with their labels in braces.")
     for code, entry in content.items():
@@ -122,29 +110,20 @@ def _babel_entries(content, path: Path, n_classes: int) -> dict[str, list]:
                 )
         if len(set(entry[0])) < len(entry[0]):
             raise InputError(f"The file {path} has a class more than once for {code}: fetch the file again.")
-    return content
 
 
 def class_lists() -> list[str]:
     """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
-    lists = [DATA / "imagenet-1k.csv", DATA / "pictograms.csv", DATA / "pictogram_senses.csv"]
-    return list(dict.fromkeys(wnid for file in lists if file.is_file() for wnid in pd.read_csv(file)["wnid"]))
+    return list(dict.fromkeys(wnid for name in CLASS_LISTS for wnid in class_list(name)["wnid"]))
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
-    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives, with what is known of each source.
-
-    A language of Wiktionary has a row where it has senses; a wordnet always, so that the missing ones are named.
-    """
+    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives; a wordnet always has a row."""
     known = manifest()
     facts = known.drop_duplicates("source").set_index("source")[["name", "authors", "version", "licence", "url"]]
-    rows = wordnets.assign(rows=[int(n) for n in _count(senses, wordnets)])
+    sizes, keys = senses.groupby(["source", "lang"]).size(), zip(wordnets["source"], wordnets["lang"], strict=True)
+    rows = wordnets.assign(rows=[int(sizes.get(key, 0)) for key in keys])
     rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")].join(facts, on="source")
     absent = known[(known["source"] != "wikt") & ~known["source"].isin(wordnets["source"])].assign(rows=0, sha256="")
     both = pd.concat([rows, absent])[list(known)]
     return both.sort_values(["source", "code"], ignore_index=True)
-
-
-def _count(senses: pd.DataFrame, wordnets: pd.DataFrame) -> list[int]:
-    sizes = senses.groupby(["source", "lang"]).size()
-    return [sizes.get((each.source, each.lang), 0) for each in wordnets.itertuples()]

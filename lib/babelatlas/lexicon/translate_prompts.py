@@ -4,9 +4,8 @@ A translation model may lose the placeholder that the label takes. As in Babel-I
 B.2) the label's place is marked in several ways, one after the other, until a mark comes through; where none does, the
 placeholder is put behind the sentence. What was done to a template stands in its column `strategy`.
 
-`babelatlas prompts de sw --model facebook/nllb-200-distilled-1.3B --output prompts.parquet` writes a
-table that notebook 20 takes for its parameter `prompts`. Interrupted, it goes on where it was when called again. torch
-and transformers are imported with the first model.
+`babelatlas prompts de sw --model facebook/nllb-200-distilled-1.3B --output prompts.parquet` writes a table that
+notebook 20 takes for its parameter `prompts`. torch and transformers are imported with the first model.
 """
 
 import functools
@@ -68,17 +67,15 @@ def append(translation: str, mark: str) -> str:
 
 
 def with_strategies(
-    texts: list[str], translate: Callable[[list[str]], list[str]], strategies: dict[str, str] | None = None
+    texts: list[str], translate: Callable[[list[str]], list[str]], strategies: dict[str, str] = STRATEGIES
 ) -> pd.DataFrame:
     """Return the templates `texts` translated with their placeholder kept: columns `template` and `strategy`.
 
-    `translate` takes sentences and returns their translations; `strategies` maps names to marks, `STRATEGIES` unless
-    given. The first strategy that keeps its mark exactly once gives the template; only what failed is tried with the
-    next. Where all fail, the placeholder is put behind the translation of the first ("appended"). The label alone stays
-    as it is ("original"). Raises what `prompts.check_templates` raises.
+    `translate` takes sentences and returns their translations. The first of the `strategies` that keeps its mark
+    exactly once gives the template; only what failed is tried with the next. Where all fail, the placeholder is put
+    behind the translation of the first ("appended"). The label alone stays as it is ("original").
     """
     prompts.check_templates(texts)
-    strategies = STRATEGIES if strategies is None else strategies
     done = {text: (text, ORIGINAL) for text in texts if text.strip() == "{}"}
     first: dict[str, str] = {}
     for name, mark in strategies.items():
@@ -97,9 +94,9 @@ def with_strategies(
 def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
     """Return model, tokenizer and revision of an NLLB model: a folder, or a name on the Hugging Face hub.
 
-    What the cache holds is taken from there; else it is fetched. Weights are float32. The revision is the commit on the
-    hub, or the SHA-256 of the folder's files. Raises InputError where the model is neither here nor to be had, where it
-    is not of NLLB's kind (one vocabulary with the codes of its languages), and for a device that is not there.
+    Weights are float32. The revision is the commit on the hub, or the SHA-256 of the folder's files. Raises InputError
+    where the model is neither here nor to be had, where it is not of NLLB's kind (one vocabulary with the codes of its
+    languages), and for a device that is not there.
     """
     import torch
     import transformers
@@ -115,39 +112,33 @@ def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
             "NLLB's: take facebook/nllb-200-distilled-600M or a larger one."
         )
     model = _pretrained(transformers.AutoModelForSeq2SeqLM, where, revision, dtype=torch.float32)
-    found = _fingerprint(folder) if folder.is_dir() else model.config._commit_hash or revision
-    return model.to(device).eval(), tokenizer, found
+    if not folder.is_dir():
+        return model.to(device).eval(), tokenizer, model.config._commit_hash or revision
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        whole.update(f"{path.name} {tables.fingerprint(path)}\n".encode())
+    return model.to(device).eval(), tokenizer, f"sha256:{whole.hexdigest()}"
 
 
 def _pretrained(kind, name: str, revision: str, **settings):
     """Return what transformers loads of a model: from the folder or the cache, else from the hub."""
     settings |= {"revision": revision} if revision else {}
-    level = logging.getLogger("transformers").level
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    is_folder, logger = Path(name).is_dir(), logging.getLogger("transformers")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     try:
         try:
             return kind.from_pretrained(name, local_files_only=True, **settings)
         except OSError:
-            if Path(name).is_dir():
+            if is_folder:
                 raise
             return kind.from_pretrained(name, **settings)
     except Exception as error:  # transformers, the hub, safetensors and json each raise their own
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        mend = (
-            "complete the folder" if Path(name).is_dir() else f"fetch it where there is a network: hf download {name}"
-        )
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        mend = "complete the folder" if is_folder else f"fetch it where there is a network: hf download {name}"
         raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {mend}.") from error
     finally:
-        logging.getLogger("transformers").setLevel(level)
-
-
-def _fingerprint(folder: Path) -> str:
-    """Return the SHA-256 of the files of a folder, names and contents, read piece by piece: weights are large."""
-    whole = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        with path.open("rb") as file:
-            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return f"sha256:{whole.hexdigest()}"
+        logger.setLevel(level)
 
 
 def has_code(tokenizer, code: str) -> bool:
@@ -156,9 +147,7 @@ def has_code(tokenizer, code: str) -> bool:
 
 
 def _codes() -> dict[str, str]:
-    """Return the NLLB code of each language, "" where it has none."""
-    table = languages.table()
-    return dict(zip(table["code"], table["nllb"], strict=True))
+    return languages.table().set_index("code")["nllb"].to_dict()
 
 
 def translate(
@@ -217,12 +206,12 @@ def translate_templates(
 ) -> pd.DataFrame:
     """Translate English templates into languages, keep them in the table `output`, and return it: schema `templates`.
 
-    The table is written anew after every language, whole or not at all; a later call with the same model and templates
-    asks the model for the languages that are not in it yet. `name` is what the column `prompts` holds, unless given the
-    model's name and the number of templates. A language that the model does not know is an InputError, or, with
-    `skip_missing`, left out, so that the order of `prompts.for_languages` decides; English keeps its templates.
-    `report` gets a line for each language. Raises InputError for texts without a placeholder, an unknown language, an
-    `output` that holds other translations, and what `load` and `translate` raise; what is written by then stays.
+    The table is written anew after every language; a later call with the same model and templates asks the model for
+    the languages that are not in it yet. `name` is what the column `prompts` holds, unless given the model's name and
+    the number of templates. A language that the model does not know is an InputError, or, with `skip_missing`, left
+    out, so that the order of `prompts.for_languages` decides; English keeps its templates. `report` gets a line for
+    each language. Raises InputError for texts without a placeholder, an unknown language, an `output` that holds other
+    translations, and what `load` and `translate` raise.
     """
     prompts.check_templates(texts)
     codes = list(dict.fromkeys(map(languages.canonical, codes)))
@@ -230,12 +219,17 @@ def translate_templates(
         raise InputError("There is no language to translate into: give at least one, such as de.")
     if min(beams, batch_size) < 1:
         raise InputError(f"Beams and the batch size are at least 1, got {beams} and {batch_size}.")
-    without = [code for code in codes if not _codes()[code] and code != SOURCE]
-    if without and not skip_missing:
-        raise InputError(_lacking(without[0]))
-    for code in without:
-        report(f"{code}  {languages.name(code)}: no language of NLLB, left to the fall-back")
-    codes = [code for code in codes if code not in without]
+
+    def left(codes: list[str], known: Callable[[str], bool], why: str) -> list[str]:
+        """Return the codes that are English or known; those that are not are told, or an InputError."""
+        unknown = [code for code in codes if code != SOURCE and not known(_codes()[code])]
+        if unknown and not skip_missing:
+            raise InputError(_lacking(unknown[0]))
+        for code in unknown:
+            report(f"{code}  {languages.name(code)}: {why}, left to the fall-back")
+        return [code for code in codes if code not in unknown]
+
+    codes = left(codes, bool, "no language of NLLB")
     name = name or f"{Path(model).name}-{len(texts)}"
     settings = {"model": model, "templates": texts, "beams": beams, "strategies": STRATEGIES, "name": name}
     table = _kept(output, settings)
@@ -246,18 +240,12 @@ def translate_templates(
     network, tokenizer, found = load(model, revision, device)
     settings |= {"revision": found}
     table = _kept(output, settings)
-    unknown = [code for code in missing if code != SOURCE and not has_code(tokenizer, _codes()[code])]
-    if unknown and not skip_missing:
-        raise InputError(_lacking(unknown[0]))
-    for code in unknown:
-        report(f"{code}  {languages.name(code)}: unknown to the model, left to the fall-back")
-    for code in [code for code in missing if code not in unknown]:
-        ask = functools.partial(
-            translate, lang=code, model=network, tokenizer=tokenizer, beams=beams, batch_size=batch_size
-        )
-        rows = (
-            pd.DataFrame({"template": texts, "strategy": ORIGINAL}) if code == SOURCE else with_strategies(texts, ask)
-        )
+    for code in left(missing, functools.partial(has_code, tokenizer), "unknown to the model"):
+        if code == SOURCE:
+            rows = pd.DataFrame({"template": texts, "strategy": ORIGINAL})
+        else:
+            settled = {"lang": code, "model": network, "tokenizer": tokenizer, "beams": beams, "batch_size": batch_size}
+            rows = with_strategies(texts, functools.partial(translate, **settled))
         rows = rows.assign(prompts=name, lang=code, number=range(len(texts)), source=f"{model}@{found}")
         table = pd.concat([table, rows[list(table)]], ignore_index=True)
         tables.write(table, output, "templates", settings)

@@ -3,9 +3,8 @@
 The links come from Filipiak, Fensel and Filipowska (2021), who mapped the 1,000 classes of ImageNet by hand; the words
 are Wikidata's (CC0). They are read through the entity API, or from a downloaded dump.
 
-Two things to know. Of the links, the authors say that 461 are exact matches in Wikidata, 467 candidates for one and 72
-only close; their file does not say which are which. And seven entities stand for two classes or more (a breed and its
-toy form, say), which gives both the same words.
+Of the links, the authors say that 461 are exact matches in Wikidata, 467 candidates for one and 72 only close; their
+file does not say which are which. Seven entities stand for two classes or more, which gives these the same words.
 """
 
 import bz2
@@ -17,7 +16,7 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -36,35 +35,21 @@ MISSING = ("stop", "leave out")
 CODES = {
     "als": "gsw",  # Alemannic; ISO 639-3's als is Tosk Albanian
     "bat-smg": "sgs",
-    "be-x-old": "be",
-    "be-tarask": "be",
     "bh": "bho",
     "fiu-vro": "vro",
-    "ike-cans": "iu",
-    "ike-latn": "iu",
-    "map-bms": "",  # Banyumasan, which has no code of its own
-    "mul": "",
-    "mis": "",
-    "und": "",
-    "zxx": "",
     "nb": "no",
-    "nds-nl": "",  # several languages of the Netherlands
     "nrm": "nrf",  # Norman; ISO 639-3's nrm is Narom
     "roa-rup": "rup",
-    "roa-tara": "",  # Tarantino, which has no code of its own
-    "simple": "",
     "zh-classical": "lzh",
     "zh-min-nan": "nan",
     "zh-yue": "yue",
+    **dict.fromkeys(("be-x-old", "be-tarask"), "be"),
+    **dict.fromkeys(("ike-cans", "ike-latn"), "iu"),
     # Plain zh is in either script; these say which.
-    "zh-cn": "zh",
-    "zh-hans": "zh",
-    "zh-my": "zh",
-    "zh-sg": "zh",
-    "zh-hant": "zh-Hant",
-    "zh-hk": "zh-Hant",
-    "zh-mo": "zh-Hant",
-    "zh-tw": "zh-Hant",
+    **dict.fromkeys(("zh-cn", "zh-hans", "zh-my", "zh-sg"), "zh"),
+    **dict.fromkeys(("zh-hant", "zh-hk", "zh-mo", "zh-tw"), "zh-Hant"),
+    # The last three: Banyumasan and Tarantino, which have no code of their own; several languages of the Netherlands.
+    **dict.fromkeys(("mul", "mis", "und", "zxx", "simple", "map-bms", "roa-tara", "nds-nl"), ""),
 }
 # A code that is none of these and unknown loses its last part if that is a script, a country or a spelling.
 VARIANT = re.compile(
@@ -132,10 +117,8 @@ def read_api(
     left out, the environment variable BABELATLAS_CONTACT. One request at a time for 50 entities, `pause` seconds
     between two; what came is kept in `folder` (left out: the user's cache), so that a stopped run, or another list of
     classes, asks for the rest only. `wait`, `timeout`: as in `download.ask`. `missing`: what happens to a class whose
-    entity Wikidata no longer has: "stop" (after all others have been fetched) or "leave out". About a minute for the
-    1,000 ImageNet classes.
-    Rows: by language and wnid, the label before the aliases. `report` takes one line of progress at a time; the last
-    names the codes that no language of the study has, with their number of words.
+    entity Wikidata no longer has: "stop" (after all others have been fetched) or "leave out".
+    Rows: by language and wnid, the label before the aliases. `report` takes one line of progress at a time.
     Raises InputError for a missing contact, a service that does not answer, and a missing entity.
     Source of the format: https://www.wikidata.org/w/api.php?action=help&modules=wbgetentities.
     """
@@ -145,7 +128,7 @@ def read_api(
     for file in sorted(place.glob("*.json")):
         content = download.read_json(file)
         entities |= content if isinstance(content, dict) else {}
-    left = sorted(set(links["entity"]) - set(entities), key=_number)
+    left = sorted(set(links["entity"]) - set(entities), key=lambda entity: int(entity[1:]))
     contact = (contact or os.environ.get("BABELATLAS_CONTACT", "")).strip()
     if left and not contact:
         raise InputError(
@@ -179,10 +162,9 @@ def read_dump(
 ) -> pd.DataFrame:
     """Return the labels and aliases of linked entities, schema `senses`, from a dump of Wikidata.
 
-    `path`: a file from https://dumps.wikimedia.org/wikidatawiki/entities/, `.json`, `.json.gz` or `.json.bz2`: an array
-    with one entity on each line. It is read line by line, no further than the last entity that is wanted; the whole of
-    it takes hours. `report` takes a line for each `every` lines. `links`, `missing` and rows as in `read_api`; a dump
-    knows nothing of redirects, so that an entity that was merged into another is missing.
+    `path`: a file from https://dumps.wikimedia.org/wikidatawiki/entities/, `.json`, `.json.gz` or `.json.bz2`, read no
+    further than the last entity that is wanted. `report` takes a line for each `every` lines. `links`, `missing` and
+    rows as in `read_api`; a dump knows nothing of redirects, so that an entity that was merged into another is missing.
     Raises InputError for a file that is absent, damaged or not such a dump (with the line), and for a missing entity.
     """
     _check_missing(missing)
@@ -191,17 +173,18 @@ def read_dump(
         raise InputError(f"There is no file {path}: give the path of a dump of Wikidata in JSON.")
     wanted, found, number, line = set(links["entity"]), {}, 0, b""
     try:
-        for number, line in enumerate(_lines(path), 1):
-            if number == 1 and line.strip()[:1] not in (b"[", b"{"):
-                raise InputError(f"The file {path} is no dump of Wikidata in JSON: it should begin with a bracket.")
-            if number % every == 0:
-                report(f"{number:,} lines read, {len(found):,} of {len(wanted):,} entities found.")
-            # The number of the entity stands near the beginning; parsing every line would take days.
-            start = re.search(rb'"id":\s*"([A-Z][0-9]+)"', line[:200])
-            if start and start[1].decode() in wanted:
-                found |= _entity(line, number, path)
-                if len(found) == len(wanted):
-                    break
+        with {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)(path, "rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if number == 1 and line.strip()[:1] not in (b"[", b"{"):
+                    raise InputError(f"The file {path} is no dump of Wikidata in JSON: it should begin with a bracket.")
+                if number % every == 0:
+                    report(f"{number:,} lines read, {len(found):,} of {len(wanted):,} entities found.")
+                # The number of the entity stands near the beginning; parsing every line would take days.
+                start = re.search(rb'"id":\s*"([A-Z][0-9]+)"', line[:200])
+                if start and start[1].decode() in wanted:
+                    found |= _entity(line, number, path)
+                    if len(found) == len(wanted):
+                        break
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
             f"The dump {path} is damaged after line {number:,} ({error}): fetch it again, or finish fetching it."
@@ -219,19 +202,9 @@ def _entity(line: bytes, number: int, path: Path) -> dict[str, list | None]:
         raise InputError(f"The dump {path} has no whole entity in line {number:,}: fetch it again.") from error
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    opened = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
-    with opened(path, "rb") as stream:
-        yield from stream
-
-
 def _check_missing(missing: str) -> None:
     if missing not in MISSING:
         raise InputError(f"What to do with a missing entity is one of {', '.join(MISSING)}: got {missing!r}.")
-
-
-def _number(entity: str) -> int:
-    return int(entity[1:])
 
 
 def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: float, timeout: float) -> dict:
@@ -263,7 +236,7 @@ def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: fl
         raise InputError(
             f"Wikidata's answer is not in the documented form ({problem!r}): what was fetched before is kept."
         ) from problem
-    lost = sorted(set(batch) - set(found), key=_number)
+    lost = [entity for entity in batch if entity not in found]
     if lost:
         raise InputError(
             f"Wikidata's answer says nothing of {lost[0]}: run this again, it asks for the rest once more."

@@ -1,11 +1,8 @@
 """The wordnets that NLTK has, to senses: WordNet 3.0, the Open Multilingual Wordnet, its extension with Wiktionary.
 
-WordNet 3.0 names the classes in English; the Open Multilingual Wordnet (Bond and Paik 2012) and the words of Wiktionary
-that Bond and Foster (2013) linked to WordNet name them in other languages. NLTK finds the files, fetches them where
-they are absent and reads WordNet; the files of the others ("tab files") are read here, because NLTK passes over what is
-wrong in them and takes longer.
-
-A class is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet 3.0.
+Sources: the Open Multilingual Wordnet (Bond and Paik 2012) and the words of Wiktionary that Bond and Foster (2013)
+linked to WordNet. NLTK finds the files, fetches them where they are absent and reads WordNet; the files of the others
+("tab files") are read here, because NLTK passes over what is wrong in them and takes longer.
 """
 
 import difflib
@@ -38,8 +35,7 @@ def manifest() -> pd.DataFrame:
     """Return what the shipped senses were made from, one row for each wordnet (and language of Wiktionary).
 
     Columns: `source` and `code` (the wordnet's own language code) are the key; `lang`, `name`, `authors`, `version`,
-    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand) and `sha256` of its file (""
-    likewise).
+    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand), `sha256` of its file.
     """
     return pd.read_csv(DATA / "senses_manifest.csv", dtype={"rows": int}, keep_default_na=False)
 
@@ -54,10 +50,8 @@ def at_hand(nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
     corpora = _corpora(_folder(nltk_data))
     found = _listing(corpora)
     readers = {"wordnet-3.0": corpora[0], "wikt": corpora[2]}
-    found["sha256"] = [
-        hashlib.sha256(_bytes(readers.get(each.source, corpora[1]), each.file)).hexdigest()
-        for each in found.itertuples()
-    ]
+    contents = (_bytes(readers.get(each.source, corpora[1]), each.file) for each in found.itertuples())
+    found["sha256"] = [hashlib.sha256(content).hexdigest() for content in contents]
     return found[["source", "code", "lang", "sha256"]]
 
 
@@ -70,15 +64,13 @@ def read_wordnets(
 ) -> pd.DataFrame:
     """Return the senses of noun synsets in every language that NLTK's wordnets name them in, schema `senses`.
 
-    Lemmas are as the source gives them, save that underscores and the spaces at the ends are gone (WordNet writes
-    "great_white_shark"). Sources: "wordnet-3.0" (English), "omw-<folder>" or "omw-<folder>-<language>", "wikt".
-    Rows are in the order of language, wnid and source (WordNet, then Open Multilingual Wordnet, then Wiktionary);
-    within these in the source's own order.
+    Lemmas are as the source gives them, save that underscores and the spaces at the ends are gone. Sources:
+    "wordnet-3.0" (English), "omw-<folder>" or "omw-<folder>-<language>", "wikt". Rows are in the order of language,
+    wnid and source (WordNet first); within these in the source's own order.
 
     `nltk_data` as in `at_hand`; where neither it nor BABELATLAS_MIRROR is given and NLTK lacks a corpus, that one is
     fetched into NLTK's usual folder, unless `download` is False. `codes` keeps only these languages (English too has to
-    be asked for). `report` takes one line of progress at a time. Takes some ten seconds for a thousand classes or for
-    twenty thousand.
+    be asked for). `report` takes one line of progress at a time.
     Raises InputError for a wnid that is no noun synset of WordNet 3.0, a language that no wordnet has, data that are
     absent and cannot be fetched, a damaged file (with the line), and a wordnet whose licence the manifest lacks.
     """
@@ -104,17 +96,15 @@ def read_wordnets(
         if number % 250 == 0:
             report(f"{number:,} of {len(chosen):,} wordnets read, {len(rows):,} words so far.")
     found = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0])).drop_duplicates(tables.SCHEMAS["senses"][1])
-    order = sorted(found["source"].unique(), key=lambda source: (not source.startswith("wordnet"), source))
-    found["rank"] = found["source"].map({source: rank for rank, source in enumerate(order)})
-    found = found.sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
-    return tables.check(found.drop(columns="rank"), "senses")
+    found["other"] = ~found["source"].str.startswith("wordnet")
+    found = found.sort_values(["lang", "wnid", "other", "source"], kind="stable", ignore_index=True)
+    return tables.check(found.drop(columns="other"), "senses")
 
 
 def glosses(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, download: bool = True) -> pd.DataFrame:
     """Return what WordNet 3.0 says of each class: columns `wnid`, `gloss`, `lemmas` (list of its English lemmas).
 
-    In the order of `wnids`. For people who judge labels; nothing of it ships with the study. `nltk_data`, `download`
-    and what raises as in `read_wordnets`.
+    `nltk_data`, `download` and what raises as in `read_wordnets`.
     """
     wnids = list(dict.fromkeys(wnids))
     found = synsets(wnids, nltk_data, download)
@@ -132,8 +122,7 @@ def synsets(wnids: Iterable[str], nltk_data: str | os.PathLike | None = None, do
 def download_corpora(server: str | None = None) -> list[str]:
     """Fetch those of the three corpora that NLTK lacks into NLTK's usual folder; return the names of the fetched.
 
-    NLTK prints what it does. `server`: the address of another index than NLTK's own. Some tens of megabytes in all.
-    Raises InputError, with the command to run where there is a network, if a corpus cannot be had.
+    `server`: the address of another index than NLTK's own. Raises InputError if a corpus cannot be had.
     """
     from nltk.downloader import Downloader
 
@@ -174,10 +163,7 @@ def _root(name: str, folder: str | None):
 
 @cache
 def _corpora(folder: str | None):
-    """Return NLTK's readers of WordNet, of the Open Multilingual Wordnet and of its extension.
-
-    The readers are our own, because NLTK's shared ones cannot be told which folder to read.
-    """
+    """Return readers of the three corpora, our own since NLTK's shared ones cannot be told which folder to read."""
     from nltk.corpus.reader import CorpusReader, WordNetCorpusReader
     from nltk.corpus.reader.wordnet import WordNetError
 
@@ -261,21 +247,20 @@ def _choose(wordnets: pd.DataFrame, codes: list[str], report: Callable[[str], ob
     """Return the wordnets of these languages, of all if there are none; those in unknown languages are reported."""
     nameless = sorted(wordnets.loc[wordnets["lang"] == "", "code"])
     wordnets = wordnets[wordnets["lang"] != ""]
-    if codes:
-        wanted = [languages.canonical(code) for code in codes]
-        known = sorted(set(wordnets["lang"]))
-        for code in wanted:
-            if code not in known:
-                close = difflib.get_close_matches(code, known, n=3, cutoff=0)
-                hint = ", ".join(f"{other} ({languages.name(other)})" for other in close)
-                raise InputError(
-                    f"No wordnet that NLTK has names anything in {languages.name(code)} ({code}): leave it out, "
-                    f"or give another code (the nearest: {hint})."
-                )
-        return wordnets[wordnets["lang"].isin(wanted)]
-    if nameless:
-        report(f"Left out, as languages.csv has no row for them: {len(nameless)} wordnets, {', '.join(nameless)}.")
-    return wordnets
+    if not codes:
+        if nameless:
+            report(f"Left out, as languages.csv has no row for them: {len(nameless)} wordnets, {', '.join(nameless)}.")
+        return wordnets
+    wanted, known = [languages.canonical(code) for code in codes], sorted(set(wordnets["lang"]))
+    for code in wanted:
+        if code not in known:
+            close = difflib.get_close_matches(code, known, n=3, cutoff=0)
+            hint = ", ".join(f"{other} ({languages.name(other)})" for other in close)
+            raise InputError(
+                f"No wordnet that NLTK has names anything in {languages.name(code)} ({code}): leave it out, "
+                f"or give another code (the nearest: {hint})."
+            )
+    return wordnets[wordnets["lang"].isin(wanted)]
 
 
 def _bytes(reader, file: str) -> bytes:
