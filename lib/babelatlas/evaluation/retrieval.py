@@ -424,18 +424,17 @@ def scores(
     if table.empty:
         raise InputError("Scores of retrieval need a table with rows, got an empty one.")
     key, drawn, rows = list(tables.QUERY), {}, []
-    owners = pd.Series(images(table), index=table.index)
-    for values, part in table.groupby(key, sort=False):
-        for metric in metrics:
-            each = _each(part, metric)
-            known = np.isfinite(each)
-            names, index = np.unique(owners[part.index][known], return_inverse=True)
+    owners, by_metric = pd.factorize(images(table), sort=True)[0], {metric: _each(table, metric) for metric in metrics}
+    for values, own in table.assign(place=np.arange(len(table))).groupby(key, sort=False)["place"]:
+        for metric, each in by_metric.items():
+            known = own[np.isfinite(each[own])].to_numpy()
+            names, index = np.unique(owners[known], return_inverse=True)
             if len(names) > 1 and len(names) not in drawn:
                 drawn[len(names)] = bootstrap.resample_weights(len(names), n_resamples, seed)
             found = _value(each[known], index, drawn.get(len(names)), metric == "median rank")
             if metric.startswith("recall@") and len(names) > 1 and found[0] in (0, 1):
                 found = (found[0], *bootstrap.clopper_pearson(found[0], len(names)))
-            rows.append([*values, metric, *found, int(known.sum())])
+            rows.append([*values, metric, *found, len(known)])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])
 
 
