@@ -13,14 +13,11 @@ from babelatlas.stats import mixed_model
 NOT_LISTED, LISTED, NO_LIST = "not listed", "listed", "no list published"
 
 
-# --- the table -------------------------------------------------------------------------------------
-
-
 def recipes() -> dict[str, str]:
     """Return the published models by name, each with the name that it shares with those taught languages likewise.
 
     Models of one family for which the paper prints the same number of languages have learned from the same texts, with
-    other image towers. A model with a recipe of its own keeps its name.
+    other image towers.
 
     >>> recipes()["M-CLIP XLMR-L L-14"], recipes()["M-CLIP mBERT B-32"]
     ('M-CLIP, 48 languages', 'M-CLIP mBERT B-32')

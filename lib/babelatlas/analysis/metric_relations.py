@@ -6,13 +6,11 @@ import pandas as pd
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
 
-# --- What printed scores say ----------------------------------------------------------------------------------------
 
-
-def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.DataFrame:
+def explained(printed: dict[str, float], items: int) -> pd.DataFrame:
     """Return the whole numbers of items that printed scores and rates follow from: both, neither, swapped, kept.
 
-    `printed`: TC, GTC, IPR, INR, CPR, CNR, rounded to `decimals`. An item without ties is right in both senses, in
+    `printed`: TC, GTC, IPR, INR, CPR, CNR, rounded to two decimals. An item without ties is right in both senses, in
     neither, or in one; then the choice is that beside the ambiguous image (kept) or the other (swapped). So with N
     items GTC = both / N, TC = (2 both + swapped + kept) / 2N, IPR = (both + swapped) / 2N, INR = (neither + swapped) /
     2N, CPR = (both + kept) / 2N, CNR = (neither + kept) / 2N. No rows: no such numbers exist, and the printed ones
@@ -27,7 +25,7 @@ def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.Da
         raise InputError(
             f"The numbers of items follow from TC, GTC and the four rates, but {sorted(lacking)[0]} is missing."
         )
-    half = 0.5 * 10**-decimals + 1e-9
+    half = 0.005 + 1e-9
     most = 2 * items
     low, high = np.ceil((printed["GTC"] - half) * items), np.floor((printed["GTC"] + half) * items)
     both = np.arange(max(0, low), high + 1)
@@ -35,13 +33,8 @@ def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.Da
     swapped = np.arange(0, np.floor((min(printed["INR"], printed["IPR"]) + half) * most) + 1)
     both, neither, swapped = (axis.ravel().astype(int) for axis in np.meshgrid(both, neither, swapped, indexing="ij"))
     kept = items - both - neither - swapped
-    found = {
-        "TC": 2 * both + swapped + kept,
-        "IPR": both + swapped,
-        "INR": neither + swapped,
-        "CPR": both + kept,
-        "CNR": neither + kept,
-    }
+    found = {"TC": 2 * both + swapped + kept, "IPR": both + swapped, "INR": neither + swapped}
+    found |= {"CPR": both + kept, "CNR": neither + kept}
     fits = kept >= 0
     for name, count in found.items():
         fits &= np.abs(count / most - printed[name]) <= half
