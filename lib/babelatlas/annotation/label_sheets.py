@@ -5,20 +5,17 @@
     babelatlas sheet read  sheet_a.csv sheet_b.csv --output scores.parquet
 
 A sheet is a random sample of the classes of one language, in random order: for each the English words, the definition
-and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser, on a phone and
-without a network (HTML, which saves the same CSV). Geigle et al. (2024), section 3, had the labels of seven languages
-checked, by speakers or with dictionaries, and found 5.4 % wrong on average.
+and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser without a network
+(HTML, which saves the same CSV). Geigle et al. (2024), section 3, had the labels of seven languages checked, by
+speakers or with dictionaries, and found 5.4 % wrong on average.
 
 The sample is not stratified: every class of the language has the same chance, so that the share of wrong answers
 estimates that of the whole label set, its exact binomial interval holds, and the first answers of a sheet that was not
 finished are a random sample too. Where the sample is a large part of all labels, the interval is wider than it need be.
 """
 
-import csv
 import hashlib
 import html
-import io
-import re
 import string
 import unicodedata
 from pathlib import Path
@@ -49,11 +46,6 @@ HEADINGS = {
     "sheet": "sheet (leave as it is)",
     "check": "check (leave as it is)",
 }
-# What `needed` gives for the widths that are asked for most.
-SIZES = (
-    "If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334 "
-    "answers 5 points."
-)
 
 
 def _letters(*parts: object) -> str:
@@ -140,15 +132,10 @@ def write_html(made: pd.DataFrame, path: str | Path) -> Path:
     for row in made.to_dict("records"):
         words = row["alternatives"].split("; ") if row["alternatives"] else []
         texts = row | {"language": code}
-        cards.append(
-            sheets.fill(
-                CARD,
-                texts,
-                options="".join(f'<option value="{html.escape(word)}">' for word in words),
-                also=sheets.fill(ALSO, texts) if words else "",
-                choices="".join(sheets.fill(CHOICE, texts | {"verdict": verdict}) for verdict in VERDICTS),
-            )
-        )
+        options = "".join(f'<option value="{html.escape(word)}">' for word in words)
+        also = sheets.fill(ALSO, texts) if words else ""
+        choices = "".join(sheets.fill(CHOICE, texts | {"verdict": verdict}) for verdict in VERDICTS)
+        cards.append(sheets.fill(CARD, texts, options=options, also=also, choices=choices))
     language = html.escape(languages.name(code))
     data = {"fields": {name: f"{name}-" for name in ANSWERS}, "ids": made["number"].tolist(), "each": 1}
     data |= {"key": f"babelatlas {made['sheet'].iloc[0]}", "file": f"labels_{code}.csv", "answered": "answered"}
@@ -184,49 +171,11 @@ $also
 def parse(path: str | Path) -> pd.DataFrame:
     """Return a sheet as it was sent back, unchecked: the columns of a sheet and `row`, its row in a spreadsheet.
 
-    Understands what spreadsheets write: a byte order mark or none, commas, semicolons or tabs, other line ends, another
-    order of the columns, empty rows and columns. Raises InputError where it is not such a file.
+    Verdicts are in small letters; "better: X" in the verdict's cell is the better word X. Raises what
+    `sheets.read_csv` raises.
     """
-    path = tables.locate(path)
-    if not path.is_file():
-        raise InputError(f"There is no file {path}: give the sheet that was filled in and saved as CSV.")
-    content = path.read_bytes()
-    try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
-        ) from error
-    # The line by which Excel is told the separator; as it does, row numbers leave it out.
-    text = re.sub(r'\A"?sep=[,;\t]"?[,;\t]*(\r\n|\r|\n)', "", text, flags=re.IGNORECASE)
-    for separator in ",;\t":
-        try:
-            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-        except csv.Error as error:
-            raise InputError(
-                f"{path.name} cannot be read as CSV ({error}): save it again from the spreadsheet."
-            ) from error
-        names = [name.split("(")[0].strip().casefold() for name in (lines[0] if lines else [])]
-        if {"wnid", "verdict"} <= set(names):
-            break
-    else:
-        raise InputError(f"{path.name} is not a filled sheet: its first row should hold {', '.join(COLUMNS)}.")
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise InputError(f"{path.name} has no column {missing[0]!r}: put it back from the sheet as it was written.")
-    places = [names.index(name) for name in COLUMNS]
-    rows = [
-        [*(line[place].strip() if place < len(line) else "" for place in places), row]
-        for row, line in enumerate(lines[1:], start=2)
-        if any(cell.strip() for cell in line)
-    ]
-    if not rows:
-        raise InputError(f"{path.name} has no rows below its heading: send the sheet with its rows.")
-    return _tidy(pd.DataFrame(rows, columns=[*COLUMNS, "row"]))
-
-
-def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with verdicts in small letters; "better: X" in the verdict's cell is the better word X."""
+    wanted, written = "give the sheet that was filled in and saved as CSV", "the sheet as it was written"
+    rows = sheets.read_csv(path, COLUMNS, wanted, f"put it back from {written}", "send the sheet with its rows")
     found = rows["verdict"].str.replace("\xa0", " ").str.strip(" .!").str.casefold().replace("cannot say", "unsure")
     told = rows["verdict"].str.extract(r"(?is)^\s*better\s*[:=,-]\s*(.+?)\s*$")[0]
     better = rows["better"].where(told.isna() | (rows["better"] != ""), told)
@@ -290,20 +239,20 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True)[COLUMNS]
 
 
-def exact(wrong: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`.
+def exact(wrong: int, total: int) -> tuple[float, float]:
+    """Return the exact 95 % binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`.
 
     >>> [round(end, 4) for end in exact(0, 10)]
     [0.0, 0.3085]
     """
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(wrong, total, alpha=1 - level, method="beta")
+    low, high = proportion_confint(wrong, total, alpha=1 - 0.95, method="beta")
     return low, high
 
 
-def needed(width: float, rate: float = 0.05, level: float = 0.95) -> int:
-    """Return how many answers make the exact interval at most `width` wide where the share `rate` is wrong.
+def needed(width: float, rate: float = 0.05) -> int:
+    """Return how many answers make the exact 95 % interval at most `width` wide where the share `rate` is wrong.
 
     Raises InputError where `width` or `rate` is no fraction, and where more than 100,000 would be needed.
 
@@ -313,7 +262,7 @@ def needed(width: float, rate: float = 0.05, level: float = 0.95) -> int:
     if not 0 < width < 1 or not 0 <= rate <= 1:
         raise InputError(f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and {rate}.")
     numbers = np.arange(1, 100_001)
-    low, high = exact(rate * numbers, numbers, level)
+    low, high = exact(rate * numbers, numbers)
     enough = np.flatnonzero(high - low <= width)
     if not len(enough):
         raise InputError(f"An interval {width} wide takes more than 100,000 answers: ask for a wider one.")
@@ -349,23 +298,17 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
     return tables.check(pd.DataFrame(rows), "scores")
 
 
-def same_sample(first: pd.DataFrame, second: pd.DataFrame) -> None:
-    """Raise InputError unless two filled sheets are of one language and one sample."""
+def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that both have judged, of two sheets of one sample: the answers of the second beside."""
     one, two = of(first), of(second)
-    if one == two:
-        return
     for name in ("language", "dataset"):
         if one[name] != two[name]:
             raise InputError(f"The two sheets differ in {name}: {one[name]} and {two[name]}; give two of one sample.")
-    raise InputError(
-        f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
-        "speakers the same file."
-    )
-
-
-def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that both have judged: those of the first sheet, with the answers of the second beside."""
-    same_sample(first, second)
+    if one != two:
+        raise InputError(
+            f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
+            "speakers the same file."
+        )
     both = first.merge(second[["number", *ANSWERS]], on="number", suffixes=("_first", "_second"), validate="one_to_one")
     both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")]
     if both.empty:
@@ -438,17 +381,12 @@ def compare(names: list[str], filled: list[pd.DataFrame]) -> str:
     found = agreement(*filled).set_index("metric")
     lines = [f"{names[0]} and {names[1]}: the same verdict in {_percent(found.loc['raw agreement'])}."]
     for metric in ("kappa, four verdicts", "kappa, wrong or not"):
+        told = "not defined, because all answers of both are the same"
         if metric in found.index:
             row = found.loc[metric]
-            lines.append(
-                f"  Cohen's {metric}: {row['value']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}; "
-                f"n = {row['n']})."
-            )
-        else:
-            lines.append(f"  Cohen's {metric}: not defined, because all answers of both are the same.")
+            told = f"{row['value']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}; n = {row['n']})"
+        lines.append(f"  Cohen's {metric}: {told}.")
     for row in disagreements(*filled).to_dict("records"):
-        both = [
-            " ".join(filter(None, (row[f"verdict_{which}"], row[f"better_{which}"]))) for which in ("first", "second")
-        ]
-        lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {both[0]} | {both[1]}")
+        one, other = (f"{row[f'verdict_{name}']} {row[f'better_{name}']}".strip() for name in ("first", "second"))
+        lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {one} | {other}")
     return "\n".join(lines)
