@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
 
 def _published() -> pd.DataFrame:
-    from babelatlas.base import published
-
     names = sorted(file.stem for file in (DATA / "published").glob("*.csv"))
     return pd.concat([published.read(name) for name in names], ignore_index=True)
 
@@ -27,18 +25,6 @@ def _claims() -> pd.DataFrame:
     from babelatlas.papers import claims
 
     return claims.read()
-
-
-def _languages() -> pd.DataFrame:
-    from babelatlas.base import languages
-
-    return languages.table().copy()
-
-
-def _glottolog() -> pd.DataFrame:
-    from babelatlas.base import languages
-
-    return languages.world().copy()
 
 
 def _models() -> pd.DataFrame:
@@ -51,11 +37,11 @@ def _models() -> pd.DataFrame:
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
     "senses": lambda: tables.read(DATA / "senses.parquet", "senses"),
-    "languages": _languages,
+    "languages": lambda: languages.table().copy(),
     "models": _models,
     "published": _published,
     "claims": _claims,
-    "glottolog": _glottolog,
+    "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),
 }
 # What Arrow and pandas call a type -> what we do.

@@ -78,7 +78,7 @@ def _uuid(name: str, known: list[tuple[str, str]]) -> str:
 
 def folder() -> Path:
     """Return the folder of the locks, made where it is missing: one for each user of this machine."""
-    path = Path(tempfile.gettempdir()) / f"babelatlas-gpus-{os.getuid()}"
+    path = Path(tempfile.gettempdir(), f"babelatlas-gpus-{os.getuid()}")
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:  # a file of this name, say
@@ -94,7 +94,7 @@ def folder() -> Path:
 def _lock(name: str):
     """Return the open, locked file of a GPU, None where another process has it."""
     # A number without a UUID is a number within this job of the cluster only.
-    key = name if not name.isdigit() else f"{os.environ.get('SLURM_JOB_ID', 'local')}-{name}"
+    key = f"{os.environ.get('SLURM_JOB_ID', 'local')}-{name}" if name.isdigit() else name
     file = (folder() / re.sub(r"[^\w.-]", "_", key)).open("a")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,44 +105,33 @@ def _lock(name: str):
 
 
 @contextmanager
-def claimed(wait: float = 1.0) -> Iterator[str]:
+def claimed() -> Iterator[str]:
     """Take the first free GPU of this process's for as long as the block lasts; yield its name, "" where it has none.
 
     While the block lasts, CUDA_VISIBLE_DEVICES names this GPU alone, for this process and those it starts. Where all
-    are taken, it looks again every `wait` seconds and says so once.
+    are taken, it looks again every second and says so once.
     """
-    names, file, told = available(), None, False
+    names, told = available(), False
     if not names:
         yield ""
         return
-    while file is None:
-        for name in names:
-            file = _lock(name)
-            if file:
-                break
-        else:
-            if not told:
-                print(f"  waiting  for one of {len(names)} GPU(s): all are taken", flush=True)
-            told = True
-            time.sleep(wait)
+    while (free := next(((name, file) for name in names if (file := _lock(name))), None)) is None:
+        if not told:
+            print(f"  waiting  for one of {len(names)} GPU(s): all are taken", flush=True)
+        told = True
+        time.sleep(1)
+    name, file = free
+    with file, visible(name):
+        yield name
+
+
+@contextmanager
+def visible(name: str) -> Iterator[str]:
+    """Let this process and those it starts see one GPU alone, or none for "", for as long as the block lasts."""
     before = os.environ.get(VISIBLE)
     os.environ[VISIBLE] = name
     try:
         yield name
-    finally:
-        os.environ.pop(VISIBLE)
-        if before is not None:
-            os.environ[VISIBLE] = before
-        file.close()
-
-
-@contextmanager
-def hidden() -> Iterator[str]:
-    """Let this process and those it starts see no GPU for as long as the block lasts."""
-    before = os.environ.get(VISIBLE)
-    os.environ[VISIBLE] = ""
-    try:
-        yield ""
     finally:
         os.environ.pop(VISIBLE)
         if before is not None:

@@ -44,15 +44,6 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def prepare(notebook: nbformat.NotebookNode, suffix: str) -> nbformat.NotebookNode:
-    """Return the notebook with `suffix` added to its title, so that runs of one notebook have titles of their own."""
-    first = notebook.cells[0]
-    title, *rest = first.source.split("\n")
-    if suffix:
-        first.source = "\n".join([f"{title}: {suffix}", *rest])
-    return notebook
-
-
 def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
     """Return the executed notebook as a page: its parameters in one folded cell; in its metadata how it was made.
 
@@ -90,8 +81,7 @@ def execute(
     """
     source, output = Path(source), Path(output)
     check_parameters(source, parameters)
-    settings = environment(Path.cwd())
-    for name, value in settings.items():
+    for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
     Path(os.environ["IPYTHONDIR"]).mkdir(parents=True, exist_ok=True)
     import papermill  # after the settings: it reads them when imported
@@ -105,7 +95,12 @@ def execute(
         left.unlink(missing_ok=True)
     started = time.monotonic()
     try:
-        nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
+        notebook = nbformat.read(source, as_version=4)
+        if suffix:  # runs of one notebook have titles of their own
+            first = notebook.cells[0]
+            title, *rest = first.source.split("\n")
+            first.source = "\n".join([f"{title}: {suffix}", *rest])
+        nbformat.write(notebook, begin)
         quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
         logging.getLogger("papermill").setLevel(logging.ERROR)  # it knows of one cell of parameters only
         streams = {"stdout_file": log, "stderr_file": log}
@@ -144,15 +139,12 @@ def _check_written(source: Path, parameters: dict) -> None:
     """Raise RuntimeError where a file that the parameters give as an output is not there."""
     for name in declared(source)["outputs"]:
         path = parameters.get(name, "")
-        if Path(path).suffix and not Path(path).exists() and not _elsewhere(path):
+        if Path(path).suffix and not Path(path).exists():
+            from babelatlas.base import tables  # slow to import
+
+            if tables.locate(path).exists():  # where a notebook looks for it that was started in a folder below
+                continue
             raise RuntimeError(f"The notebook {source.stem} ended without writing its {name}, {path}: let it do so.")
-
-
-def _elsewhere(path: str) -> bool:
-    """Return whether a relative path is there where a notebook looks for it that was started in a folder below."""
-    from babelatlas.base import tables  # slow to import
-
-    return tables.locate(path).exists()
 
 
 def _explain(error, source: Path, failed: Path) -> str:
@@ -209,8 +201,10 @@ def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
     for output, path in zip(outputs, on_volume(outputs)[1], strict=True):
         if output != path:
             (place / output).parent.mkdir(parents=True, exist_ok=True)
-            copy = shutil.copytree if (study / path).is_dir() else shutil.copy2
-            copy(study / path, place / output, **({"dirs_exist_ok": True} if (study / path).is_dir() else {}))
+            if (study / path).is_dir():
+                shutil.copytree(study / path, place / output, dirs_exist_ok=True)
+            else:
+                shutil.copy2(study / path, place / output)
 
 
 def main(arguments: list[str] | None = None, warm: bool = False) -> int:
@@ -232,10 +226,10 @@ def main(arguments: list[str] | None = None, warm: bool = False) -> int:
     os.chdir(study)
     parameters = given.parameters | dict(zip(given.files, on_volume(list(given.files.values()))[1], strict=True))
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
-    device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
+    device = {None: nullcontext(), 0: gpus.visible("")}.get(given.gpu) or gpus.claimed()
     with opened(given.log) or nullcontext() as log:
         try:
-            with device() as gpu:
+            with device as gpu:
                 print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
                 if log:
                     print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(parameters)}", file=log)

@@ -1,7 +1,7 @@
 """Make again what ships with the library: one list of the tables of `data/` that are computed, and from what.
 
 A function here reads its sources, writes the files, and returns the sentence that says so; nothing is written where a
-source is missing. Tests compare what ships with what comes out, where the sources are there.
+source is missing.
 """
 
 import os
@@ -53,24 +53,24 @@ def _ambiguous_words(_: str) -> str:
     pairs, counts = ambiguous_words.survey()
     _write(pairs.drop(columns="item"), ambiguous_words.PAIRS)
     _write(counts, ambiguous_words.LANGUAGES)
-    lines = [f"{len(pairs):,} pairs of classes with a word in common, {pairs['nested'].sum()} nested"]
-    lines += [
+    nested = f"{len(pairs):,} pairs of classes with a word in common, {pairs['nested'].sum()} nested"
+    lines = [
         f"{name}: {(part['n_apart'] >= 10).sum()} languages tell 10 or more apart, {part['n_apart'].max()} at most"
         for name, part in counts.groupby("classes", sort=False)
     ]
-    return "\n".join([f"{lines[0]}: {ambiguous_words.PAIRS}", *lines[1:]])
+    return "\n".join([f"{nested}: {ambiguous_words.PAIRS}", *lines])
 
 
 def _coverage(_: str) -> str:
     from babelatlas.analysis import coverage
     from babelatlas.lexicon import senses
 
-    facts = coverage.synset_facts(senses.class_lists())
+    facts, place = coverage.synset_facts(senses.class_lists()), DATA / "synsets.csv"
     counts = coverage.count_classes(senses.read_babel_imagenet(languages_file="298"))
-    _write(facts, DATA / "synsets.csv")
+    _write(facts, place)
     _write(counts, DATA / "coverage_babel_imagenet.csv")
     return (
-        f"Facts about {len(facts):,} classes: {DATA / 'synsets.csv'}\n"
+        f"Facts about {len(facts):,} classes: {place}\n"
         f"Numbers of classes of {len(counts)} languages: {DATA / 'coverage_babel_imagenet.csv'}"
     )
 
@@ -78,10 +78,11 @@ def _coverage(_: str) -> str:
 def _label_quality(_: str) -> str:
     from babelatlas.analysis import label_quality
 
-    found = label_quality.recount()
-    for name, table in found.items():
+    lines = []
+    for name, table in label_quality.recount().items():
         _write(table.round(6), DATA / label_quality.SHIPPED[name])
-    return "\n".join(f"{len(table):,} rows: {DATA / label_quality.SHIPPED[name]}" for name, table in found.items())
+        lines.append(f"{len(table):,} rows: {DATA / label_quality.SHIPPED[name]}")
+    return "\n".join(lines)
 
 
 def _prompts(folder: str) -> str:
@@ -149,8 +150,7 @@ def rebuild(name: str, folder: str | os.PathLike = "") -> str:
     """Make one of `MADE` again, and return what was written as text.
 
     `folder` is a copy of the files that it is made from; where it is not given, a folder of BABELATLAS_MIRROR. Raises
-    InputError for an unknown name, for a folder that is needed and not given or given and not needed, and for files
-    that are missing.
+    InputError for an unknown name, a folder that is needed and not given or the reverse, and files that are missing.
     """
     if name not in MADE:
         raise InputError(f"There is nothing called {name!r} to make again: {near(name, MADE)}")

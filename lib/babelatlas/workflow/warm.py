@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -121,8 +122,6 @@ def _work(connection: socket.socket) -> None:
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
     except BaseException:
-        import traceback
-
         traceback.print_exc()
     finally:
         sys.stdout.flush()
