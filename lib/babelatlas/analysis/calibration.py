@@ -12,6 +12,7 @@ answers follows a beta distribution. Everything random follows `seed`. The boots
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,18 @@ from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation, tests
 
 OURS, PLAIN = "as in this book", "plain percentiles"
+
+
+class Simulation(NamedTuple):
+    """How much is simulated: worlds, resamples in each, the level of the intervals, and the seed."""
+
+    worlds: int = 200
+    n_resamples: int = 400
+    level: float = 0.95
+    seed: int = 0
+
+
+SIMULATION = Simulation()
 
 
 def coverage(
@@ -57,12 +70,7 @@ def coverage(
 
 
 def mean_over_languages(
-    n: int,
-    population: Sequence[float] | None = None,
-    worlds: int = 1000,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, population: Sequence[float] | None = None, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`).
 
@@ -70,6 +78,7 @@ def mean_over_languages(
     unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, and "Student's t", which
     allows for the small sample and assumes a normal distribution.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 1])
     if population is None:
         scores, truth = rng.normal(size=(n, worlds)), 0.0
@@ -96,14 +105,7 @@ def _both(resampled: np.ndarray, level: float, n: int | None) -> dict:
 
 
 def accuracy_over_classes(
-    n: int,
-    share: float = 0.4,
-    spread: float = 2.0,
-    images: int = 50,
-    worlds: int = 1000,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, share: float = 0.4, spread: float = 2.0, images: int = 50, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the interval of an accuracy over `n` classes (`bootstrap.accuracy_interval`).
 
@@ -113,6 +115,7 @@ def accuracy_over_classes(
     right; "without the exact one", otherwise the study's; "images independent", Wilson's interval of the share of all
     images, as if those of one class were independent.
     """
+    worlds, n_resamples, level, seed = run
     if not 0 < share < 1 or spread <= 0 or n < 2:
         raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
     rng = np.random.default_rng([seed, n, 2])
@@ -130,13 +133,7 @@ def accuracy_over_classes(
 
 
 def correlations(
-    n: int,
-    rows: int = 1,
-    methods: Sequence[str] = correlation.METHODS,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, rows: int = 1, methods: Sequence[str] = correlation.METHODS, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the interval of `correlation.correlate` over `n` languages with `rows` rows each.
 
@@ -145,6 +142,7 @@ def correlations(
     Kruskal 1958, J. Am. Stat. Assoc. 53, 814-861). Column `method`: as in `correlation.correlate`; for correlations of
     ranks the study's interval is that of plain percentiles.
     """
+    worlds, n_resamples, level, seed = run
     rho, shared = 0.7, 0.5 if rows > 1 else 0.0
     truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall": 2 / np.pi * np.arcsin(rho)}
     unknown = [method for method in methods if method not in truth]
@@ -174,9 +172,7 @@ def correlations(
     return pd.concat(found, ignore_index=True)
 
 
-def crossed_correlation(
-    n: int, models: int = 11, worlds: int = 400, n_resamples: int = 1000, level: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of Pearson's correlation over all pairs of `models` models and `n` languages.
 
     As with published results: each column is the sum of an effect of the model, one of the language, and a rest, which
@@ -186,6 +182,7 @@ def crossed_correlation(
     drawn, truth for models of the kind" (`correlation.correlate` with two columns of clusters, which leaves plain
     percentiles as they are; 400 resamples at most).
     """
+    worlds, n_resamples, level, seed = run
     shares, rho = (0.5, 0.3, 0.2), (0.7, 0.7, 0.7)
     rng = np.random.default_rng([seed, n, models, 4])
     effects = []
@@ -234,19 +231,14 @@ def _pearson_both(of_languages: np.ndarray, of_models: np.ndarray, x: np.ndarray
 
 
 def slope(
-    n: int,
-    sizes: Sequence[int] = (2, 5, 10, 20, 40, 80),
-    per_doubling: float = -8.0,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, sizes: Sequence[int] = (2, 5, 10, 20, 40, 80), per_doubling: float = -8.0, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the slope's interval of `regression.log_linear_fit` with `n` clusters, draws of subsets.
 
     Accuracy falls by `-per_doubling` points with each doubling of the `sizes`; each draw has one subset of each size.
     Deviations have a standard deviation of 3 points, of whose variance half is a slope of the draw's own.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 5])
     x = np.log2(np.array(sizes, float))
     centred = (x - x.mean()) / x.std()
@@ -258,14 +250,7 @@ def slope(
     return _rows("draws of subsets drawn", per_doubling, each.mean(axis=0), _both(resampled, level, n), level)
 
 
-def rank(
-    n: int,
-    gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8),
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def rank(n: int, gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8), run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of the intervals of ranks over `n` languages (`ranking.ranks`), all models taken together.
 
     The models' true means lie `gaps` apart from 0, in units of the standard deviation between languages, of whose
@@ -273,6 +258,7 @@ def rank(
     A world counts by the share of its models whose rank is held, so that the interval of the coverage, which counts
     worlds, is rather too wide. `stretch` is NaN: ranks are whole numbers. `width`: in ranks.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, len(gaps), 6])
     true = scipy_stats.rankdata(-np.asarray(gaps, float), method="min")
     names = [f"m{number:02d}" for number in range(len(gaps))]
@@ -295,15 +281,7 @@ def rank(
     return pd.DataFrame(found)
 
 
-def order(
-    n: int,
-    models: int = 12,
-    rho: float = 0.9,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def order(n: int, models: int = 12, rho: float = 0.9, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of the interval of Kendall's tau between two orders of models (`ranking.agreement`).
 
     The true means of the models under two measures are normal with correlation `rho` and the standard deviation of
@@ -311,6 +289,7 @@ def order(
     all models. The truth is the tau of the true means of these models. Intervals: `OURS`, with its reflection;
     "plain percentiles, reflected"; `PLAIN`.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, models, 9])
     drawn, found = bootstrap.resample_weights(n, n_resamples, seed) / n, []
     for _ in range(worlds):
@@ -326,21 +305,14 @@ def order(
     return _rows("languages drawn", truth, value, named, level)
 
 
-def above(
-    n: int,
-    threshold: float = 0.3,
-    images: int = 500,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def above(n: int, threshold: float = 0.3, images: int = 500, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of the interval of a number of languages whose accuracy reaches `threshold`.
 
     For `tests.languages_above`: the true accuracies of `n` languages follow a beta distribution with mean 0.3 and
     parameters that add up to 4; each is measured on `images` independent images. The truth is the number of the true
     accuracies that reach the threshold.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 10])
     true = rng.beta(4 * 0.3, 4 * (1 - 0.3), size=(worlds, n))
     table = pd.DataFrame({"model": np.arange(worlds).repeat(n), "lang": np.tile(np.arange(n), worlds), "n": images})
@@ -375,21 +347,14 @@ def family_wise(
     return table.assign(method=["sign flips, Holm's correction", "sign flips, uncorrected"])
 
 
-def board(
-    n: int,
-    items: int = 40,
-    share: float = 0.5,
-    worlds: int = 100,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def board(n: int, items: int = 40, share: float = 0.5, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of `leaderboard.ranking` for a mean over `n` languages and `items` classes, both drawn.
 
     The logit of the share of right answers is the sum of an effect of the language, one of the class, and a rest, each
     normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all languages
     and classes there could be, is an integral over that normal distribution.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, items, 8])
     middle = np.log(share / (1 - share))
     at, weight = np.polynomial.hermite_e.hermegauss(60)
@@ -406,13 +371,7 @@ def board(
 
 
 def related(
-    families: Sequence[int],
-    shared: float = 0.3,
-    worlds: int = 1000,
-    n_resamples: int = 2000,
-    n_permutations: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    families: Sequence[int], shared: float = 0.3, n_permutations: int = 1000, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the difference of two equal models over languages that are related, and its false alarms.
 
@@ -422,6 +381,7 @@ def related(
     and alarms: the share of worlds in which `ranking.sign_flip_test` of languages, or of whole families, has p below
     1 - level. Raises InputError for fewer than two families, or one without a language.
     """
+    worlds, n_resamples, level, seed = run
     families = np.asarray(families, int)
     if len(families) < 2 or families.min() < 1 or not 0 <= shared <= 1:
         raise InputError(

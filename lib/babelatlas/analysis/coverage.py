@@ -2,8 +2,7 @@
 
 The questions are those of two papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
 tokens that a language model has read (their Fig. 4), and how universal and how specific ImageNet's concepts are (Liu et
-al. 2021, MaRVL, section 2.2 and Fig. 2). Tables in, tables out; the facts about classes and the counts of
-Babel-ImageNet ship with the study, and `babelatlas ship coverage` makes them again.
+al. 2021, MaRVL, section 2.2 and Fig. 2). `babelatlas ship coverage` makes what ships again.
 """
 
 import itertools
@@ -55,37 +54,24 @@ def synset_facts(wnids: Sequence[str], nltk_data: str | os.PathLike | None = Non
 
 
 def fields(facts: pd.DataFrame) -> pd.Series:
-    """Return the field of meaning of each class: "dog", "other animal", "artefact", "food", "plant", ... "other".
-
-    >>> names = ["noun.animal", "noun.animal", "noun.shape"]
-    >>> fields(pd.DataFrame({"lexname": names, "dog": [True, False, False]})).tolist()
-    ['dog', 'other animal', 'other']
-    """
+    """Return the field of meaning of each class: "dog", "other animal", "artefact", "food", "plant", ... "other"."""
     names = facts["lexname"].map(FIELDS).fillna("other").replace({"animal": "other animal"})
     return names.mask(facts["dog"].astype(bool), "dog")
 
 
 @cache
 def babel_imagenet() -> pd.DataFrame:
-    """Return the number of classes of every language of Babel-ImageNet, English among them: columns lang, n_classes.
-
-    Of the 298 languages that its authors released; Table 5 of their paper prints 100 of these (`published.groups`). All
-    callers get one table, unchanged.
-    """
+    """Return the number of classes of each of the 298 languages that Babel-ImageNet has: columns lang, n_classes."""
     return pd.read_csv(DATA / "coverage_babel_imagenet.csv", dtype={"lang": str}, keep_default_na=False)
 
 
 def count_classes(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of classes of each language in a table with the columns lang and wnid: columns lang, n_classes.
-
-    >>> count_classes(pd.DataFrame({"lang": ["de", "de", "si"], "wnid": ["n1", "n1", "n1"]})).n_classes.tolist()
-    [1, 1]
-    """
+    """Return the number of classes of each language in a table (lang, wnid): columns lang, n_classes."""
     return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
 
 
 def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return two counts of classes (lang, n_classes) side by side, one row for each language of either but English.
+    """Return two counts of classes (lang, n_classes) side by side, a row for each language of either but English.
 
     Columns: lang, name, ours, theirs (0 where a language is not there), group (the paper's, by `theirs`; "none" where
     it has no class), in the order of `theirs`, then `ours`, most first.
@@ -100,13 +86,7 @@ def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_least(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many languages have at least so many classes: columns n_classes (each that occurs), n_languages.
-
-    `counts`: lang, n_classes; languages without a class do not count.
-
-    >>> at_least(pd.DataFrame({"lang": ["a", "b", "c"], "n_classes": [5, 2, 5]})).values.tolist()
-    [[2, 3], [5, 2]]
-    """
+    """Return how many languages of `counts` have at least n_classes, for each that occurs: n_classes, n_languages."""
     sizes = counts.loc[counts["n_classes"] > 0, "n_classes"].value_counts().sort_index()
     return pd.DataFrame({"n_classes": sizes.index, "n_languages": sizes[::-1].cumsum()[::-1].to_numpy()})
 
@@ -261,10 +241,7 @@ def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Seque
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of each outcome in each language: columns lang, outcome, value (fraction), n (classes).
-
-    `table` as `outcomes` gives it. Outcomes that do not occur are there with 0; those of a language add up to 1.
-    """
+    """Return the share of each of the `outcomes` in each language, 0 included: lang, outcome, value (fraction), n."""
     wide = pd.crosstab(table["lang"], table["outcome"], dropna=False)
     n = wide.sum(axis=1)
     wide.columns = wide.columns.astype(str)

@@ -43,11 +43,7 @@ def averaged(scores: pd.DataFrame, home: dict[str, str]) -> pd.DataFrame:
 
 
 def pool_rare(values: pd.Series, keys: pd.Series, minimum: int) -> pd.Series:
-    """Return `values` with those that fewer than `minimum` different `keys` have put together as "other".
-
-    >>> pool_rare(pd.Series(["a", "a", "b"]), pd.Series(["x", "y", "x"]), 2).tolist()
-    ['a', 'a', 'other']
-    """
+    """Return `values` with those that fewer than `minimum` different `keys` have put together as "other"."""
     sizes = keys.groupby(values).nunique()
     return values.where(values.map(sizes) >= minimum, mixed_model.OTHER)
 

@@ -110,11 +110,7 @@ def errors(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], np.
 
 
 def iou(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the intersection over union of two sets of errors, bool arrays of one shape; NaN where nobody errs.
-
-    >>> iou(np.array([True, True, False]), np.array([True, False, False]))
-    0.5
-    """
+    """Return the intersection over union of two sets of errors, bool arrays of one shape; NaN where nobody errs."""
     first, second = _errors(first, second)
     union = int((first | second).sum())
     return int((first & second).sum()) / union if union else float("nan")

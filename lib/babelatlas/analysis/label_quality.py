@@ -90,7 +90,7 @@ def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
 
     `table`: schema `labels`; for raw senses, `labels.choose_first(senses)`. `english`: schema `senses`, whose English
     words the labels are compared with. A label has the defect of a cleaning rule's name if the rule would change it.
-    English itself is left out. 10,000 labels take about a second.
+    English itself is left out.
     """
     table = table[table["lang"] != labels.ENGLISH].reset_index(drop=True)
     found = pd.DataFrame(map(_defects, table["label"], table["lang"]), columns=list(CHECKS))
@@ -108,21 +108,14 @@ def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(flagged: pd.DataFrame) -> pd.DataFrame:
-    """Return how many labels of each language have what `flags` found: `lang`, `n` (labels), a column for each check.
-
-    The last column, "any defect", counts labels with at least one of `DEFECTS`.
-    """
+    """Return how many labels of each language `flags` found what in: `lang`, `n` (labels), each check, "any defect"."""
     summed = flagged.assign(**{ANY: flagged[list(DEFECTS)].any(axis=1)}).groupby("lang")[[*CHECKS, ANY]].sum()
     summed.insert(0, "n", flagged["lang"].value_counts())
     return summed.astype(int).reset_index()
 
 
 def wilson(count: pd.Series, n: pd.Series) -> pd.DataFrame:
-    """Return shares with Wilson's interval (1927): columns value, ci_low, ci_high, n; the index of `count`.
-
-    >>> wilson(pd.Series([0]), pd.Series([10])).round(4).values.tolist()
-    [[0.0, 0.0, 0.2775, 10.0]]
-    """
+    """Return shares with Wilson's interval (1927): columns value, ci_low, ci_high, n; the index of `count`."""
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(count, n, alpha=1 - 0.95, method="wilson")
@@ -189,10 +182,9 @@ def between_label_sets(ours: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare(table: pd.DataFrame, reference: pd.DataFrame, lang: str) -> pd.DataFrame:
-    """Return how near each label of a language comes to a translation: `wnid` and a column for each of `MEASURES`.
+    """Return how near a language's labels come to a translation: `wnid` and a column (0 to 1) for each of `MEASURES`.
 
     `table`: schema `labels`; `reference`: wnid, translation. Over the classes that both have, in the order of `table`.
-    All measures are from 0 to 1, in the form of `bare`.
     """
     rows = table[table["lang"] == lang].merge(reference, on="wnid", validate="one_to_one")
     found = []

@@ -2,8 +2,8 @@
 
 Classification and retrieval are read into one form, the outcomes: one row for each model, language and item, an item
 being a class (with its images) or an image (with its captions). A score is right answers divided by all; a model's
-mean over languages gives every language the same weight. What is drawn again in an interval is languages and items, the
-same draws for all models. Scores, ranks and the comparison of two models come from these draws, so that they agree.
+mean over languages gives every language the same weight. An interval draws languages and items, the same for all
+models; scores, ranks and the comparison of two models come from these draws, so that they agree.
 """
 
 import re
@@ -29,11 +29,7 @@ JOINED = " + "
 
 
 def rankable(datasets: Iterable[str]) -> list[str]:
-    """Return the data sets that models are ranked on: all but those for disambiguation, which chapter 38 scores.
-
-    >>> rankable(["xtd", "pictogram-pairs"])
-    ['xtd']
-    """
+    """Return the data sets that models are ranked on: all but those for disambiguation, which chapter 38 scores."""
     others = {entry.name for entry in data_sets.DATASETS if entry.task == "disambiguation"}
     return [name for name in datasets if name not in others]
 
@@ -264,8 +260,8 @@ def boards(items: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, str], pd.
 def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
     """Return the group of each language: its tier where tiers are given, else the paper's resource group.
 
-    An ordered categorical. The paper's groups (Geigle et al. 2024, Table 5) are those of the languages it has, and
-    "English"; languages that it has not are "not in the paper". With tiers, as in `languages.grouped`.
+    An ordered categorical: as in `languages.grouped`, or the paper's groups (Geigle et al. 2024, Table 5), "English"
+    and "not in the paper".
     """
     if given:
         return languages.grouped(codes, given, pd.Series(dtype=int))
@@ -278,8 +274,7 @@ def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Ser
 def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[str], list[str]]:
     """Return right and total as arrays (models, languages, items), and their names; models in order of appearance.
 
-    Only languages that every model has are kept, so that all models are compared on the same: raises InputError where
-    there is none, and where a row occurs twice.
+    Only languages that every model has are kept: raises InputError where there is none, and where a row occurs twice.
     """
     model, models = pd.factorize(board["model"])
     lang, langs = pd.factorize(board["lang"])

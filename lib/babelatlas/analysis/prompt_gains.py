@@ -36,9 +36,9 @@ def read_results(folder: str | os.PathLike) -> pd.DataFrame:
     """Return Babel-ImageNet's released accuracies with the bare label and with translated prompts, schema `published`.
 
     `folder` holds one JSON file for each model ("results/babel-imagenet" of its repository). Kept are the 101 languages
-    of the paper: label only in all, translated prompts in the 90 that have them. The released code uses CLIP's own
-    English templates and class names for English, which is what the variant says. `value` is rounded to 6 decimals, n
-    are images (50 for each class). Raises InputError where a file is missing or is not of this kind.
+    of the paper: label only in all, translated prompts in the 90 that have them; for English the variant says that the
+    released code uses CLIP's own templates and class names. `value` is rounded to 6 decimals, n are images (50 for each
+    class). Raises InputError where a file is missing or is not of this kind.
     """
     paper = published.groups().set_index("lang")["classes"]
     parts = []

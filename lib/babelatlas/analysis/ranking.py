@@ -1,11 +1,9 @@
 """How many models can be told apart, and whether two ways to measure put them into one order: scores by language only.
 
 `leaderboard` ranks the models of a run from right answers by class. Published results have no classes, only one score
-for each model and language; here languages are drawn anew, and the images of a score from the binomial distribution of
-their number. The drawn languages are the same for all models.
-
-Languages are related: what one model does better in Spanish it may do better in Portuguese. Where `cluster` gives each
-language a family (`languages.families`), whole families are drawn, and a test turns the signs of whole families.
+for each model and language; here languages are drawn anew, the same for all models, and the images of a score from the
+binomial distribution of their number. Languages are related: where `cluster` gives each language a family
+(`languages.families`), whole families are drawn, and a test turns the signs of whole families.
 
 Two orders of the same models, by two label sets or two tasks, say, are compared by Kendall's tau and by how many of the
 k best they share. A tau below 1 means little by itself: where models are close, chance alone orders them otherwise.
@@ -173,8 +171,8 @@ def sign_flip_test(
     """Return `tests.paired_permutation_test` for each column of `gaps` (languages, pairs), with the same signs for all.
 
     `member` (languages, clusters; 1 where a language belongs to a cluster, else 0): languages of one cluster then keep
-    their signs together, and only clusters have to be independent; None: each language is its own. Raises InputError
-    for no language, or differences that are missing or infinite.
+    their signs together; None: each language is its own. Raises InputError for no language, or differences that are
+    missing or infinite.
 
     >>> gaps = np.array([[0.2, 0.1], [0.3, -0.1], [0.1, 0.1]])
     >>> sign_flip_test(gaps).tolist() == [tests.paired_permutation_test(column) for column in gaps.T]
@@ -220,8 +218,7 @@ def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Data
 
     Columns: group, models, pairs, apart (pairs with p_holm below `alpha`), separate (the largest number of models of
     which any two are told apart), who (these, the best first), letters (the number of sets that share a letter), n
-    (languages), possible (False where so few clusters cannot tell any pair apart). One that differs from all others
-    counts as one; a run of close models counts as one, two or more, as far as its ends differ.
+    (languages), possible (False where so few clusters cannot tell any pair apart).
 
     >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
     >>> table = significantly_different(table.assign(n=9, least=0.01))
@@ -257,13 +254,7 @@ def _largest(names: list[str], different: set[frozenset], chosen: tuple[str, ...
 
 
 def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where all values of a row are equal.
-
-    Each row has other values here. (`correlation.correlate` has the same values in all resamples, with other weights.)
-
-    >>> kendall([[1, 2, 3]], [[1, 3, 2]]).round(3).tolist()
-    [0.333]
-    """
+    """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where all values of a row are equal."""
     one, other = np.triu_indices(np.shape(first)[-1], 1)
     signs = [np.sign(values[..., one] - values[..., other]) for values in (np.asarray(first), np.asarray(second))]
     scale = np.sqrt((signs[0] != 0).sum(axis=-1) * (signs[1] != 0).sum(axis=-1))
@@ -407,8 +398,8 @@ def languages_needed(scores: pd.DataFrame, sizes: Sequence[int], draws: int = 20
 
     Of all languages `sizes` are drawn without replacement, `draws` times; each time all pairs are tested as in
     `comparisons`, each language by itself. Columns: n, value (mean share of the pairs told apart), ci_low, ci_high (95
-    % of the draws: other choices of languages; NaN for all languages, which can be chosen in one way only), pairs.
-    Sizes above the number of languages are left out. Raises InputError for one model, or no draws.
+    % of the draws; NaN for all languages), pairs. Sizes above the number of languages are left out. Raises InputError
+    for one model, or no draws.
     """
     wide = by_language(scores)
     if wide.shape[1] < 2 or draws < 1:

@@ -40,11 +40,7 @@ def three_groups(source: str = "geigle2024") -> pd.DataFrame:
 def published_lists(fewest: int = 2) -> pd.DataFrame:
     """Return the languages that the authors of the paper's models list: columns model (as the paper names it), lang.
 
-    Of models whose authors list at least `fewest` languages (`models.training_languages`; 1: those that know English
-    alone, too): no list, no row.
-
-    >>> published_lists().groupby("model").lang.size()["AltCLIP XLMR-L L-14"]
-    np.int64(9)
+    Of models whose authors list at least `fewest` languages (1: those that know English alone, too): no list, no row.
     """
     rows = [(entry.paper_row, lang) for entry in models.MODELS if entry.paper_row for lang in entry.languages]
     table = pd.DataFrame(rows, columns=["model", "lang"])
@@ -74,11 +70,11 @@ def _columns(table: pd.DataFrame, names: Sequence[str], what: str) -> None:
 
 
 def against(scores: pd.DataFrame, control: pd.DataFrame) -> pd.DataFrame:
-    """Return `scores` with the control's value in the same language taken off, for the languages that the control has.
+    """Return `scores` less the control's value in the same language, for the languages that the control has.
 
-    `control`: lang and value, one row for each language. What `differences` then gives is a difference in
-    differences: how much more taught and other languages differ in the model than in the control. Raises InputError
-    where the control has a language twice, or none of the languages, and for a column that is not there.
+    `control`: lang and value, one row for each language. What `differences` then gives is a difference in differences.
+    Raises InputError where the control has a language twice, or none of the languages, and for a column that is not
+    there.
     """
     for table, what in ((scores, "Scores beside a control"), (control, "A control")):
         _columns(table, ["lang", "value"], what)

@@ -50,19 +50,13 @@ TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
 
 
 def to_caption(items: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses to write captions for: item, sense, caption (""), and source and translation to go by.
-
-    `items`: schema `tuples`; of several languages the first that has an item is shown.
-    """
+    """Return the senses of `items` (schema `tuples`) to write captions for: the columns of the list to fill in."""
     senses = tables.check(items, "tuples").drop_duplicates(["item", "sense"])
     return senses.assign(caption="")[[*CAPTIONS, "source", "lang", "translation"]].reset_index(drop=True)
 
 
 def read_captions(path: str | os.PathLike) -> pd.DataFrame:
-    """Return the captions of a CSV file: item, sense, caption; other columns are passed over.
-
-    Raises InputError where it is no such file, a caption is empty, a sense is neither "a" nor "b", or one occurs twice.
-    """
+    """Return the captions of a CSV file: item, sense, caption; InputError where one is empty, strange or there twice."""
     rows = _csv(path, CAPTIONS, "captions")
     for column, bad, what in (
         ("sense", ~rows["sense"].isin(SENSES), "a or b"),
@@ -297,9 +291,9 @@ def read_sheet(
 ) -> pd.DataFrame:
     """Return the rows of a filled sheet that were chosen: the columns that `find` returns, `rank` a whole number.
 
-    `folder`: what `find` wrote to. `partial` accepts senses of which fewer than `each` are chosen. Rows that nobody
-    chose may be missing, but each sense that `find` looked for has to have its images, with a row in the sheet or not.
-    Raises InputError that names the first row or sense with a problem and says how many others there are.
+    `folder`: what `find` wrote to. `partial` accepts senses of which fewer than `each` are chosen; rows that nobody
+    chose may be missing. Raises InputError that names the first row or sense with a problem and says how many others
+    there are.
     """
     rows = _csv(path, [column for column in COLUMNS if column not in ("similarity", "place")], "sheet")
     folder = tables.locate(folder)

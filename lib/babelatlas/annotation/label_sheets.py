@@ -91,9 +91,8 @@ def sheet(
     """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
 
     `table`: schema `labels`; `known`: what `wordnets.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
-    text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
-    language, number, seed and a sum over the labels), check (a sum over number, class and label).
-    Raises what `draw` raises, and InputError for a class that is not in `known`.
+    text, are `COLUMNS`: `sheet` is data set, language, number, seed and a sum over the labels, `check` a sum over
+    number, class and label. Raises what `draw` raises, and InputError for a class that is not in `known`.
     """
     drawn = draw(table, language, number, seed)
     strange = sorted(set(drawn["wnid"]) - set(known["wnid"]))
@@ -112,11 +111,7 @@ def sheet(
 
 
 def of(filled: pd.DataFrame) -> dict[str, str]:
-    """Return what a sheet is a sample of: dataset, language, number, seed, and the sum over its labels.
-
-    >>> of(pd.DataFrame({"sheet": ["imagenet-1k/de/100/0/abcde"]}))["language"]
-    'de'
-    """
+    """Return what a sheet is a sample of: dataset, language, number, seed, and the sum over its labels."""
     parts = filled["sheet"].iloc[0].rsplit("/", 4)
     return dict(zip(("dataset", "language", "number", "seed", "sum"), parts, strict=True))
 
@@ -185,10 +180,10 @@ def parse(path: str | Path) -> pd.DataFrame:
 
 
 def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
-    """Return what is wrong with a sheet that was sent back, a sentence for each; none where it can be scored.
+    """Return what is wrong with a sheet that was sent back (`parse`), a sentence for each; none where it can be scored.
 
-    `rows` as `parse` returns them. Looked for: rows of another sheet, a changed number, class or label, a row twice,
-    a verdict that is none; and, unless `partial`, rows that are missing and verdicts that are empty.
+    Rows of another sheet, a changed number, class or label, a row twice, a verdict that is none; and, unless `partial`,
+    rows that are missing and verdicts that are empty.
     """
     found, first = [], rows["sheet"].iloc[0]
     size = of(rows)["number"] if first.count("/") >= 4 else ""
@@ -229,7 +224,7 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
 
     `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with
-    a problem and says how many others there are; the file stays as it is.
+    a problem and says how many others there are.
     """
     rows = parse(path)
     found = problems(rows, partial)
@@ -240,11 +235,7 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
 
 
 def exact(wrong: int, total: int) -> tuple[float, float]:
-    """Return the exact 95 % binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`.
-
-    >>> [round(end, 4) for end in exact(0, 10)]
-    [0.0, 0.3085]
-    """
+    """Return the exact 95 % binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`."""
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(wrong, total, alpha=1 - 0.95, method="beta")
@@ -345,10 +336,7 @@ def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> p
 
 
 def disagreements(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with two different verdicts: number, wnid, english, label, and the answers of both sheets.
-
-    Raises InputError for sheets of different samples, and where no row was judged in both.
-    """
+    """Return the rows with two different verdicts: number, wnid, english, label, and the answers of both sheets."""
     both = _pairs(first, second)
     names = [f"{name}_{which}" for name in ANSWERS for which in ("first", "second")]
     differ = both["verdict_first"] != both["verdict_second"]

@@ -70,9 +70,9 @@ def load(name: str, run: str = "") -> pd.DataFrame:
     """Return a table by its name: one that ships, or, with the name of a run, what the run has made of it.
 
     `run` is a folder of `results`, or its path. Of a run all files of the table come, one below the other, with one
-    more column, `file`: which file a row is from. Fractions are from 0 to 1. Raises InputError, with the nearest name,
-    for a table or a run that is not there. `describe(name)` says what the columns mean, as does `babelatlas tables
-    NAME`.
+    more column, `file`: which file a row is from. Fractions are from 0 to 1. `describe(name)` says what the columns
+    mean, as does `babelatlas tables NAME`. Raises InputError, with the nearest name, for a table or run that is not
+    there.
     """
     if not run:
         if name not in SHIPPED:

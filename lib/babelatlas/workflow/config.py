@@ -38,10 +38,7 @@ class _OneOfEach(yaml.SafeLoader):
 
 
 def read(path: str | os.PathLike) -> dict:
-    """Return the values of a config file.
-
-    Raises InputError where the file is missing or no YAML of 'key: value' lines, and for a key that occurs twice.
-    """
+    """Return a config file; InputError where it is missing, no YAML of 'key: value' lines, or has a key twice."""
     path = Path(path)
     if not path.is_file():
         known = sorted(str(other) for other in path.parent.glob("*.yml"))
@@ -154,10 +151,7 @@ def _check_own(config: dict) -> None:
 
 
 def check_paths(config: dict) -> None:
-    """Raise InputError where a file or folder that a checked config names does not exist on this machine.
-
-    A word without a slash or a point is a name and no path: annotations may be a split's.
-    """
+    """Raise InputError where a path that a checked config names is not there; a word without / or . is no path."""
     from babelatlas.base import tables
 
     files = {}

@@ -1,10 +1,9 @@
 """GPUs of this machine, one job each: `with claimed(): ...` takes a free one or waits until one is.
 
 A GPU is taken by locking a file that is named after it, in a folder which all jobs of this user on this machine share.
-The kernel frees the lock when the process ends, however it ends, so that nothing has to be cleaned up after a crash.
-GPUs are told apart by their UUIDs, since on a cluster the number 0 may be a different one in every job.
-`python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many a run may use at once, and nothing where there is
-none.
+The kernel frees the lock when the process ends, however it ends. GPUs are told apart by their UUIDs, since on a cluster
+the number 0 may be a different one in every job. `python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many
+a run may use at once, and nothing where there is none.
 """
 
 import fcntl
@@ -24,10 +23,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def detected() -> list[tuple[str, str]]:
-    """Return the GPUs that `nvidia-smi -L` lists: (number, UUID); of a GPU that is cut into MIG devices, these.
-
-    A MIG device has the number "0:1": GPU 0, device 1. Empty where there is no nvidia-smi or it fails.
-    """
+    """Return the GPUs, or MIG devices ("0:1": device 1 of GPU 0), that `nvidia-smi -L` lists: (number, UUID)."""
     try:
         done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -55,11 +51,7 @@ def parse(listing: str) -> list[tuple[str, str]]:
 
 
 def available() -> list[str]:
-    """Return the names of the GPUs that this process may use: UUIDs where they are known, else numbers.
-
-    These are those in CUDA_VISIBLE_DEVICES where it is set (empty: none), else all that are detected. Numbers are those
-    of nvidia-smi.
-    """
+    """Return the GPUs in CUDA_VISIBLE_DEVICES, where it is set (empty: none), else all: UUIDs or, unknown, numbers."""
     known = detected()
     if VISIBLE not in os.environ:
         return [uuid for _, uuid in known]
@@ -105,11 +97,11 @@ def _lock(name: str):
 
 
 @contextmanager
-def claimed() -> Iterator[str]:
+def claimed(wait: float = 1.0) -> Iterator[str]:
     """Take the first free GPU of this process's for as long as the block lasts; yield its name, "" where it has none.
 
     While the block lasts, CUDA_VISIBLE_DEVICES names this GPU alone, for this process and those it starts. Where all
-    are taken, it looks again every second and says so once.
+    are taken, it looks again every `wait` seconds and says so once.
     """
     names, told = available(), False
     if not names:
@@ -119,7 +111,7 @@ def claimed() -> Iterator[str]:
         if not told:
             print(f"  waiting  for one of {len(names)} GPU(s): all are taken", flush=True)
         told = True
-        time.sleep(1)
+        time.sleep(wait)
     name, file = free
     with file, visible(name):
         yield name

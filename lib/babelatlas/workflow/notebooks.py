@@ -30,10 +30,7 @@ LISTS = ("images", "fallback_prompts")
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
-    """Return the path of the notebook `name` in `folder` or one of its folders.
-
-    Raises InputError with the nearest name where there is none.
-    """
+    """Return the path of the notebook `name` below `folder`; InputError, with the nearest name, where there is none."""
     known = {path.stem: path for path in sorted(Path(folder).glob("**/*.ipynb"))}
     if name not in known:
         raise InputError(f"There is no notebook {name!r} in {folder}: {near(name, known)}")
@@ -41,10 +38,7 @@ def find(folder: str | os.PathLike, name: str) -> Path:
 
 
 def cells(path: str | os.PathLike) -> list[dict]:
-    """Return the cells of the notebook at `path`, their sources as texts.
-
-    Raises InputError where there is no such file, or it cannot be read.
-    """
+    """Return the cells of a notebook, their sources as texts; InputError where it is missing or cannot be read."""
     path = Path(path)
     if not path.is_file():
         others = [other.stem for other in path.parent.glob("*.ipynb")]

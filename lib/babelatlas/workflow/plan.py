@@ -91,11 +91,7 @@ class Plan:
         return f"{self.folder}/logs/{name}.txt"
 
     def table(self, kind: str, name: str, ending: str = ".parquet") -> str:
-        """Return the path of a table, or another file, of a kind.
-
-        >>> Plan.table(type("", (), {"folder": "results/demo"}), "zeroshot", "a_b")
-        'results/demo/zeroshot/a_b.parquet'
-        """
+        """Return the path of a table, or another file, of a kind, such as results/demo/zeroshot/a_b.parquet."""
         return f"{self.folder}/{kind}/{name}{ending}"
 
     def stages(self) -> list[str]:
@@ -186,10 +182,7 @@ class Plan:
         return {kind: self.config[kind][dataset]} if dataset in self.config.get(kind, {}) else {}
 
     def material(self, dataset: str) -> dict:
-        """Return the parameters that say where a data set is, made in this run or where the config says.
-
-        Images, and labels or annotations; a parameter that only the notebook knows is left out.
-        """
+        """Return the parameters that say where images and labels or annotations are, as far as the graph knows."""
         entry = self.sets[dataset]
         images = {"images": entry.images} if entry.images else self.stated("images", dataset)
         if dataset in self.drawn:

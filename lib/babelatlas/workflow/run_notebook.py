@@ -45,10 +45,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
-    """Return the executed notebook as a page: its parameters in one folded cell; in its metadata how it was made.
-
-    Papermill puts the given values into a cell of their own below the declared ones; the page shows both as one.
-    """
+    """Return the executed notebook as a page: all parameters in one folded cell; in its metadata how it was made."""
     given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
     notebook.cells = [cell for cell in notebook.cells if cell not in given]
     for cell in notebook.cells:
@@ -73,11 +70,10 @@ def execute(
 ) -> float:
     """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
 
-    What the cells print is written to `log` as they print it. `warm`: fork the kernel from this process, which has
-    imported the libraries (see warm.py).
-    Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
-    RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
-    beside the output as `<name>.failed.ipynb`.
+    What the cells print goes to `log` as they print it. `warm`: fork the kernel from this process, which has imported
+    the libraries (see warm.py). Raises InputError with one sentence where a parameter is not declared or a cell raised
+    InputError, and RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it
+    got is kept beside the output as `<name>.failed.ipynb`.
     """
     source, output = Path(source), Path(output)
     check_parameters(source, parameters)
@@ -156,10 +152,7 @@ def _explain(error, source: Path, failed: Path) -> str:
 
 
 def fail(sentence: str, log: TextIO | None = None) -> int:
-    """Tell why something failed: now, in its log, and in a file beside the log for the end of the run; return 1.
-
-    The file has the log's name with the ending .failed. It lies with the results, where jobs on other machines write.
-    """
+    """Tell why something failed: now, in its log, and beside it in a file .failed for the end of the run; return 1."""
     print(f"  failed   {sentence}", file=sys.stderr, flush=True)
     if log:
         print(f"failed: {sentence}", file=log, flush=True)
