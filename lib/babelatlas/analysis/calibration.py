@@ -177,10 +177,9 @@ def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) 
 
     As with published results: each column is the sum of an effect of the model, one of the language, and a rest, which
     make up 0.5, 0.3 and 0.2 of its variance; the effects of the two columns have the correlation 0.7. Methods:
-    "languages drawn, truth for these models", "languages drawn, truth for models of the kind" (`correlation.correlate`
-    both times; the models are the same in all resamples), "models drawn, truth for models of the kind", and "both
-    drawn, truth for models of the kind" (`correlation.correlate` with two columns of clusters, which leaves plain
-    percentiles as they are; 400 resamples at most).
+    languages drawn (the models are the same in all resamples), with the truth for these models and for models of the
+    kind; models drawn; and both drawn (`correlation.correlate` with two columns of clusters, plain percentiles; 400
+    resamples at most).
     """
     worlds, n_resamples, level, seed = run
     shares, rho = (0.5, 0.3, 0.2), (0.7, 0.7, 0.7)
@@ -254,9 +253,9 @@ def rank(n: int, gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8), run: Simulat
     """Return the coverage of the intervals of ranks over `n` languages (`ranking.ranks`), all models taken together.
 
     The models' true means lie `gaps` apart from 0, in units of the standard deviation between languages, of whose
-    variance 0.8 is the same for all models (hard languages are hard for all). The truth is the rank of the true means.
-    A world counts by the share of its models whose rank is held, so that the interval of the coverage, which counts
-    worlds, is rather too wide. `stretch` is NaN: ranks are whole numbers. `width`: in ranks.
+    variance 0.8 is the same for all models. The truth is the rank of the true means. A world counts by the share of its
+    models whose rank is held, so that the interval of the coverage is rather too wide. `stretch` is NaN: ranks are
+    whole numbers.
     """
     worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, len(gaps), 6])

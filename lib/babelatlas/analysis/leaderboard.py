@@ -12,10 +12,12 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as data_sets
+from babelatlas.evaluation import retrieval
 from babelatlas.stats import bootstrap, tests
 
 # How a result was obtained: the columns of a `zeroshot` or `retrieval` table that say it.
@@ -72,8 +74,6 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
         found = table.assign(task="zeroshot", metric=f"accuracy@{k}", item=table["wnid"], right=right)
         found = found.assign(total=found["n_images"].astype(float), captions="", choice="")
         return _categories(found)[[*KEY, "item", "right", "total"]].reset_index(drop=True)
-    from babelatlas.evaluation import retrieval
-
     # English's own NDCG is 1, but for the last digit of float32.
     right = table["ndcg20"].clip(upper=1) if k == "ndcg@20" else np.asarray(retrieval.hits(table, k), float)
     metric = table["direction"] + (" ndcg@20" if k == "ndcg@20" else f" recall@{k}")
@@ -119,8 +119,6 @@ def _classified(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFram
 
 
 def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
-    from babelatlas.evaluation import retrieval
-
     key = list(tables.QUERY)
     scores = retrieval.scores(table, n_resamples=n_resamples, seed=seed).dropna(subset="value")
     image, known = pd.Series(retrieval.images(table), index=table.index), table["ndcg20"].notna()
@@ -387,8 +385,6 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> 
     their numbers, as in a test that swaps the models. p_holm is Holm's correction (1979) for all pairs of the board.
     Rows are in the order of the ranks. With one model there are none.
     """
-    from scipy import stats as scipy_stats
-
     value, _, resampled, models, langs, names = _scored(board, n_resamples, seed)
     value = value.mean(axis=1)
     means = resampled_means(resampled, range(len(langs)), n_resamples, seed)
@@ -507,8 +503,6 @@ def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000,
     The first is tested by swapping signs, the second by dealing the languages anew to the groups (permutation tests);
     Holm's correction is over all tested rows. A group of fewer than three languages has a value and nothing else (NaN).
     """
-    from scipy import stats as scipy_stats
-
     wide = found.pivot_table(index="lang", columns="model", values="value", observed=True)
     if model not in wide:
         raise InputError(f"There is no model {model!r} in the scores: expected one of {', '.join(wide)}.")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import optimize, special
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
@@ -95,8 +96,6 @@ def drawn_costs(ic: float, gic: float, items: int, images: int = 5, seed: int = 
     scores. With ic = 0.5 the images say nothing. An `oracle` can be held against this: how much does it gain by
     choosing alone? TC and GTC of such costs mean nothing. Raises InputError unless 0 < ic < 1 and 2 ic - 1 < gic < ic.
     """
-    from scipy import optimize, special
-
     if not (0 < ic < 1 and max(0, 2 * ic - 1) < gic < ic):
         raise InputError(f"IC and GIC of one model have 0 < IC < 1 and 2 IC - 1 < GIC < IC, got {ic} and {gic}.")
     # Both inequalities hold with probability ic - 2 T(q, a), where T is Owen's function, q the normal quantile of ic

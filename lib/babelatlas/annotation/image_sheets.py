@@ -16,7 +16,6 @@ import hashlib
 import io
 import os
 import shutil
-import string
 import tarfile
 import tempfile
 from collections import Counter
@@ -37,6 +36,7 @@ from babelatlas.datasets import item_images
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.item_images import EXTENDED, SENSES
 
+TEXTS = sheets.TEXTS["images"]
 CAPTIONS = ["item", "sense", "caption"]
 FOUND = ["item", "sense", "caption", "rank", "similarity", "file", "place"]
 COLUMNS = [*FOUND, "chosen", "check"]
@@ -56,7 +56,7 @@ def to_caption(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_captions(path: str | os.PathLike) -> pd.DataFrame:
-    """Return the captions of a CSV file: item, sense, caption; InputError where one is empty, strange or there twice."""
+    """Return the captions of a CSV file: item, sense, caption; InputError where one is empty, strange or double."""
     rows = _csv(path, CAPTIONS, "captions")
     for column, bad, what in (
         ("sense", ~rows["sense"].isin(SENSES), "a or b"),
@@ -257,33 +257,17 @@ def write_html(made: pd.DataFrame, folder: str | os.PathLike, path: str | os.Pat
     folder, cards, numbers = tables.locate(folder), [], count()
     for caption, rows in made.groupby(CAPTIONS, sort=False):
         boxes = [
-            BOX.substitute(number=next(numbers), rank=row["rank"], image=_thumbnail(folder / row["file"]))
+            TEXTS["box"].substitute(number=next(numbers), rank=row["rank"], image=_thumbnail(folder / row["file"]))
             for row in rows.to_dict("records")
         ]
-        cards.append(sheets.fill(CARD, dict(zip(CAPTIONS, caption, strict=True)), boxes="\n".join(boxes)))
+        cards.append(sheets.fill(TEXTS["card"], dict(zip(CAPTIONS, caption, strict=True)), boxes="\n".join(boxes)))
     data = {"fields": {"chosen": "row-"}, "ids": list(range(len(made))), "each": each, "file": "candidates.csv"}
     data |= {"key": f"babelatlas candidates {_check(made.iloc[0].to_dict())}", "answered": f"captions have {each}"}
     data |= {"left": f"captions do not have {each} yet."}
     data |= {"done": "Each caption has its images. Save the file: thank you."}
     texts = {"title": "Images to choose", "heading": "Which images show it?", "next": "Next that lacks some"}
-    introduction = INTRODUCTION.format(each=each)
+    introduction = TEXTS["introduction"].substitute(each=each)
     return sheets.write_page(made[COLUMNS], path, cards, data, introduction=introduction, width="60rem", **texts)
-
-
-INTRODUCTION = """<p>Below each caption are the images that a model found most similar to it, the nearest first. Tick
-the {each} that show best what the caption says; tick fewer where fewer do. Do not tick one that could as well show
-something else that the same word names.</p>"""
-CARD = string.Template(
-    """<article><h2>$caption</h2>
-<p class="also">sense $sense of $item, <span class="count"></span></p>
-<fieldset>
-$boxes
-</fieldset></article>"""
-)
-BOX = string.Template(
-    '<label><img src="$image" alt="candidate $rank" loading="lazy">'
-    '<input type="checkbox" name="row-$number"> $rank</label>'
-)
 
 
 def read_sheet(

@@ -16,7 +16,6 @@ finished are a random sample too. Where the sample is a large part of all labels
 
 import hashlib
 import html
-import string
 import unicodedata
 from pathlib import Path
 
@@ -35,6 +34,7 @@ VERDICTS = {
     "wrong": "the label means something else, is misspelt, or is no word of the language",
     "unsure": "you do not know the thing or the word",
 }
+TEXTS = sheets.TEXTS["labels"]
 WRITTEN = ["number", "wnid", "english", "gloss", "label", "alternatives"]
 ANSWERS = ["verdict", "better", "comment"]
 KEPT = ["sheet", "check"]
@@ -128,9 +128,9 @@ def write_html(made: pd.DataFrame, path: str | Path) -> Path:
         words = row["alternatives"].split("; ") if row["alternatives"] else []
         texts = row | {"language": code}
         options = "".join(f'<option value="{html.escape(word)}">' for word in words)
-        also = sheets.fill(ALSO, texts) if words else ""
-        choices = "".join(sheets.fill(CHOICE, texts | {"verdict": verdict}) for verdict in VERDICTS)
-        cards.append(sheets.fill(CARD, texts, options=options, also=also, choices=choices))
+        also = sheets.fill(TEXTS["also"], texts) if words else ""
+        choices = "".join(sheets.fill(TEXTS["choice"], texts | {"verdict": verdict}) for verdict in VERDICTS)
+        cards.append(sheets.fill(TEXTS["card"], texts, options=options, also=also, choices=choices))
     language = html.escape(languages.name(code))
     data = {"fields": {name: f"{name}-" for name in ANSWERS}, "ids": made["number"].tolist(), "each": 1}
     data |= {"key": f"babelatlas {made['sheet'].iloc[0]}", "file": f"labels_{code}.csv", "answered": "answered"}
@@ -138,29 +138,8 @@ def write_html(made: pd.DataFrame, path: str | Path) -> Path:
     texts = {"title": f"Labels in {language}", "heading": f"Are these labels in {language} right?"}
     texts |= {"next": "Next without answer", "width": "42rem"}
     items = "".join(f"<li><b>{name}</b>: {html.escape(text)}</li>" for name, text in VERDICTS.items())
-    introduction = INTRODUCTION.format(language=language, items=items)
+    introduction = TEXTS["introduction"].substitute(language=language, items=items)
     return sheets.write_page(made[COLUMNS], path, cards, data, HEADINGS, introduction=introduction, **texts)
-
-
-INTRODUCTION = """<p>Each card shows a word in {language} and, in English, the thing that it should name. Judge each
-label by itself:</p>
-<ul>{items}</ul>
-<p>Look words up if you like. Spelling counts, capital letters do not. Go from top to bottom: the order is random, so if
-you stop early, your answers up to there still count.</p>"""
-# `dir="auto"`: the first strong letter decides, so that Arabic or Hebrew runs from right to left.
-ALSO = string.Template('<p class="also">Other words: <bdi lang="$language">$alternatives</bdi></p>')
-CHOICE = string.Template('<label><input type="radio" name="verdict-$number" value="$verdict"> $verdict</label>')
-CARD = string.Template(
-    """<article id="row-$number" data-number="$number">
-<h2><span class="number">$number</span> <span lang="$language" dir="auto">$label</span></h2>
-$also
-<p><b>$english</b>: $gloss</p>
-<fieldset><legend>The label is</legend>$choices</fieldset>
-<p><label>Better word <input name="better-$number" lang="$language" dir="auto" list="words-$number"></label>
-<datalist id="words-$number">$options</datalist>
-<label>Comment <input name="comment-$number" dir="auto"></label></p>
-</article>"""
-)
 
 
 def parse(path: str | Path) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import string
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +17,11 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 
 TEMPLATE = DATA / "sheet.html"
+# Sheet -> the texts for places of the template, and of its cards.
+TEXTS = {
+    name: {place: string.Template(text) for place, text in texts.items()}
+    for name, texts in tomllib.loads((DATA / "sheet_texts.toml").read_text(encoding="utf-8")).items()
+}
 
 
 def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:

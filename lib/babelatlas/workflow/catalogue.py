@@ -14,6 +14,8 @@ import pandas as pd
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.models import registry
+from babelatlas.papers import claims
 
 
 def _published() -> pd.DataFrame:
@@ -21,26 +23,14 @@ def _published() -> pd.DataFrame:
     return pd.concat([published.read(name) for name in names], ignore_index=True)
 
 
-def _claims() -> pd.DataFrame:
-    from babelatlas.papers import claims
-
-    return claims.read()
-
-
-def _models() -> pd.DataFrame:
-    from babelatlas.models import registry
-
-    return registry.table()
-
-
 # Name -> how the table that ships is read.
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
     "senses": lambda: tables.read(DATA / "senses.parquet", "senses"),
     "languages": lambda: languages.table().copy(),
-    "models": _models,
+    "models": registry.table,
     "published": _published,
-    "claims": _claims,
+    "claims": claims.read,
     "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),
 }

@@ -12,7 +12,12 @@ from pathlib import Path
 
 import yaml
 
+from babelatlas.base import languages, synsets, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.datasets import registry as datasets
+from babelatlas.lexicon import prompts
+from babelatlas.models import hub, translators
+from babelatlas.models import registry as models
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan, scored, templates
 
@@ -75,8 +80,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
         notebooks.sources(notebooks.find(folder, chapter))
     for notebook, given in config["parameters"].items():
         notebooks.check_parameters(notebooks.find(folder, notebook), given)
-        _check_languages(notebook, given)
-        _check_prompts(notebook, given)
+        _check_values(notebook, given)
     _check_own(config)
     _check_models(config)
     _check_scores(config)
@@ -126,19 +130,15 @@ def _check_schema(config: dict, schema: dict) -> None:
 
 def _announce(described: dict) -> None:
     """Let the registry of data sets know the config's own, here and in all jobs; InputError for one that is wrong."""
-    from babelatlas.datasets import registry
-
     for name, description in described.items():
-        registry.custom(name, description)
-    os.environ.pop(registry.CUSTOM, None)
+        datasets.custom(name, description)
+    os.environ.pop(datasets.CUSTOM, None)
     if described:
-        os.environ[registry.CUSTOM] = json.dumps(described)
+        os.environ[datasets.CUSTOM] = json.dumps(described)
 
 
 def _check_own(config: dict) -> None:
     """Raise InputError for words, class lists or verified labels of the user's own that no label set can be made of."""
-    from babelatlas.base import synsets
-
     for name in config.get("classes", {}):
         if name in (*CLASSES, *synsets.CLASS_LISTS):
             raise InputError(
@@ -152,15 +152,13 @@ def _check_own(config: dict) -> None:
 
 def check_paths(config: dict) -> None:
     """Raise InputError where a path that a checked config names is not there; a word without / or . is no path."""
-    from babelatlas.base import tables
-
     files = {}
     for name, sets in config.get("external_scores", {}).items():
         files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
     own = {name: given.get("images", "") for name, given in config.get("custom_datasets", {}).items()}
     given = config.get("parameters", {})
-    prompts = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
-    found = config | {"external_scores": files, "custom_datasets": own, "templates": prompts}
+    own_prompts = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
+    found = config | {"external_scores": files, "custom_datasets": own, "templates": own_prompts}
     found["words"] = {path: path for path in config.get("words", [])}
     for key in PATHS:
         for name, paths in found.get(key, {}).items():
@@ -173,9 +171,6 @@ def check_paths(config: dict) -> None:
 
 
 def _check_models(config: dict) -> None:
-    from babelatlas.models import registry as models
-    from babelatlas.models import translators
-
     modules = config.get("custom_models", {})
     for name, file in modules.items():
         if name not in config["models"]:
@@ -194,9 +189,6 @@ def _check_models(config: dict) -> None:
 
 def _check_translators(config: dict) -> None:
     """Raise InputError for a translator that is not known, or that has nothing to be trained or tested on."""
-    from babelatlas.datasets import registry as datasets
-    from babelatlas.models import translators
-
     names, folders = config.get("translators", []), config.get("checkpoints", {}) | config.get("external_scores", {})
     # Of a user's own, whose folder may be on the machine that is to run it only, there is nothing to look up.
     entries = [translators.get_translator(name) for name in names if name in translators.names() or name not in folders]
@@ -219,10 +211,6 @@ def _check_translators(config: dict) -> None:
 
 def _check_scores(config: dict) -> None:
     """Raise InputError where `scores` is not translator -> data set -> a table, or language -> two files."""
-    from babelatlas.base import languages
-    from babelatlas.datasets import registry as datasets
-    from babelatlas.models import translators
-
     for name, sets in config.get("external_scores", {}).items():
         if name not in config.get("translators", []) or name in translators.names():
             why = "is that of a known one" if name in translators.names() else "is not among its translators"
@@ -246,8 +234,6 @@ def _check_scores(config: dict) -> None:
 
 
 def _check_datasets(config: dict) -> None:
-    from babelatlas.datasets import registry as datasets
-
     for name in config["datasets"]:
         datasets.get_dataset(name)
     for name in config.get("protocol_datasets", []):
@@ -325,37 +311,25 @@ def _writer(table: str, plan: Plan) -> str:
 
 
 def _check_consent(entries: list, allowed: list[str]) -> None:
-    from babelatlas.models import hub
-
     for entry in entries:
         if entry.remote_code:
             own = (one for one in allowed if one.partition("@")[0] == entry.source.repository)
             hub.check_consent(entry, next(own, ""))
 
 
-def _check_prompts(notebook: str, given: dict) -> None:
-    """Raise InputError for prompts of an evaluation that are neither a known set nor the name of a table."""
-    from babelatlas.lexicon import prompts
-
-    if notebook not in EVALUATIONS:
-        return
-    for key in PROMPTS:
+def _check_values(notebook: str, given: dict) -> None:
+    """Raise InputError for a language, or for prompts of an evaluation, that parameters name and nobody knows."""
+    said = f"In the config's parameters of {notebook}"
+    for key in ("languages", "language", "lang", *(PROMPTS if notebook in EVALUATIONS else ())):
         names = given.get(key, [])
         for name in [names] if isinstance(names, str) else names:
-            if name and name not in prompts.NAMES and not prompts.is_file(name):
-                raise InputError(
-                    f"In the config's parameters of {notebook}, {key!r} names the prompts {name!r}, which there are "
-                    f"not: {near(name, prompts.NAMES)}"
-                )
-
-
-def _check_languages(notebook: str, given: dict) -> None:
-    from babelatlas.base import languages
-
-    for name in ("languages", "language", "lang"):
-        values = given.get(name, [])
-        for code in [values] if isinstance(values, str) else values:
+            if key in PROMPTS:
+                if name and name not in prompts.NAMES and not prompts.is_file(name):
+                    raise InputError(
+                        f"{said}, {key!r} names the prompts {name!r}, which there are not: {near(name, prompts.NAMES)}"
+                    )
+                continue
             try:
-                languages.canonical(code)
+                languages.canonical(name)
             except InputError as error:
-                raise InputError(f"In the config's parameters of {notebook}: {error}") from error
+                raise InputError(f"{said}: {error}") from error

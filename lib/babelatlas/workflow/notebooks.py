@@ -54,8 +54,7 @@ def cells(path: str | os.PathLike) -> list[dict]:
 def declared(path: str | os.PathLike) -> dict[str, dict]:
     """Return what a notebook declares: "inputs", "outputs" and "parameters", each name -> default.
 
-    Raises InputError where such a cell is not plain Python, a default is no literal (a number, a text, a list of such),
-    or a name is declared twice.
+    Raises InputError where such a cell is not plain Python, a default is no literal, or a name is declared twice.
     """
     return _declared(str(path), os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
 

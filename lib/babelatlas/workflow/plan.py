@@ -10,7 +10,10 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.datasets import registry as datasets
+from babelatlas.models import registry, translators
 from babelatlas.workflow import notebooks
 
 # Class lists with a label set each, in every run; and those whose words are collected.
@@ -31,9 +34,6 @@ class Plan:
     MODEL_PAGE, LANGUAGE_PAGES = MODEL_PAGE, LANGUAGE_PAGES
 
     def __init__(self, config: dict, project: str | os.PathLike):
-        from babelatlas.datasets import registry as datasets
-        from babelatlas.models import registry, translators
-
         self.config, self.project = config, Path(project)
         self._notebooks: dict[str, str] = {}
         self.run, self.folder = config["run"], f"results/{config['run']}"
@@ -405,8 +405,6 @@ def annotations(path: str, patterns: tuple[str, ...]) -> list[str]:
     Of a folder those below it whose names fit one of `patterns` (as "*.json"), but hidden ones. Paths are relative to
     the folder of the study where they are below it.
     """
-    from babelatlas.base import tables
-
     place, root = tables.locate(path), tables.root()
     inside = (file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
     files = [file for file in (sorted(inside) if place.is_dir() else [place]) if path and file.is_file()]

@@ -113,7 +113,11 @@ def execute(
             raise InputError(error.evalue) from error
         if error.ename == "KeyboardInterrupt":
             raise KeyboardInterrupt from error
-        raise RuntimeError(_explain(error, source, failed)) from error
+        cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
+        raise RuntimeError(
+            f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
+            f"The copy as far as it got, with the whole traceback: {failed}"
+        ) from error
     except DeadKernelError as error:
         raise RuntimeError(
             f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
@@ -141,14 +145,6 @@ def _check_written(source: Path, parameters: dict) -> None:
             if tables.locate(path).exists():  # where a notebook looks for it that was started in a folder below
                 continue
             raise RuntimeError(f"The notebook {source.stem} ended without writing its {name}, {path}: let it do so.")
-
-
-def _explain(error, source: Path, failed: Path) -> str:
-    cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
-    return (
-        f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
-        f"The copy as far as it got, with the whole traceback: {failed}"
-    )
 
 
 def fail(sentence: str, log: TextIO | None = None) -> int:

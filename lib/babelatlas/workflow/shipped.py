@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from babelatlas.analysis import coverage, label_quality, prompt_gains
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.base.synsets import class_list
+from babelatlas.datasets import ambiguous_words
+from babelatlas.lexicon import labels, prompts, senses, wordnets
+from babelatlas.papers import geigle2024, kashanimotlagh2024, liu2021
 
 
 def _write(table: pd.DataFrame, path: str | os.PathLike) -> None:
@@ -20,8 +25,6 @@ def _write(table: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def _senses(_: str) -> str:
-    from babelatlas.lexicon import senses, wordnets
-
     wnids = senses.class_lists()
     found = senses.read_wordnets(wnids)
     record = senses.describe(found, wordnets.at_hand())
@@ -35,9 +38,6 @@ def _senses(_: str) -> str:
 
 
 def _labels(_: str) -> str:
-    from babelatlas.base.synsets import class_list
-    from babelatlas.lexicon import labels, senses, wordnets
-
     made = labels.label_set(senses.shipped(), list(class_list("imagenet-1k")["wnid"]))
     tables.write(made, labels.SHIPPED, "labels", traced=False)
     notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
@@ -48,8 +48,6 @@ def _labels(_: str) -> str:
 
 
 def _ambiguous_words(_: str) -> str:
-    from babelatlas.datasets import ambiguous_words
-
     pairs, counts = ambiguous_words.survey()
     _write(pairs.drop(columns="item"), ambiguous_words.PAIRS)
     _write(counts, ambiguous_words.LANGUAGES)
@@ -62,9 +60,6 @@ def _ambiguous_words(_: str) -> str:
 
 
 def _coverage(_: str) -> str:
-    from babelatlas.analysis import coverage
-    from babelatlas.lexicon import senses
-
     facts, place = coverage.synset_facts(senses.class_lists()), DATA / "synsets.csv"
     counts = coverage.count_classes(senses.read_babel_imagenet(languages_file="298"))
     _write(facts, place)
@@ -76,8 +71,6 @@ def _coverage(_: str) -> str:
 
 
 def _label_quality(_: str) -> str:
-    from babelatlas.analysis import label_quality
-
     lines = []
     for name, table in label_quality.recount().items():
         _write(table.round(6), DATA / label_quality.SHIPPED[name])
@@ -86,9 +79,6 @@ def _label_quality(_: str) -> str:
 
 
 def _prompts(folder: str) -> str:
-    from babelatlas.analysis import prompt_gains
-    from babelatlas.lexicon import prompts
-
     counted = prompts.defects(prompts.released(Path(folder) / "data" / "nllb_dist13b_prompts.json"))
     results = prompt_gains.read_results(Path(folder) / "results" / "babel-imagenet")
     _write(counted, prompts.STATISTICS)
@@ -101,8 +91,6 @@ def _prompts(folder: str) -> str:
 
 
 def _geigle2024(folder: str) -> str:
-    from babelatlas.papers import geigle2024
-
     retrieval = geigle2024.read_retrieval(Path(folder) / "results" / "retrieval")
     counted = geigle2024.read_counts(Path(folder))
     _write(retrieval, geigle2024.RETRIEVAL)
@@ -111,16 +99,12 @@ def _geigle2024(folder: str) -> str:
 
 
 def _liu2021(folder: str) -> str:
-    from babelatlas.papers import liu2021
-
     table = liu2021.count(folder)
     _write(table, liu2021.COUNTS)
     return f"{len(table):,} counts of MaRVL and NLVR2: {liu2021.COUNTS}"
 
 
 def _kashanimotlagh2024(folder: str) -> str:
-    from babelatlas.papers import kashanimotlagh2024
-
     counts = kashanimotlagh2024.commute_counts(folder)
     _write(counts, kashanimotlagh2024.COUNTS)
     return f"Items of {len(counts)} languages: {kashanimotlagh2024.COUNTS}"
