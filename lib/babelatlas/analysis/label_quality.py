@@ -133,8 +133,8 @@ def rates(counted: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
     names = [name for name in counted if name not in ("lang", "n")]
     long = counted.melt(["lang", "n"], names, "check", "count")
     each = pd.concat([long[["lang", "check", "count"]], wilson(long["count"], long["n"])], axis=1)
-    by, sizes = ["all", "check"], ("lang", "count", "n", n_resamples)
-    whole = bootstrap.accuracy_interval(long.assign(all=""), by, *sizes, seed=seed)
+    by = ["all", "check"]
+    whole = bootstrap.accuracy_interval(long.assign(all=""), by, "lang", "count", "n", n_resamples, seed=seed)
     whole = whole.set_index("check").loc[names].reset_index().assign(lang="")
     whole["count"] = long.groupby("check")["count"].sum()[names].to_numpy()
     return pd.concat([whole[list(each)], each], ignore_index=True)
