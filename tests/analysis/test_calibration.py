@@ -7,7 +7,7 @@ from scipy import integrate
 from scipy.stats import norm
 
 from babelatlas.analysis import calibration, leaderboard, ranking
-from babelatlas.analysis.calibration import OURS, PLAIN
+from babelatlas.analysis.calibration import OURS, PLAIN, Simulation
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation, regression, tests
 
@@ -44,7 +44,7 @@ def test_stretched_by_the_factor_the_intervals_hold_what_they_promise():
 
 def test_the_mean_over_languages_is_analysed_as_by_the_bootstrap_of_stats():
     population, n, worlds = [0.1, 0.2, 0.6, 0.7, 0.9], 6, 25
-    found = calibration.mean_over_languages(n, population, worlds, 200, seed=3).set_index("interval")
+    found = calibration.mean_over_languages(n, population, run=Simulation(worlds, 200, seed=3)).set_index("interval")
     drawn = np.random.default_rng([3, n, 1]).choice(np.array(population), size=(n, worlds))
     rows = pd.concat([bootstrap.mean_interval(column, None, 200, seed=3) for column in drawn.T])
     wanted = calibration.coverage(0.5, rows["value"], rows["ci_low"], rows["ci_high"])
@@ -53,7 +53,9 @@ def test_the_mean_over_languages_is_analysed_as_by_the_bootstrap_of_stats():
 
 def test_the_accuracy_is_analysed_as_by_the_interval_of_stats_where_nothing_is_right_too():
     n, worlds, images = 5, 40, 3
-    found = calibration.accuracy_over_classes(n, 0.1, 0.5, images, worlds, 200, seed=1).set_index("interval")
+    found = calibration.accuracy_over_classes(n, 0.1, 0.5, images, run=Simulation(worlds, 200, seed=1)).set_index(
+        "interval"
+    )
     rng = np.random.default_rng([1, n, 2])
     right = rng.binomial(images, rng.beta(0.05, 0.45, size=(n, worlds)))
     assert (right.sum(axis=0) == 0).any(), "the case that matters must occur"
@@ -67,7 +69,7 @@ def test_the_accuracy_is_analysed_as_by_the_interval_of_stats_where_nothing_is_r
 
 
 def test_the_crossed_correlation_is_that_of_stats_in_a_single_world():
-    found = calibration.crossed_correlation(9, models=4, worlds=1, n_resamples=300, seed=2)
+    found = calibration.crossed_correlation(9, models=4, run=Simulation(1, 300, seed=2))
     rng = np.random.default_rng([2, 9, 4, 4])
     x = y = 0
     for share, shape in zip((0.5, 0.3, 0.2), ((4, 1), (1, 9), (4, 9)), strict=True):
@@ -88,7 +90,7 @@ def test_the_crossed_correlation_is_that_of_stats_in_a_single_world():
 
 def test_the_truth_about_these_models_is_the_limit_of_many_languages():
     # With very many languages the interval is a point, which must lie at the truth for these models.
-    found = calibration.crossed_correlation(20_000, models=5, worlds=4, n_resamples=50, seed=0)
+    found = calibration.crossed_correlation(20_000, models=5, run=Simulation(4, 50, seed=0))
     found = found[found["interval"] == OURS].set_index("method")
     assert found.loc["languages drawn, truth for these models", "width"] < 0.02
     assert found.loc["languages drawn, truth for these models", "stretch"] < 3
@@ -105,12 +107,12 @@ def test_the_truths_of_the_correlations_are_those_of_very_large_samples():
         found = correlation.correlate(table, "x", "y", methods=[method], n_resamples=1).loc[0, "value"]
         assert found == pytest.approx(value, abs=0.03)
     with pytest.raises(InputError, match="no worlds"):
-        calibration.correlations(5, methods=["biserial"], worlds=2)
+        calibration.correlations(5, methods=["biserial"], run=Simulation(2))
 
 
 def test_few_languages_make_plain_percentiles_short_and_the_studys_intervals_mend_most_of_it():
-    few = calibration.mean_over_languages(7, worlds=2000, n_resamples=1000).set_index("interval")
-    many = calibration.mean_over_languages(200, worlds=2000, n_resamples=500).set_index("interval")
+    few = calibration.mean_over_languages(7, run=Simulation(2000, 1000)).set_index("interval")
+    many = calibration.mean_over_languages(200, run=Simulation(2000, 500)).set_index("interval")
     assert few.loc[PLAIN, "ci_high"] < 0.9
     assert few.loc[OURS, "value"] > few.loc[PLAIN, "ci_high"] + 0.02
     assert few.loc[OURS, "stretch"] < 1.2 < few.loc[PLAIN, "stretch"]
@@ -122,10 +124,10 @@ def test_few_languages_make_plain_percentiles_short_and_the_studys_intervals_men
 @pytest.mark.parametrize("n", [7, 11, 16])
 def test_intervals_as_in_the_book_come_nearer_to_what_they_promise(n):
     kinds = [
-        calibration.mean_over_languages(n, worlds=1000, n_resamples=600),
-        calibration.accuracy_over_classes(n, worlds=1000, n_resamples=600),
-        calibration.correlations(n, 3, methods=["pearson"], worlds=1000, n_resamples=600),
-        calibration.slope(n, worlds=1000, n_resamples=600),
+        calibration.mean_over_languages(n, run=Simulation(1000, 600)),
+        calibration.accuracy_over_classes(n, run=Simulation(1000, 600)),
+        calibration.correlations(n, 3, methods=["pearson"], run=Simulation(1000, 600)),
+        calibration.slope(n, run=Simulation(1000, 600)),
     ]
     for found in kinds:
         value = found.set_index("interval")["value"]
@@ -142,7 +144,7 @@ def test_the_fast_paths_of_slopes_correlations_and_boards_are_the_functions_of_t
     fit = regression.log_linear_fit(
         np.tile(sizes, 6), ((90 - 8 * x + gone) / 100).ravel(), np.arange(6).repeat(4), 200, seed=3
     )
-    found = calibration.slope(6, sizes, worlds=1, n_resamples=200, seed=3).set_index("interval")
+    found = calibration.slope(6, sizes, run=Simulation(1, 200, seed=3)).set_index("interval")
     assert found.loc[OURS, "width"] == pytest.approx((fit["ci_high"] - fit["ci_low"]).item())
 
     rng = np.random.default_rng([3, 6, 2, 3])
@@ -151,7 +153,7 @@ def test_the_fast_paths_of_slopes_correlations_and_boards_are_the_functions_of_t
     row = correlation.correlate(
         table.assign(lang=np.arange(6).repeat(2)), "x", "y", methods=["pearson"], n_resamples=200, seed=3
     )
-    found = calibration.correlations(6, 2, methods=["pearson"], worlds=1, n_resamples=200, seed=3).set_index("interval")
+    found = calibration.correlations(6, 2, methods=["pearson"], run=Simulation(1, 200, seed=3)).set_index("interval")
     assert found.loc[OURS, "width"] == pytest.approx((row["ci_high"] - row["ci_low"]).item())
 
     rng = np.random.default_rng([3, 4, 9, 8])
@@ -161,19 +163,19 @@ def test_the_fast_paths_of_slopes_correlations_and_boards_are_the_functions_of_t
         {"model": "m", "lang": np.arange(4).repeat(9), "item": np.tile(np.arange(9), 4), "right": right}
     )
     row = leaderboard.ranking(board.assign(total=10.0), None, 200, seed=3).iloc[0]
-    found = calibration.board(4, 9, worlds=1, n_resamples=200, seed=3).set_index("interval")
+    found = calibration.board(4, 9, run=Simulation(1, 200, seed=3)).set_index("interval")
     assert found.loc[OURS, "width"] == pytest.approx(row["ci_high"] - row["ci_low"], abs=1e-5)
 
 
 def test_images_taken_for_independent_promise_too_much():
-    found = calibration.accuracy_over_classes(30, worlds=400, n_resamples=200).set_index("interval")
+    found = calibration.accuracy_over_classes(30, run=Simulation(400, 200)).set_index("interval")
     assert found.loc["images independent", "ci_high"] < 0.7 < found.loc[OURS, "ci_low"]
     with pytest.raises(InputError, match="0 < share < 1"):
         calibration.accuracy_over_classes(30, share=1.0)
 
 
 def test_drawing_languages_says_nothing_about_other_models():
-    found = calibration.crossed_correlation(50, worlds=300, n_resamples=200)
+    found = calibration.crossed_correlation(50, run=Simulation(300, 200))
     plain = found[found["interval"] == PLAIN].set_index("method")["value"]
     found = found[found["interval"] == OURS].set_index("method")["value"]
     assert found["languages drawn, truth for models of the kind"] < 0.7
@@ -183,7 +185,7 @@ def test_drawing_languages_says_nothing_about_other_models():
 
 
 def test_the_interval_of_an_agreement_is_analysed_as_in_ranking():
-    found = calibration.order(12, 5, worlds=1, n_resamples=200, seed=4).iloc[0]
+    found = calibration.order(12, 5, run=Simulation(1, 200, seed=4)).iloc[0]
     rng = np.random.default_rng([4, 12, 5, 9])
     true = rng.normal(size=(2, 5))
     true[1] = 0.9 * true[0] + np.sqrt(1 - 0.81) * true[1]
@@ -195,7 +197,7 @@ def test_the_interval_of_an_agreement_is_analysed_as_in_ranking():
 
 
 def test_the_reflection_and_the_level_mend_most_of_what_the_percentile_interval_of_an_order_lacks():
-    found = calibration.order(8, worlds=200, n_resamples=200).set_index("interval")["value"]
+    found = calibration.order(8, run=Simulation(200, 200)).set_index("interval")["value"]
     assert found[PLAIN] < 0.7 < 0.78 < found[f"{PLAIN}, reflected"] < found[OURS]
 
 
@@ -219,16 +221,16 @@ def test_holm_keeps_false_alarms_rare_and_few_languages_can_tell_nothing():
     ],
 )
 def test_every_world_is_decided_by_the_seed_and_covers_most_of_the_time(function, options):
-    options |= {"worlds": 40, "n_resamples": 100}
-    one, again = function(12, **options), function(12, **options)
+    run = Simulation(40, 100)
+    one, again = function(12, **options, run=run), function(12, **options, run=run)
     pd.testing.assert_frame_equal(one, again)
     assert one["value"].between(0.75, 1).all()
-    assert not one.equals(function(12, **options, seed=1))
+    assert not one.equals(function(12, **options, run=run._replace(seed=1)))
     assert (one["worlds"] == 40).all()
 
 
 def test_true_ranks_that_are_far_apart_are_always_held():
-    assert calibration.rank(20, gaps=(0, 5, 10), worlds=20, n_resamples=50).loc[0, "value"] == 1
+    assert calibration.rank(20, gaps=(0, 5, 10), run=Simulation(20, 50)).loc[0, "value"] == 1
 
 
 # --- one world by hand -----------------------------------------------------------------------------
@@ -243,7 +245,7 @@ def by_hand(truth, row, found):
 
 def test_the_slope_is_analysed_as_in_stats_and_compared_with_its_truth():
     sizes, n = [2, 8, 32], 5
-    found = calibration.slope(n, sizes, -6.0, worlds=1, n_resamples=200, seed=7).iloc[0]
+    found = calibration.slope(n, sizes, -6.0, run=Simulation(1, 200, seed=7)).iloc[0]
     rng = np.random.default_rng([7, n, 5])
     x = np.log2(np.array(sizes, float))
     own = np.sqrt(0.5) * rng.normal(size=(n, 1)) * (x - x.mean()) / x.std()
@@ -255,7 +257,7 @@ def test_the_slope_is_analysed_as_in_stats_and_compared_with_its_truth():
 
 def test_the_languages_above_are_counted_as_in_stats_and_their_truth_by_hand():
     n, images, worlds = 9, 60, 4
-    found = calibration.above(n, 0.3, images=images, worlds=worlds, n_resamples=200, seed=2).iloc[0]
+    found = calibration.above(n, 0.3, images=images, run=Simulation(worlds, 200, seed=2)).iloc[0]
     rng = np.random.default_rng([2, n, 10])
     true = rng.beta(1.2, 2.8, size=(worlds, n))
     measured = rng.binomial(images, true) / images
@@ -273,13 +275,13 @@ def test_the_languages_above_are_counted_as_in_stats_and_their_truth_by_hand():
 
 
 def test_with_very_many_images_the_count_above_is_the_truth_itself():
-    found = calibration.above(40, 0.3, images=10**9, worlds=20, n_resamples=20).iloc[0]
+    found = calibration.above(40, 0.3, images=10**9, run=Simulation(20, 20)).iloc[0]
     assert (found["value"], found["width"]) == (1, 0)
 
 
 def test_the_mean_over_languages_and_classes_is_that_of_the_board_and_its_truth_an_integral():
     n, items = 6, 5
-    found = calibration.board(n, items, 0.2, worlds=1, n_resamples=200, seed=3).iloc[0]
+    found = calibration.board(n, items, 0.2, run=Simulation(1, 200, seed=3)).iloc[0]
     rng = np.random.default_rng([3, n, items, 8])
     middle = np.log(0.25)
     logit = middle + rng.normal(size=(n, 1)) + rng.normal(size=(1, items)) + rng.normal(size=(n, items))
@@ -295,7 +297,7 @@ def test_the_mean_over_languages_and_classes_is_that_of_the_board_and_its_truth_
 def test_models_that_are_equal_share_the_best_rank_of_theirs():
     # A single resample gives each model one rank: of the two that are equal one is second, as both truly are, and the
     # other third, which lies above the truth.
-    found = calibration.rank(20, gaps=(0, 0, 9), worlds=5, n_resamples=1).iloc[0]
+    found = calibration.rank(20, gaps=(0, 0, 9), run=Simulation(5, 1)).iloc[0]
     assert found["below"] == pytest.approx(1 / 3)
     assert found["above"] == 0
 
@@ -305,7 +307,7 @@ def test_models_that_are_equal_share_the_best_rank_of_theirs():
 
 def test_the_difference_over_related_languages_is_analysed_as_in_ranking():
     families, n = [4, 2, 1, 1, 3], 11
-    found = calibration.related(families, 0.4, worlds=1, n_resamples=150, seed=5).set_index("method")
+    found = calibration.related(families, 0.4, run=Simulation(1, 150, seed=5)).set_index("method")
     rng = np.random.default_rng([5, 5, n, 11])
     own, index = rng.normal(size=n), np.arange(5).repeat(families)
     gap = np.sqrt(0.4) * rng.normal(size=5)[index] + np.sqrt(0.6) * own
@@ -319,7 +321,9 @@ def test_the_difference_over_related_languages_is_analysed_as_in_ranking():
 
 def test_languages_taken_as_independent_promise_too_much_where_families_share_and_keep_their_word_where_not():
     families = [30, 10, 10, 5, 5, *[1] * 15]
-    alike, apart = (calibration.related(families, shared, 400, 200).set_index("method") for shared in (0.5, 0.0))
+    alike, apart = (
+        calibration.related(families, shared, run=Simulation(400, 200)).set_index("method") for shared in (0.5, 0.0)
+    )
     assert alike.loc["languages drawn", "ci_high"] < 0.8
     assert alike.loc["languages drawn", "alarms"] > 0.25
     assert alike.loc["families drawn", "alarms"] < 0.09

@@ -690,7 +690,7 @@ def test_overlap_of_independent_errors_is_beyond_its_interval_about_as_often_as_
 def test_overlap_with_replicates_is_the_mean_over_pairs_of_trainings():
     first, second = [RNG.normal(size=(20, 2, 2)) for _ in range(2)], RNG.normal(size=(20, 2, 2))
     table = pd.concat([*(table_of(part, "m", replicate=r) for r, part in enumerate(first)), table_of(second, "n")])
-    row = error_overlap.pairwise_overlap(table, n_permutations=50, metrics=["TC"]).iloc[0]
+    row = error_overlap.pairwise_overlap(table, n_permutations=50).iloc[0]
     each = [error_overlap.iou(~disambiguation.tc(part), ~disambiguation.tc(second)) for part in first]
     assert row["value"] == pytest.approx(np.mean(each))
     with pytest.raises(InputError, match="replicates of 'm'"):
@@ -706,8 +706,6 @@ def test_overlap_without_errors_or_without_common_items_has_no_value():
     row = error_overlap.pairwise_overlap(apart, n_permutations=20).iloc[0]
     assert row["n"] == 0
     assert np.isnan(row["value"])
-    with pytest.raises(InputError, match="of TC or of IC"):
-        error_overlap.pairwise_overlap(table_of(right), metrics=["GTC"])
     with pytest.raises(InputError, match="at least 1, got 0"):
         error_overlap.pairwise_overlap(apart, n_permutations=0)
 

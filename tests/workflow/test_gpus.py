@@ -132,7 +132,7 @@ def test_many_jobs_at_once_never_share(machine, start):
 
 def test_hidden_gpus_come_back(monkeypatch):
     monkeypatch.delenv(gpus.VISIBLE, raising=False)
-    with gpus.hidden():
+    with gpus.visible(""):
         assert os.environ[gpus.VISIBLE] == ""
     assert gpus.VISIBLE not in os.environ
 

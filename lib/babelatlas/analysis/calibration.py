@@ -1,18 +1,18 @@
 """Whether the study's own intervals and tests keep their word: worlds whose truth is known, and how often it is held.
 
 Each function makes many worlds of one kind, analyses each as the study does, with the functions of `stats` and
-`ranking`, and returns a `coverage`: in what share of the worlds the interval held the truth. A few languages are a
-small sample, and a plain percentile interval of few clusters is known to be short. The study's intervals allow for that
-(`bootstrap.percentile_interval`); column `interval` says which one a row is of, the study's (`OURS`) or another from
-the same draws beside it, mostly that of plain percentiles (`PLAIN`). `stretch` says by how much it is too short or too
-long.
+`ranking`, and returns a `coverage`: in what share of the worlds the interval held the truth. A plain percentile
+interval of few clusters is known to be short, which the study's intervals allow for (`bootstrap.percentile_interval`);
+column `interval` says which one a row is of, the study's (`OURS`) or another from the same draws beside it, mostly that
+of plain percentiles (`PLAIN`).
 
 Worlds are simple where a simple one shows the point: languages with normal deviations, classes whose share of right
-answers follows a beta distribution. `population` takes real scores for the languages instead. Everything random follows
-`seed`. The bootstrap's draws are those of the study (`bootstrap.resample_weights`), the same ones in every world.
+answers follows a beta distribution. Everything random follows `seed`. The bootstrap's draws are those of the study
+(`bootstrap.resample_weights`), the same ones in every world.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,16 +25,27 @@ from babelatlas.stats import bootstrap, correlation, tests
 OURS, PLAIN = "as in this book", "plain percentiles"
 
 
+class Simulation(NamedTuple):
+    """How much is simulated: worlds, resamples in each, the level of the intervals, and the seed."""
+
+    worlds: int = 200
+    n_resamples: int = 400
+    level: float = 0.95
+    seed: int = 0
+
+
+SIMULATION = Simulation()
+
+
 def coverage(
     truth: np.ndarray | float, value: np.ndarray, low: np.ndarray, high: np.ndarray, level: float = 0.95
 ) -> dict[str, float]:
     """Return how often intervals held the truth, from one truth, value and interval for each world.
 
     Keys: value (share of worlds in which low <= truth <= high; an interval that is not defined holds nothing), ci_low,
-    ci_high (`bootstrap.wilson` of that share, which is one of so many worlds), below, above (shares in which the truth
-    lies below or above the interval), width (mean), stretch (by which factor both halves of the intervals would have to
-    be stretched about the value for `level` of them to hold the truth; NaN where no factor does, because intervals have
-    no width), worlds.
+    ci_high (`bootstrap.wilson` of that share), below, above (shares in which the truth lies below or above the
+    interval), width (mean), stretch (by which factor both halves of the intervals would have to be stretched about the
+    value for `level` of them to hold the truth; NaN where no factor does, because intervals have no width), worlds.
 
     >>> found = coverage(0.0, np.array([0.1, 0.2, 0.4]), np.array([-0.1, 0, 0.2]), np.array([0.3, 0.4, 0.6]), 0.99)
     >>> round(found["value"], 2), found["below"] == found["stretch"] / 6, round(found["stretch"], 2)
@@ -59,12 +70,7 @@ def coverage(
 
 
 def mean_over_languages(
-    n: int,
-    population: Sequence[float] | None = None,
-    worlds: int = 1000,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, population: Sequence[float] | None = None, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`).
 
@@ -72,6 +78,7 @@ def mean_over_languages(
     unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, and "Student's t", which
     allows for the small sample and assumes a normal distribution.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 1])
     if population is None:
         scores, truth = rng.normal(size=(n, worlds)), 0.0
@@ -81,98 +88,79 @@ def mean_over_languages(
     # As `bootstrap.mean_interval`, for all worlds at once.
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ scores / n
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
-    found = _both("languages drawn", truth, value, resampled, level, n)
-    return _with(found, "languages drawn", "Student's t", coverage(truth, value, value - half, value + half, level))
+    ends = _both(resampled, level, n) | {"Student's t": (value - half, value + half)}
+    return _rows("languages drawn", truth, value, ends, level)
 
 
-def _both(method: str, truth, value, resampled: np.ndarray, level: float, n: int | None) -> pd.DataFrame:
-    """Return the coverage of the study's interval of `n` clusters, and of plain percentiles: method, interval, ...
-
-    `resampled`: (resamples, worlds). Without `n` the study's interval is that of plain percentiles, and the only row.
-    """
-    ends = {OURS: bootstrap.percentile_interval(resampled, level, n)}
-    if n is not None:
-        ends[PLAIN] = bootstrap.percentile_interval(resampled, level)
+def _rows(method: str, truth, value, ends: dict, level: float) -> pd.DataFrame:
+    """Return the `coverage` of several intervals, name -> (low, high): method, interval, and its columns."""
     rows = [{"method": method, "interval": name} | coverage(truth, value, *each, level) for name, each in ends.items()]
     return pd.DataFrame(rows)
 
 
-def _with(found: pd.DataFrame, method: str, interval: str, row: dict) -> pd.DataFrame:
-    return pd.concat([found, pd.DataFrame([{"method": method, "interval": interval} | row])], ignore_index=True)
+def _both(resampled: np.ndarray, level: float, n: int | None) -> dict:
+    """Return the study's interval from resamples (resamples, worlds) of `n` clusters, and plain percentiles."""
+    ends = {OURS: bootstrap.percentile_interval(resampled, level, n)}
+    return ends if n is None else ends | {PLAIN: bootstrap.percentile_interval(resampled, level)}
 
 
 def accuracy_over_classes(
-    n: int,
-    share: float = 0.4,
-    spread: float = 2.0,
-    images: int = 50,
-    worlds: int = 1000,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, share: float = 0.4, spread: float = 2.0, images: int = 50, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the interval of an accuracy over `n` classes (`bootstrap.accuracy_interval`).
 
     The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
-    `spread` (small: classes are all or nothing); of its `images` so many are right by a binomial distribution. The
-    truth is the mean over all classes there could be. Intervals: `OURS` and `PLAIN`, with the exact interval where all
-    or no images are right; "without the exact one", otherwise the study's; "images independent", Wilson's interval of
-    the share of all images, as if those of one class were independent.
+    `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
+    over all classes there could be. Intervals: `OURS` and `PLAIN`, with the exact interval where all or no images are
+    right; "without the exact one", otherwise the study's; "images independent", Wilson's interval of the share of all
+    images, as if those of one class were independent.
     """
+    worlds, n_resamples, level, seed = run
     if not 0 < share < 1 or spread <= 0 or n < 2:
         raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
     rng = np.random.default_rng([seed, n, 2])
     right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
     value = right.mean(axis=0) / images
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ right / (n * images)
-    found = {"without the exact one": bootstrap.percentile_interval(resampled, level, n)}
-    for name, clusters in ((PLAIN, None), (OURS, n)):
-        low, high = bootstrap.percentile_interval(resampled, level, clusters)
-        for sure in (0, 1):
-            ends = bootstrap.clopper_pearson(sure, n, level)
-            low, high = (np.where(value == sure, end, each) for end, each in zip(ends, (low, high), strict=True))
-        found = {name: (low, high)} | found
+    drawn, exact = _both(resampled, level, n), {sure: bootstrap.clopper_pearson(sure, n, level) for sure in (0, 1)}
+    found = {
+        name: [np.select([value == 0, value == 1], [exact[0][k], exact[1][k]], ends[k]) for k in (0, 1)]
+        for name, ends in drawn.items()
+    }
+    found["without the exact one"] = drawn[OURS]
     found["images independent"] = bootstrap.wilson(value, np.full(worlds, n * images), level)
-    rows = [{"interval": name} | coverage(share, value, *ends, level) for name, ends in found.items()]
-    return pd.DataFrame([{"method": "classes drawn"} | row for row in rows])
+    return _rows("classes drawn", share, value, found, level)
 
 
 def correlations(
-    n: int,
-    rows: int = 1,
-    rho: float = 0.7,
-    shared: float = 0.5,
-    methods: Sequence[str] = correlation.METHODS,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, rows: int = 1, methods: Sequence[str] = correlation.METHODS, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the interval of `correlation.correlate` over `n` languages with `rows` rows each.
 
-    The two columns are normal with correlation `rho`; the languages make up `shared` of the variance. The truth follows
-    from rho: itself (Pearson), 6 / pi x arcsin(rho / 2) (Spearman), 2 / pi x arcsin(rho) (Kendall; Kruskal 1958, J. Am.
-    Stat. Assoc. 53, 814-861). Column `method`: as in `correlation.correlate`; for correlations of ranks the study's
-    interval is that of plain percentiles.
+    The two columns are normal with correlation rho = 0.7; of several rows the languages make up half of the variance.
+    The truth follows from rho: itself (Pearson), 6 / pi x arcsin(rho / 2) (Spearman), 2 / pi x arcsin(rho) (Kendall;
+    Kruskal 1958, J. Am. Stat. Assoc. 53, 814-861). Column `method`: as in `correlation.correlate`; for correlations of
+    ranks the study's interval is that of plain percentiles.
     """
+    worlds, n_resamples, level, seed = run
+    rho, shared = 0.7, 0.5 if rows > 1 else 0.0
     truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall": 2 / np.pi * np.arcsin(rho)}
     unknown = [method for method in methods if method not in truth]
     if unknown:
         raise InputError(f"There are no worlds for the correlation {unknown[0]!r}: expected one of {', '.join(truth)}.")
     rng = np.random.default_rng([seed, n, rows, 3])
     mix = np.array([[1, 0], [rho, np.sqrt(1 - rho**2)]])
-    part = np.sqrt([shared if rows > 1 else 0.0, 1 - (shared if rows > 1 else 0.0)])
+    own, rest = np.sqrt([shared, 1 - shared])
     lang = np.repeat([f"{number:04d}" for number in range(n)], rows)
-    shape = worlds, n, rows, 2
-    values = (part[0] * rng.normal(size=(worlds, n, 1, 2)) + part[1] * rng.normal(size=shape)) @ mix.T
+    values = (own * rng.normal(size=(worlds, n, 1, 2)) + rest * rng.normal(size=(worlds, n, rows, 2))) @ mix.T
     found = []
     if "pearson" in methods:  # all worlds at once
         x, y = (values[..., column].swapaxes(1, 2) for column in (0, 1))
         whole, drawn = (
             _pearson(times, x, y, 1) for times in (np.ones((1, n)), bootstrap.resample_weights(n, n_resamples, seed))
         )
-        clusters = correlation.expandable("pearson", n)
-        found.append(_both("pearson", truth["pearson"], whole[0], drawn, level, clusters))
+        ends = _both(drawn, level, correlation.expandable("pearson", n))
+        found.append(_rows("pearson", rho, whole[0], ends, level))
     ranks = [method for method in methods if method != "pearson"]
     if ranks:
         parts = []
@@ -180,30 +168,21 @@ def correlations(
             table = pd.DataFrame({"lang": lang, "x": world[:, 0], "y": world[:, 1]})
             parts.append(correlation.correlate(table, "x", "y", "lang", ranks, n_resamples, level, seed))
         for method, part in pd.concat(parts, ignore_index=True).groupby("method", sort=False):
-            row = coverage(truth[method], part["value"], part["ci_low"], part["ci_high"], level)
-            found.append(pd.DataFrame([{"method": method, "interval": OURS} | row]))
+            found.append(_rows(method, truth[method], part["value"], {OURS: (part["ci_low"], part["ci_high"])}, level))
     return pd.concat(found, ignore_index=True)
 
 
-def crossed_correlation(
-    n: int,
-    models: int = 11,
-    rho: tuple[float, float, float] = (0.7, 0.7, 0.7),
-    shares: tuple[float, float, float] = (0.5, 0.3, 0.2),
-    worlds: int = 400,
-    n_resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of Pearson's correlation over all pairs of `models` models and `n` languages.
 
     As with published results: each column is the sum of an effect of the model, one of the language, and a rest, which
-    make up `shares` of its variance, with the correlations `rho` of the two columns' effects. Methods: "languages
-    drawn, truth for these models", "languages drawn, truth for models of the kind" (`correlation.correlate` both times;
-    the models are the same in all resamples), "models drawn, truth for models of the kind", and "both drawn, truth for
-    models of the kind" (`correlation.correlate` with two columns of clusters, which leaves plain percentiles as they
-    are; 400 resamples at most).
+    make up 0.5, 0.3 and 0.2 of its variance; the effects of the two columns have the correlation 0.7. Methods:
+    languages drawn (the models are the same in all resamples), with the truth for these models and for models of the
+    kind; models drawn; and both drawn (`correlation.correlate` with two columns of clusters, plain percentiles; 400
+    resamples at most).
     """
+    worlds, n_resamples, level, seed = run
+    shares, rho = (0.5, 0.3, 0.2), (0.7, 0.7, 0.7)
     rng = np.random.default_rng([seed, n, models, 4])
     effects = []
     for share, own, shape in zip(shares, rho, ((models, 1), (1, n), (models, n)), strict=True):
@@ -214,26 +193,23 @@ def crossed_correlation(
     rest = [
         sum(share * factor for share, factor in zip(shares[1:], factors, strict=True)) for factors in ((1, 1), rho[1:])
     ]
-    of_models = [effect.reshape(worlds, models) for effect in effects[0]]
-    own = [one.var(axis=1) for one in of_models]
-    joint = (of_models[0] * of_models[1]).mean(axis=1) - of_models[0].mean(axis=1) * of_models[1].mean(axis=1)
+    one, other = (effect.reshape(worlds, models) for effect in effects[0])
+    joint = (one * other).mean(axis=1) - one.mean(axis=1) * other.mean(axis=1)
     # With these models, and all languages there could be.
-    here = (joint + rest[1]) / np.sqrt((own[0] + rest[0]) * (own[1] + rest[0]))
+    here = (joint + rest[1]) / np.sqrt((one.var(axis=1) + rest[0]) * (other.var(axis=1) + rest[0]))
     always = float(np.dot(shares, rho) / sum(shares))
     value = _pearson(np.ones((1, n)), x, y, 1)[0]
-    drawn = _pearson(bootstrap.resample_weights(n, n_resamples, seed), x, y, 1)
-    by_model = _pearson(bootstrap.resample_weights(models, n_resamples, seed), x, y, 2)
+    by_language = _both(_pearson(bootstrap.resample_weights(n, n_resamples, seed), x, y, 1), level, n)
+    by_model = _both(_pearson(bootstrap.resample_weights(models, n_resamples, seed), x, y, 2), level, models)
     fewer = min(n_resamples, 400)
-    times = (
-        bootstrap.resample_weights(n, fewer, seed),
-        bootstrap.resample_weights(models, fewer, seed + 1_000_003),
-    )  # as `correlation.crossed_weights`
+    # As `correlation.crossed_weights`.
+    times = [bootstrap.resample_weights(*each) for each in ((n, fewer, seed), (models, fewer, seed + 1_000_003))]
     both = np.array([_pearson_both(*times, *world) for world in zip(x, y, strict=True)]).T
     parts = [
-        _both("languages drawn, truth for these models", here, value, drawn, level, n),
-        _both("languages drawn, truth for models of the kind", always, value, drawn, level, n),
-        _both("models drawn, truth for models of the kind", always, value, by_model, level, models),
-        _both("both drawn, truth for models of the kind", always, value, both, level, None),
+        _rows("languages drawn, truth for these models", here, value, by_language, level),
+        _rows("languages drawn, truth for models of the kind", always, value, by_language, level),
+        _rows("models drawn, truth for models of the kind", always, value, by_model, level),
+        _rows("both drawn, truth for models of the kind", always, value, _both(both, level, None), level),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -254,54 +230,40 @@ def _pearson_both(of_languages: np.ndarray, of_models: np.ndarray, x: np.ndarray
 
 
 def slope(
-    n: int,
-    sizes: Sequence[int] = (2, 5, 10, 20, 40, 80),
-    per_doubling: float = -8.0,
-    noise: float = 3.0,
-    together: float = 0.5,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
+    n: int, sizes: Sequence[int] = (2, 5, 10, 20, 40, 80), per_doubling: float = -8.0, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the slope's interval of `regression.log_linear_fit` with `n` clusters, draws of subsets.
 
     Accuracy falls by `-per_doubling` points with each doubling of the `sizes`; each draw has one subset of each size.
-    Deviations have a standard deviation of `noise` points, of whose variance `together` is a slope of the draw's own.
+    Deviations have a standard deviation of 3 points, of whose variance half is a slope of the draw's own.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 5])
     x = np.log2(np.array(sizes, float))
     centred = (x - x.mean()) / x.std()
-    own = np.sqrt(together) * rng.normal(size=(worlds, n, 1)) * centred
-    gone = noise * (own + np.sqrt(1 - together) * rng.normal(size=(worlds, n, len(sizes))))
+    own = np.sqrt(0.5) * rng.normal(size=(worlds, n, 1)) * centred
+    gone = 3 * (own + np.sqrt(0.5) * rng.normal(size=(worlds, n, len(sizes))))
     # Every draw has the same sizes, so that the slope over some draws is the mean of theirs.
     each = (gone @ (x - x.mean()) / ((x - x.mean()) ** 2).sum()).T + per_doubling
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ each / n
-    return _both("draws of subsets drawn", per_doubling, each.mean(axis=0), resampled, level, n)
+    return _rows("draws of subsets drawn", per_doubling, each.mean(axis=0), _both(resampled, level, n), level)
 
 
-def rank(
-    n: int,
-    gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8),
-    shared: float = 0.8,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def rank(n: int, gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8), run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of the intervals of ranks over `n` languages (`ranking.ranks`), all models taken together.
 
     The models' true means lie `gaps` apart from 0, in units of the standard deviation between languages, of whose
-    variance `shared` is the same for all models (hard languages are hard for all). The truth is the rank of the true
-    means. A world counts by the share of its models whose rank is held, so that the interval of the coverage, which
-    counts worlds, is rather too wide. `stretch` is NaN: ranks are whole numbers. `width`: in ranks.
+    variance 0.8 is the same for all models. The truth is the rank of the true means. A world counts by the share of its
+    models whose rank is held, so that the interval of the coverage is rather too wide. `stretch` is NaN: ranks are
+    whole numbers.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, len(gaps), 6])
     true = scipy_stats.rankdata(-np.asarray(gaps, float), method="min")
     names = [f"m{number:02d}" for number in range(len(gaps))]
     drawn, held = bootstrap.resample_weights(n, n_resamples, seed) / n, []
     for _ in range(worlds):
-        effects = np.sqrt(shared) * rng.normal(size=(n, 1)) + np.sqrt(1 - shared) * rng.normal(size=(n, len(gaps)))
+        effects = np.sqrt(0.8) * rng.normal(size=(n, 1)) + np.sqrt(1 - 0.8) * rng.normal(size=(n, len(gaps)))
         scores = np.asarray(gaps, float) + effects
         both = []
         for clusters in (n, None):
@@ -310,37 +272,27 @@ def rank(
             low, high = found["rank_low"].to_numpy()[place], found["rank_high"].to_numpy()[place]
             both.append([(true < low).mean(), (true > high).mean(), (high - low).mean()])
         held.append(both)
-    rows = []
-    for name, (below, above, width) in zip((OURS, PLAIN), np.mean(held, axis=0), strict=True):
-        value = 1 - below - above
-        ends = bootstrap.wilson([value], [worlds])
-        row = {"method": "languages drawn", "interval": name, "value": value, "ci_low": float(ends[0][0])}
-        row |= {"ci_high": float(ends[1][0]), "below": below, "above": above, "width": width}
-        rows.append(row | {"stretch": np.nan, "worlds": worlds})
-    return pd.DataFrame(rows)
+    below, above, width = np.mean(held, axis=0).T
+    value = 1 - below - above
+    low, high = bootstrap.wilson(value, [worlds, worlds])
+    found = {"method": "languages drawn", "interval": [OURS, PLAIN], "value": value, "ci_low": low, "ci_high": high}
+    found |= {"below": below, "above": above, "width": width, "stretch": np.nan, "worlds": worlds}
+    return pd.DataFrame(found)
 
 
-def order(
-    n: int,
-    models: int = 12,
-    rho: float = 0.9,
-    spread: float = 1.0,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def order(n: int, models: int = 12, rho: float = 0.9, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of the interval of Kendall's tau between two orders of models (`ranking.agreement`).
 
-    The true means of the models under two measures are normal with correlation `rho` and standard deviation `spread`,
-    in units of that between languages; the scores in `n` languages lie about them, with the language's own effect on
+    The true means of the models under two measures are normal with correlation `rho` and the standard deviation of
+    that between languages; the scores in `n` languages lie about them, with the language's own effect on
     all models. The truth is the tau of the true means of these models. Intervals: `OURS`, with its reflection;
     "plain percentiles, reflected"; `PLAIN`.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, models, 9])
     drawn, found = bootstrap.resample_weights(n, n_resamples, seed) / n, []
     for _ in range(worlds):
-        true = spread * rng.normal(size=(2, models))
+        true = rng.normal(size=(2, models))
         true[1] = rho * true[0] + np.sqrt(1 - rho**2) * true[1]
         scores = true[:, None, :] + rng.normal(size=(1, n, 1)) + rng.normal(size=(2, n, models))
         truth, value = (float(ranking.kendall(*each)) for each in (true, scores.mean(axis=1)))
@@ -348,50 +300,33 @@ def order(
         ends = ranking.reflected(value, taus, -1, level, n), ranking.reflected(value, taus, -1, level)
         found.append([truth, value, *ends[0], *ends[1], *map(float, bootstrap.percentile_interval(taus, level))])
     truth, value, *ends = np.array(found).T
-    names = {OURS: ends[:2], f"{PLAIN}, reflected": ends[2:4], PLAIN: ends[4:]}
-    rows = [{"interval": name} | coverage(truth, value, *each, level) for name, each in names.items()]
-    return pd.DataFrame([{"method": "languages drawn"} | row for row in rows])
+    named = {OURS: ends[:2], f"{PLAIN}, reflected": ends[2:4], PLAIN: ends[4:]}
+    return _rows("languages drawn", truth, value, named, level)
 
 
-def above(
-    n: int,
-    threshold: float = 0.3,
-    share: float = 0.3,
-    spread: float = 4.0,
-    images: int = 500,
-    worlds: int = 200,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def above(n: int, threshold: float = 0.3, images: int = 500, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of the interval of a number of languages whose accuracy reaches `threshold`.
 
-    For `tests.languages_above`: the true accuracies of `n` languages follow a beta distribution with mean `share` and
-    parameters that add up to `spread`; each is measured on `images` independent images. The truth is the number of the
-    true accuracies that reach the threshold.
+    For `tests.languages_above`: the true accuracies of `n` languages follow a beta distribution with mean 0.3 and
+    parameters that add up to 4; each is measured on `images` independent images. The truth is the number of the true
+    accuracies that reach the threshold.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 10])
-    true = rng.beta(spread * share, spread * (1 - share), size=(worlds, n))
+    true = rng.beta(4 * 0.3, 4 * (1 - 0.3), size=(worlds, n))
     table = pd.DataFrame({"model": np.arange(worlds).repeat(n), "lang": np.tile(np.arange(n), worlds), "n": images})
     table["value"] = rng.binomial(images, true).ravel() / images
     found = tests.languages_above(table, [threshold], "model", n_resamples, level, seed)
     truth = (true >= threshold).sum(axis=1)
-    held = coverage(truth, found["value"], found["ci_low"], found["ci_high"], level)
-    return pd.DataFrame([{"method": "images drawn anew", "interval": OURS} | held])
+    return _rows("images drawn anew", truth, found["value"], {OURS: (found["ci_low"], found["ci_high"])}, level)
 
 
 def family_wise(
-    n: int,
-    models: int = 4,
-    shared: float = 0.8,
-    alpha: float = 0.05,
-    worlds: int = 400,
-    n_permutations: int = 1000,
-    seed: int = 0,
+    n: int, models: int = 4, alpha: float = 0.05, worlds: int = 400, n_permutations: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Return how often equal models are told apart, by pairwise sign-flip tests over `n` languages.
 
-    All models have the same true mean; of the variance between languages `shared` is common to all. Columns: method
+    All models have the same true mean; of the variance between languages 0.8 is common to all. Columns: method
     ("sign flips, Holm's correction", as in `ranking.comparisons`, and "sign flips, uncorrected"), value (share of
     worlds in which any pair is told apart at `alpha`), ci_low, ci_high (Wilson), worlds, least (the smallest corrected
     p that so few languages allow: above `alpha` the test can never tell two models apart).
@@ -401,7 +336,7 @@ def family_wise(
     found = []
     for _ in range(worlds):
         # What is common to all models falls out of the differences.
-        scores = np.sqrt(1 - shared) * rng.normal(size=(n, models))
+        scores = np.sqrt(1 - 0.8) * rng.normal(size=(n, models))
         p = ranking.sign_flip_test(scores[:, first] - scores[:, second], n_permutations, seed)
         found.append([(tests.holm(p) < alpha).any(), (p < alpha).any()])
     value = np.mean(found, axis=0)
@@ -411,21 +346,14 @@ def family_wise(
     return table.assign(method=["sign flips, Holm's correction", "sign flips, uncorrected"])
 
 
-def board(
-    n: int,
-    items: int = 40,
-    share: float = 0.5,
-    worlds: int = 100,
-    n_resamples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
+def board(n: int, items: int = 40, share: float = 0.5, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of `leaderboard.ranking` for a mean over `n` languages and `items` classes, both drawn.
 
     The logit of the share of right answers is the sum of an effect of the language, one of the class, and a rest, each
     normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all languages
     and classes there could be, is an integral over that normal distribution.
     """
+    worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, items, 8])
     middle = np.log(share / (1 - share))
     at, weight = np.polynomial.hermite_e.hermegauss(60)
@@ -438,17 +366,11 @@ def board(
         again = leaderboard.resampled_ranks(right, np.full(right.shape, 10.0), drawn)
         found.append([right.mean() / 10, *leaderboard.resampled_means(again, range(n), n_resamples, seed)[:, 0]])
     found = np.array(found).T
-    return _both("languages and classes drawn", truth, found[0], found[1:], level, min(n, items))
+    return _rows("languages and classes drawn", truth, found[0], _both(found[1:], level, min(n, items)), level)
 
 
 def related(
-    families: Sequence[int],
-    shared: float = 0.3,
-    worlds: int = 1000,
-    n_resamples: int = 2000,
-    n_permutations: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    families: Sequence[int], shared: float = 0.3, n_permutations: int = 1000, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
     """Return the coverage of the difference of two equal models over languages that are related, and its false alarms.
 
@@ -458,6 +380,7 @@ def related(
     and alarms: the share of worlds in which `ranking.sign_flip_test` of languages, or of whole families, has p below
     1 - level. Raises InputError for fewer than two families, or one without a language.
     """
+    worlds, n_resamples, level, seed = run
     families = np.asarray(families, int)
     if len(families) < 2 or families.min() < 1 or not 0 <= shared <= 1:
         raise InputError(
@@ -473,6 +396,6 @@ def related(
         times = bootstrap.resample_weights(member.shape[1], n_resamples, seed) @ member.T
         ends = bootstrap.percentile_interval(times @ gaps / times.sum(axis=1, keepdims=True), level, member.shape[1])
         alarms = ranking.sign_flip_test(gaps, n_permutations, seed, member) < 1 - level
-        row = {"method": method, "interval": OURS} | coverage(0.0, gaps.mean(axis=0), *ends, level)
-        parts.append(row | {"alarms": float(alarms.mean())})
-    return pd.DataFrame(parts)
+        found = _rows(method, 0.0, gaps.mean(axis=0), {OURS: ends}, level)
+        parts.append(found.assign(alarms=alarms.mean()))
+    return pd.concat(parts, ignore_index=True)

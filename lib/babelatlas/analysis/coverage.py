@@ -2,10 +2,10 @@
 
 The questions are those of two papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
 tokens that a language model has read (their Fig. 4), and how universal and how specific ImageNet's concepts are (Liu et
-al. 2021, MaRVL, section 2.2 and Fig. 2). Tables in, tables out; the facts about classes and the counts of
-Babel-ImageNet ship with the study, and `babelatlas ship coverage` makes them again.
+al. 2021, MaRVL, section 2.2 and Fig. 2). `babelatlas ship coverage` makes what ships again.
 """
 
+import itertools
 import os
 from collections.abc import Sequence
 from functools import cache
@@ -34,25 +34,19 @@ NAMED = "named"
 
 @cache
 def synsets() -> pd.DataFrame:
-    """Return facts about the classes that ship, one row each: the columns of `synset_facts`.
-
-    Do not change the table: every caller gets the same one.
-    """
+    """Return facts about the classes that ship, the columns of `synset_facts`: one table for all callers, unchanged."""
     return pd.read_csv(DATA / "synsets.csv")
 
 
-def synset_facts(
-    wnids: Sequence[str], nltk_data: str | os.PathLike | None = None, download: bool = True
-) -> pd.DataFrame:
+def synset_facts(wnids: Sequence[str], nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
     """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog; in that order.
 
     `depth` is the number of steps on the shortest path up to "entity" (NLTK's min_depth), which Liu et al. (2021) use;
     `lexname` the lexicographer file ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
-    `dog` whether the synset lies below "dog" (n02084071). `nltk_data`, `download` and what raises are as in
-    `wordnets.read_wordnets`.
+    `dog` whether the synset lies below "dog". `nltk_data` and what raises are as in `wordnets.read_wordnets`.
     """
     wnids, rows = list(wnids), []
-    for wnid, synset in zip(wnids, wordnets.synsets(wnids, nltk_data, download), strict=True):
+    for wnid, synset in zip(wnids, wordnets.synsets(wnids, nltk_data), strict=True):
         below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
         above = {each.offset() for each in synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms())}
         rows.append([wnid, synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above])
@@ -60,40 +54,27 @@ def synset_facts(
 
 
 def fields(facts: pd.DataFrame) -> pd.Series:
-    """Return the field of meaning of each class: "dog", "other animal", "artefact", "food", "plant", ... "other".
-
-    >>> names = ["noun.animal", "noun.animal", "noun.shape"]
-    >>> fields(pd.DataFrame({"lexname": names, "dog": [True, False, False]})).tolist()
-    ['dog', 'other animal', 'other']
-    """
+    """Return the field of meaning of each class: "dog", "other animal", "artefact", "food", "plant", ... "other"."""
     names = facts["lexname"].map(FIELDS).fillna("other").replace({"animal": "other animal"})
     return names.mask(facts["dog"].astype(bool), "dog")
 
 
 @cache
 def babel_imagenet() -> pd.DataFrame:
-    """Return the number of classes of every language of Babel-ImageNet: columns lang, n_classes; English among them.
-
-    Of the 298 languages that its authors released; Table 5 of their paper prints 100 of these (`published.groups`).
-    Do not change the table: every caller gets the same one.
-    """
+    """Return the number of classes of each of the 298 languages that Babel-ImageNet has: columns lang, n_classes."""
     return pd.read_csv(DATA / "coverage_babel_imagenet.csv", dtype={"lang": str}, keep_default_na=False)
 
 
 def count_classes(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of classes of each language in a table with the columns lang and wnid: columns lang, n_classes.
-
-    >>> count_classes(pd.DataFrame({"lang": ["de", "de", "si"], "wnid": ["n1", "n1", "n1"]})).n_classes.tolist()
-    [1, 1]
-    """
+    """Return the number of classes of each language in a table (lang, wnid): columns lang, n_classes."""
     return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
 
 
 def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return two counts of classes side by side, one row for each language of either but English.
+    """Return two counts of classes (lang, n_classes) side by side, a row for each language of either but English.
 
-    `ours`, `theirs`: lang, n_classes. Columns: lang, name, ours, theirs (0 where a language is not there), group (the
-    paper's, by `theirs`; "none" where it has no class), in the order of `theirs`, then `ours`, most first.
+    Columns: lang, name, ours, theirs (0 where a language is not there), group (the paper's, by `theirs`; "none" where
+    it has no class), in the order of `theirs`, then `ours`, most first.
     """
     both = ours.merge(theirs, on="lang", how="outer", suffixes=("_ours", "_theirs"), validate="one_to_one")
     both = both.rename(columns={"n_classes_ours": "ours", "n_classes_theirs": "theirs"}).query("lang != @ENGLISH")
@@ -105,13 +86,7 @@ def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_least(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many languages have at least so many classes: columns n_classes (each that occurs), n_languages.
-
-    `counts`: lang, n_classes; languages without a class do not count.
-
-    >>> at_least(pd.DataFrame({"lang": ["a", "b", "c"], "n_classes": [5, 2, 5]})).values.tolist()
-    [[2, 3], [5, 2]]
-    """
+    """Return how many languages of `counts` have at least n_classes, for each that occurs: n_classes, n_languages."""
     sizes = counts.loc[counts["n_classes"] > 0, "n_classes"].value_counts().sort_index()
     return pd.DataFrame({"n_classes": sizes.index, "n_languages": sizes[::-1].cumsum()[::-1].to_numpy()})
 
@@ -120,7 +95,7 @@ def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
     """Return the world's spoken languages with the number of classes of each, 0 for most: `languages.world`, n_classes.
 
     `counts`: lang, n_classes. What Glottolog counts as one language (Croatian and Serbian, Chinese in two scripts) has
-    the number of its variety with the most classes. Constructed and sign languages are not among them.
+    the number of its variety with the most classes.
     """
     home = languages.table().set_index("code")["glottocode"]
     best = counts.assign(glottocode=counts["lang"].map(home)).groupby("glottocode")["n_classes"].max()
@@ -147,9 +122,8 @@ def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.D
     found = found.agg(
         n_world=("glottocode", "size"), n_named=("named", "sum"), n_reached=("enough", "sum"), most=("n_classes", "max")
     )
-    found["share"] = found["n_reached"] / found["n_world"]
-    found = found.sort_values(["n_world", by], ascending=[False, True], ignore_index=True)
-    return found[[by, "n_world", "n_named", "n_reached", "share", "most"]]
+    found.insert(4, "share", found["n_reached"] / found["n_world"])
+    return found.sort_values(["n_world", by], ascending=[False, True], ignore_index=True)
 
 
 def by_script(counts: pd.DataFrame, minimum: int = 10) -> pd.DataFrame:
@@ -170,11 +144,10 @@ def by_script(counts: pd.DataFrame, minimum: int = 10) -> pd.DataFrame:
 def tokens(variant: str = "corrected") -> pd.DataFrame:
     """Return the tokens (millions) of each language in the corpus that XLM-R was trained on: columns lang, tokens.
 
-    `variant`: "as printed" by Conneau et al. (2020, Table 6), or "corrected", where the numbers of Swedish and
-    Ukrainian are those that the authors gave later. Where a language has two rows they are added up, as Geigle et al.
-    (2024) do: in their Table 4 Chinese has log10(259 + 176), simplified and traditional, Burmese log10(56 + 15).
-    `zh-Hant` has no row of its own. Text of South Asian languages in Latin letters is left out, as there.
-    Raises InputError for another variant.
+    `variant`: "as printed" by Conneau et al. (2020, Table 6), or "corrected", with the numbers of Swedish and Ukrainian
+    that the authors gave later. Where a language has two rows (Chinese, Burmese) they are added up, as in Table 4 of
+    Geigle et al. (2024); `zh-Hant` has no row of its own. Text of South Asian languages in Latin letters is left out,
+    as there. Raises InputError for another variant.
     """
     table = published.read("conneau2020").query("metric == 'tokens (millions)'")
     if variant not in ("as printed", "corrected"):
@@ -185,39 +158,27 @@ def tokens(variant: str = "corrected") -> pd.DataFrame:
 
 
 def with_tokens(counts: pd.DataFrame, variant: str = "corrected", english: bool = False) -> pd.DataFrame:
-    """Return the languages that have both classes and XLM-R tokens: columns lang, n_classes, tokens, and log10 of both.
+    """Return the languages that have both classes and XLM-R tokens: lang, n_classes, tokens, log_classes, log_tokens.
 
-    `counts`: lang, n_classes. `english` keeps English. Columns `log_classes`, `log_tokens` are base 10.
+    `counts`: lang, n_classes. The logarithms have base 10. `english` keeps English.
     """
     both = counts[["lang", "n_classes"]].merge(tokens(variant), on="lang", validate="one_to_one")
     both = both[(both["n_classes"] > 0) & ((both["lang"] != ENGLISH) | english)].reset_index(drop=True)
     return both.assign(log_classes=np.log10(both["n_classes"]), log_tokens=np.log10(both["tokens"]))
 
 
-def token_correlation(
-    counts: dict[str, pd.DataFrame], n_resamples: int = 2000, level: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def token_correlation(counts: dict[str, pd.DataFrame], n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the correlation of classes with XLM-R tokens by count, by token table, with English and without.
 
     `counts`: name -> table with lang, n_classes. Columns: series (the name), tokens ("as printed", "corrected"),
     english (flag), method ("spearman", of ranks; "pearson", of the logarithms), value, ci_low, ci_high (bootstrap over
     languages), n.
     """
-    parts = []
-    for name, table in counts.items():
-        for variant in ("as printed", "corrected"):
-            for english in (True, False):
-                both = with_tokens(table, variant, english)
-                found = correlation.correlate(
-                    both,
-                    "log_tokens",
-                    "log_classes",
-                    methods=["spearman", "pearson"],
-                    n_resamples=n_resamples,
-                    level=level,
-                    seed=seed,
-                )
-                parts.append(found.assign(series=name, tokens=variant, english=english))
+    parts, options = [], {"methods": ["spearman", "pearson"], "n_resamples": n_resamples, "seed": seed}
+    for name, variant, english in itertools.product(counts, ("as printed", "corrected"), (True, False)):
+        both = with_tokens(counts[name], variant, english)
+        found = correlation.correlate(both, "log_tokens", "log_classes", **options)
+        parts.append(found.assign(series=name, tokens=variant, english=english))
     columns = ["series", "tokens", "english", "method", "value", "ci_low", "ci_high", "n"]
     return pd.concat(parts, ignore_index=True)[columns]
 
@@ -231,16 +192,13 @@ def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     table = labels.loc[labels["lang"] != ENGLISH, ["lang", "wnid"]].drop_duplicates()
     home = languages.table().set_index("code")[["family", "macroarea"]]
     home = home.mask(home.isin(["", *languages.NOT_FAMILIES]))
-    found = (
-        table.join(home, on="lang")
-        .groupby("wnid")
-        .agg(n_languages=("lang", "nunique"), n_families=("family", "nunique"), n_macroareas=("macroarea", "nunique"))
-    )
-    counted = found.reindex(facts["wnid"]).fillna(0).astype(int).reset_index(drop=True)
+    found = table.join(home, on="lang").groupby("wnid")[["lang", "family", "macroarea"]].nunique()
+    found.columns = ["n_languages", "n_families", "n_macroareas"]
+    counted = found.reindex(facts["wnid"], fill_value=0).reset_index(drop=True)
     return pd.concat([facts.reset_index(drop=True), counted], axis=1).assign(field=fields(facts).to_numpy())
 
 
-def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the mean depth of classes and of their names: each class once, and as often as languages name it.
 
     `table`: depth, n_languages (as `concepts` gives). Columns: of ("classes", "names in the languages", "difference":
@@ -255,16 +213,12 @@ def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, level: float =
     with np.errstate(invalid="ignore"):  # a resample without a named class has no mean, and is left out
         resampled = [drawn @ depth / len(table), drawn @ (weight * depth) / (drawn @ weight)]
     means = [depth.mean(), np.average(depth, weights=weight)]
-    variances = [
-        depth.var(ddof=1),
-        np.average((depth - means[1]) ** 2, weights=weight) * weight.sum() / (weight.sum() - 1),
-    ]
-    names = ("classes", "names in the languages", "difference")
-    values, spreads = [*means, means[1] - means[0]], [*resampled, resampled[1] - resampled[0]]
-    low, high = bootstrap.percentile_interval(np.column_stack(spreads), level, len(table))
-    sizes = [len(table), int(weight.sum()), len(table)]
-    found = {"of": names, "value": values, "ci_low": low, "ci_high": high, "variance": [*variances, np.nan], "n": sizes}
-    return pd.DataFrame(found)
+    of_names = np.average((depth - means[1]) ** 2, weights=weight) * weight.sum() / (weight.sum() - 1)
+    found = pd.DataFrame({"of": ["classes", "names in the languages", "difference"]})
+    found["value"] = [*means, means[1] - means[0]]
+    spreads = np.column_stack([*resampled, resampled[1] - resampled[0]])
+    found["ci_low"], found["ci_high"] = bootstrap.percentile_interval(spreads, n_clusters=len(table))
+    return found.assign(variance=[depth.var(ddof=1), of_names, np.nan], n=[len(table), int(weight.sum()), len(table)])
 
 
 def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]) -> pd.DataFrame:
@@ -279,23 +233,15 @@ def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Seque
     ['English', 'no source']
     """
     index = pd.MultiIndex.from_product([codes, wnids], names=["lang", "wnid"])
-    names = [*stages, NAMED]
-    place = np.zeros(len(index), int)
+    left = np.zeros(len(index), int)  # the last stage that has the class: 0 for none
     for number, table in enumerate(stages.values(), start=1):
-        pairs = table[["lang", "wnid"]].drop_duplicates()
-        place[index.isin(pd.MultiIndex.from_frame(pairs))] = number
+        left[index.isin(pd.MultiIndex.from_frame(table[["lang", "wnid"]]))] = number
     kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
-    return index.to_frame(index=False).assign(
-        outcome=pd.Categorical.from_codes(kinds.categories.get_indexer(names)[place], dtype=kinds)
-    )
+    return index.to_frame(index=False).assign(outcome=pd.Categorical.from_codes(len(stages) - left, dtype=kinds))
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of each outcome in each language: columns lang, outcome, value (fraction), n (classes).
-
-    `table` as `outcomes` gives it. Outcomes that do not occur are there with 0; those of a language add up to 1. Their
-    means over languages, with intervals, are `bootstrap.group_means`.
-    """
+    """Return the share of each of the `outcomes` in each language, 0 included: lang, outcome, value (fraction), n."""
     wide = pd.crosstab(table["lang"], table["outcome"], dropna=False)
     n = wide.sum(axis=1)
     wide.columns = wide.columns.astype(str)
@@ -305,12 +251,7 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def representation(
-    labels: pd.DataFrame,
-    classes: pd.DataFrame,
-    by: str = "field",
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    labels: pd.DataFrame, classes: pd.DataFrame, by: str = "field", n_resamples: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
     """Return how much more often than all classes those of each kind are named: a ratio, 1 where like the average.
 
@@ -328,8 +269,7 @@ def representation(
     drawn = bootstrap.resample_weights(len(wide), n_resamples, seed) @ wide.to_numpy(float)
     average = len(classes) / sizes.to_numpy()
     resampled = drawn / drawn.sum(axis=1, keepdims=True) * average
-    value = wide.sum().to_numpy() / wide.to_numpy().sum() * average
-    low, high = bootstrap.percentile_interval(resampled, level, len(wide))
-    found = {by: sizes.index, "value": value, "ci_low": low, "ci_high": high, "n": sizes.to_numpy()}
-    found = pd.DataFrame(found).assign(n_languages=len(wide))
+    found = pd.DataFrame({by: sizes.index, "value": wide.sum().to_numpy() / wide.to_numpy().sum() * average})
+    found["ci_low"], found["ci_high"] = bootstrap.percentile_interval(resampled, n_clusters=len(wide))
+    found = found.assign(n=sizes.to_numpy(), n_languages=len(wide))
     return found.sort_values(["value", by], ascending=[False, True], ignore_index=True)

@@ -13,14 +13,11 @@ from babelatlas.stats import mixed_model
 NOT_LISTED, LISTED, NO_LIST = "not listed", "listed", "no list published"
 
 
-# --- the table -------------------------------------------------------------------------------------
-
-
 def recipes() -> dict[str, str]:
     """Return the published models by name, each with the name that it shares with those taught languages likewise.
 
     Models of one family for which the paper prints the same number of languages have learned from the same texts, with
-    other image towers. A model with a recipe of its own keeps its name.
+    other image towers.
 
     >>> recipes()["M-CLIP XLMR-L L-14"], recipes()["M-CLIP mBERT B-32"]
     ('M-CLIP, 48 languages', 'M-CLIP mBERT B-32')
@@ -46,11 +43,7 @@ def averaged(scores: pd.DataFrame, home: dict[str, str]) -> pd.DataFrame:
 
 
 def pool_rare(values: pd.Series, keys: pd.Series, minimum: int) -> pd.Series:
-    """Return `values` with those that fewer than `minimum` different `keys` have put together as "other".
-
-    >>> pool_rare(pd.Series(["a", "a", "b"]), pd.Series(["x", "y", "x"]), 2).tolist()
-    ['a', 'a', 'other']
-    """
+    """Return `values` with those that fewer than `minimum` different `keys` have put together as "other"."""
     sizes = keys.groupby(values).nunique()
     return values.where(values.map(sizes) >= minimum, mixed_model.OTHER)
 

@@ -5,6 +5,7 @@ Errors are arrays with the axes item and sense. `mean_overlap` has intervals ove
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,7 @@ from babelatlas.evaluation import disambiguation
 from babelatlas.stats import bootstrap, tests
 
 
-def mean_overlap(
-    errors: np.ndarray, pairs: pd.DataFrame, n_resamples: int = 1000, level: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def mean_overlap(errors: np.ndarray, pairs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Return how far errors overlap, as means over kinds of pairs, next to what independent errors would give.
 
     `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model in a language, say) has no such
@@ -43,36 +42,31 @@ def mean_overlap(
         )
     known = np.isfinite(errors).all(axis=2)
     wrong = np.nan_to_num(errors)
+    n = errors.shape[1]
     # The first row is the items as they are, the others are resamples.
-    drawn = np.vstack([np.ones(errors.shape[1]), bootstrap.resample_weights(errors.shape[1], n_resamples, seed)])
+    drawn = np.vstack([np.ones(n), bootstrap.resample_weights(n, n_resamples, seed)])
     columns = ["kind", "value", "ci_low", "ci_high", "expected", "excess", "excess_low", "excess_high", "p", "p_holm"]
-    columns = [*columns, "pairs", "n"]
     rows = []
     for kind, part in pairs.groupby("kind", sort=False):
         value, expected, erring = _resampled_overlap(wrong, known, drawn, part[["first", "second"]].to_numpy())
         excess = value - expected
         resampled = excess[1:][np.isfinite(excess[1:])]
-        row = dict.fromkeys(columns, np.nan) | {"kind": kind, "pairs": erring, "n": errors.shape[1]}
-        row |= {"value": value[0], "expected": expected[0], "excess": excess[0]}
+        row = {"kind": kind, "value": value[0], "expected": expected[0], "excess": excess[0], "pairs": erring, "n": n}
         if erring and len(resampled):
-            resampledst = min((resampled <= 1e-9).sum(), (resampled >= -1e-9).sum())
-            p = min(1.0, 2 * (resampledst + 1) / (len(resampled) + 1))
-            row["ci_low"], row["ci_high"] = bootstrap.percentile_interval(value[1:], level, errors.shape[1])
-            row["excess_low"], row["excess_high"] = bootstrap.percentile_interval(resampled, level, errors.shape[1])
-            row["p"] = bootstrap.expanded_p(p, errors.shape[1])
+            fewer = min((resampled <= 1e-9).sum(), (resampled >= -1e-9).sum())
+            p = min(1.0, 2 * (fewer + 1) / (len(resampled) + 1))
+            row["ci_low"], row["ci_high"] = bootstrap.percentile_interval(value[1:], n_clusters=n)
+            row["excess_low"], row["excess_high"] = bootstrap.percentile_interval(resampled, n_clusters=n)
+            row["p"] = bootstrap.expanded_p(p, n)
         rows.append(row)
-    result = pd.DataFrame(rows, columns=columns)
+    result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
     return result.assign(p_holm=tests.holm(result["p"]))
 
 
 def _resampled_overlap(
     wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the mean overlap of pairs, the one by chance (both by resample), and how many pairs err in the first row.
-
-    `wrong` (cell, item, sense): errors, `known` (cell, item): which items a cell has, `drawn` (resample, item): the
-    weights of the items, `pairs` (pair, 2): places of cells. A mean is over the pairs that err, NaN where none does.
-    """
+    """Return means over pairs that err, as found and by chance, by resample; how many pairs err in the first row."""
     sums, counts, erring = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
     for start in range(0, len(pairs), 500):  # some hundred at a time: a pair takes a number for each resample
         found, some = _pair_overlaps(wrong, known, drawn, *pairs[start : start + 500].T)
@@ -102,9 +96,7 @@ def _pair_overlaps(
 # --- Every pair of models and languages -------------------------------------------------------------------------------
 
 
-def errors(
-    table: pd.DataFrame, tie: float = disambiguation.TIE
-) -> Iterator[tuple[tuple[str, int, str, str], np.ndarray, dict[str, np.ndarray]]]:
+def errors(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], np.ndarray, dict[str, np.ndarray]]]:
     """Yield (model, replicate, data set, language), its items, sorted, and its errors by metric: bool (item, sense).
 
     The metrics are "TC" and "IC". An error is a triple that is not classified correctly, ties among them. `table` has
@@ -113,16 +105,12 @@ def errors(
     for key, part in disambiguation.units(table):
         part, logarithms = disambiguation.comparable(part)
         items, costs = disambiguation.cost_grid(part, disambiguation.ORIGINALS)
-        options = tie, logarithms
+        options = disambiguation.TIE, logarithms
         yield key, items, {"TC": ~disambiguation.tc(costs, *options), "IC": ~disambiguation.ic(costs, *options)}
 
 
 def iou(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the intersection over union of two sets of errors, bool arrays of one shape; NaN where nobody errs.
-
-    >>> iou(np.array([True, True, False]), np.array([True, False, False]))
-    0.5
-    """
+    """Return the intersection over union of two sets of errors, bool arrays of one shape; NaN where nobody errs."""
     first, second = _errors(first, second)
     union = int((first | second).sum())
     return int((first & second).sum()) / union if union else float("nan")
@@ -155,8 +143,7 @@ def _errors(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def permuted_iou(first: np.ndarray, second: np.ndarray, n_permutations: int = 1000, seed: int = 0) -> np.ndarray:
     """Return the intersection over union when the items of one are permuted, what chance would give: (n_permutations,).
 
-    Bool arrays (item, 2): both senses of an item stay together, so that a model that errs in one sense because it is
-    correct in the other still does. NaN where nobody errs.
+    Bool arrays (item, 2): both senses of an item stay together. NaN where nobody errs.
     """
     first, second = _errors(first, second)
     both = _common(_code(first), _code(second)[_orders(len(first), n_permutations, seed)])
@@ -184,47 +171,36 @@ def _ratio(both: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
     return np.divide(both, union, out=np.full(both.shape, np.nan), where=union > 0)
 
 
-def pairwise_overlap(
-    table: pd.DataFrame,
-    n_permutations: int = 1000,
-    seed: int = 0,
-    metrics: Sequence[str] = ("TC", "IC"),
-    tie: float = disambiguation.TIE,
-    level: float = 0.95,
-) -> pd.DataFrame:
+def pairwise_overlap(table: pd.DataFrame, n_permutations: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Return how far the errors of any two of (model, language) overlap, by data set: one row for each pair and metric.
 
-    `table` has the schema `disambiguation`. Columns: dataset, model, lang, other_model, other_lang, metric, value
-    (intersection over union of errors), expected (`expected_iou`), ci_low, ci_high (where `level` of the permutations
-    of the items lie: what independent errors would give), p (two-sided, from the same permutations), n (items that both
-    have), errors, other_errors (of 2 n). An error is a triple that is not classified correctly, ties among them. With
-    replicates the numbers are means over all pairs of replicates. Pairs without a common item, or without errors, have
-    NaN. Raises what `units` raises, and InputError for less than one permutation.
+    `table` has the schema `disambiguation`. Columns: dataset, model, lang, other_model, other_lang, metric ("TC" and
+    "IC"), value (intersection over union of errors), expected (`expected_iou`), ci_low, ci_high (where 95 % of the
+    permutations of the items lie: what independent errors would give), p (two-sided, from the same permutations), n
+    (items that both have), errors, other_errors (of 2 n). With replicates the numbers are means over all pairs of
+    replicates. Pairs without a common item, or without errors, have NaN. Raises what `units` raises, and InputError for
+    less than one permutation.
     """
     if n_permutations < 1:
         raise InputError(f"An overlap is compared with permutations, at least 1, got {n_permutations}.")
-    unknown = [metric for metric in metrics if metric not in ("TC", "IC")]
-    if unknown:
-        raise InputError(f"Errors are those of TC or of IC, got {unknown[0]!r}.")
     wrong: dict[str, dict[str, dict]] = {}
-    for (model, _, dataset, lang), items, found in errors(table, tie):
+    for (model, _, dataset, lang), items, found in errors(table):
         each = wrong.setdefault(dataset, {}).setdefault(lang, {}).setdefault(model, (items, []))
         if not np.array_equal(each[0], items):
             raise disambiguation.unlike_perplexities(model, dataset, lang)
-        each[1].append(np.stack([found[metric] for metric in metrics]))
-    rows = []
-    for dataset, langs in wrong.items():
-        names = list(langs)
-        for place, lang in enumerate(names):
-            for other in names[place:]:
-                rows += _language_pair(dataset, lang, other, langs, metrics, n_permutations, seed, level)
+        each[1].append(found)
+    rows = [
+        [dataset, *row]
+        for dataset, langs in wrong.items()
+        for lang, other in combinations_with_replacement(langs, 2)
+        for row in _language_pair(lang, other, langs, n_permutations, seed)
+    ]
     columns = ["dataset", "model", "lang", "other_model", "other_lang", "metric", "value", "expected", "ci_low"]
     return pd.DataFrame(rows, columns=[*columns, "ci_high", "p", "n", "errors", "other_errors"])
 
 
-def _language_pair(dataset, lang, other, langs, metrics, n_permutations, seed, level) -> list[list]:
-    """Return the rows of all pairs of models between two languages, or within one."""
-    rows = []
+def _language_pair(lang, other, langs, n_permutations, seed) -> Iterator[list]:
+    """Yield the rows of all pairs of models between two languages, or within one."""
     orders: dict[int, np.ndarray] = {}
     for number, (another, (items_2, errors_2)) in enumerate(langs[other].items()):
         for model, (items, errors) in list(langs[lang].items())[: number if lang == other else None]:
@@ -232,11 +208,9 @@ def _language_pair(dataset, lang, other, langs, metrics, n_permutations, seed, l
             n = len(common)
             if n not in orders:
                 orders[n] = _orders(n, n_permutations, seed)
-            for place, metric in enumerate(metrics):
+            for metric in ("TC", "IC"):
                 values = []  # of each pair of replicates: value, expected, permuted
-                ours, theirs = (
-                    [one[place][rows] for one in each] for each, rows in ((errors, here), (errors_2, there))
-                )
+                ours, theirs = [one[metric][here] for one in errors], [one[metric][there] for one in errors_2]
                 for second in theirs:
                     moved = _code(second)[orders[n]]
                     for first in ours:
@@ -245,13 +219,12 @@ def _language_pair(dataset, lang, other, langs, metrics, n_permutations, seed, l
                 value, expected, drawn = (np.mean(part, axis=0) for part in zip(*values, strict=True))
                 low, high, p = np.nan, np.nan, np.nan
                 if not np.isnan(value):
-                    low, high = map(float, bootstrap.percentile_interval(drawn, level))
+                    low, high = map(float, bootstrap.percentile_interval(drawn))
                     least = min((drawn >= value - 1e-9).sum(), (drawn <= value + 1e-9).sum())
                     p = min(1.0, 2 * (least + 1) / (n_permutations + 1))
                 counts = [float(np.mean([one.sum() for one in each])) for each in (ours, theirs)]
                 found = [metric, float(value), float(expected), low, high, p, n, *counts]
-                rows.append([dataset, model, lang, another, other, *found])
-    return rows
+                yield [model, lang, another, other, *found]
 
 
 def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.DataFrame:
@@ -260,10 +233,10 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     The costs of each model are standardised within each data set and language, then averaged: perplexities, and scores
     from files ("given") where all are above 0, are replaced by their logarithms; from every cost of an item the mean of
     its four original ones is subtracted; all are divided by the root mean square of the original costs so obtained,
-    over all items. None of this changes a decision of a model
-    alone. A model for which no image and no translation makes a difference counts as 0. A model trained once
-    goes with every replicate of the others. Raises InputError for a name that is not in the table, a
-    cost that one of the models lacks, fewer than two models, different replicates, and what `units` raises.
+    over all items. None of this changes a decision of a model alone. A model for which no image and no translation
+    makes a difference counts as 0. A model trained once goes with every replicate of the others. Raises InputError for
+    a name that is not in the table, a cost that one of the models lacks, fewer than two models, different replicates,
+    and what `units` raises.
     """
     present = list(pd.unique(table["model"]))
     for model in models:
@@ -273,17 +246,14 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
         raise InputError(f"An ensemble is of at least two models, each named once, got {', '.join(models) or 'none'}.")
     part = table[table["model"].isin(models)]
     found = pd.concat([_standardised(rows) for _, rows in disambiguation.units(part)], ignore_index=True)
+    found = found.sort_values("model", kind="stable")
     replicates = {model: set(rows["replicate"]) for model, rows in found.groupby("model", observed=True)}
     several = [numbers for numbers in replicates.values() if len(numbers) > 1]
     if any(numbers != several[0] for numbers in several):
         raise InputError(f"The models of an ensemble need the same replicates, or one each, got {replicates}.")
     numbers = sorted(several[0]) if several else [0]
-    repeated = [
-        rows.assign(replicate=number)
-        for number in numbers
-        for model, rows in found.groupby("model", observed=True)
-        for rows in [rows[rows["replicate"] == number] if len(replicates[model]) > 1 else rows]
-    ]
+    once = found["model"].map({model: len(each) == 1 for model, each in replicates.items()}).astype(bool)
+    repeated = [found[once | (found["replicate"] == number)].assign(replicate=number) for number in numbers]
     key = ["replicate", "dataset", "lang", "item", "image", "text"]
     combined = pd.concat(repeated).groupby(key, sort=False, observed=True)["cost"].agg(["mean", "size"]).reset_index()
     short = combined[combined["size"] < len(models)]

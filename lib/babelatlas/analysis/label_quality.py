@@ -1,8 +1,8 @@
 """How good the labels are: an audit of a label set, agreement between sources, agreement with existing translations.
 
 An audit finds what can be seen from the words alone: a label that two classes share, letters of another script, marks
-that only dictionaries print. It cannot see a wrong word that is well spelt; agreement between independent sources says
-something about these, and so do the translations of the ImageNet classes that others have made for four languages.
+that only dictionaries print. Agreement between independent sources says something about wrong words that are well
+spelt, and so do the translations of the ImageNet classes that others have made for four languages.
 
 What is counted of Babel-ImageNet ships as numbers by language (`data/quality_*.csv`); its labels do not, because their
 licence does not allow it. `babelatlas ship label-quality` counts again, from files that `fetch` has or downloads.
@@ -11,6 +11,7 @@ licence does not allow it. `babelatlas ship label-quality` counts again, from fi
 import difflib
 import re
 import unicodedata
+from itertools import combinations
 
 import pandas as pd
 
@@ -71,14 +72,11 @@ def _defects(label: str, lang: str) -> dict[str, bool]:
     if found.pop("script"):
         native = languages.native_scripts(lang)
         own = languages.scripts_of(label) & native
+        rest = re.sub("[A-Z]", "", label) if native & cleaning.WITH_CAPITALS else label
         found["wrong script"] = not own
-        found["mixed script"] = bool(own) and not languages.scripts_of(_without_capitals(label, native)) <= native
+        found["mixed script"] = bool(own) and not languages.scripts_of(rest) <= native
         found["other characters"] = bool(own) and not found["mixed script"]
     return found
-
-
-def _without_capitals(label: str, native: frozenset[str]) -> str:
-    return re.sub("[A-Z]", "", label) if native & cleaning.WITH_CAPITALS else label
 
 
 def _one_letter(label: str) -> bool:
@@ -92,13 +90,10 @@ def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
 
     `table`: schema `labels`; for raw senses, `labels.choose_first(senses)`. `english`: schema `senses`, whose English
     words the labels are compared with. A label has the defect of a cleaning rule's name if the rule would change it.
-    English itself is left out. 10,000 labels take about a second.
+    English itself is left out.
     """
     table = table[table["lang"] != labels.ENGLISH].reset_index(drop=True)
-    found = pd.DataFrame(
-        [_defects(label, lang) for label, lang in zip(table["label"], table["lang"], strict=True)],
-        columns=list(CHECKS),
-    )
+    found = pd.DataFrame(map(_defects, table["label"], table["lang"]), columns=list(CHECKS))
     words = [labels.same(label) for label in table["label"]]
     found["duplicate"] = table.assign(word=words).duplicated(["lang", "word"], keep=False)
     english = english[english["lang"] == labels.ENGLISH]
@@ -113,40 +108,33 @@ def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(flagged: pd.DataFrame) -> pd.DataFrame:
-    """Return how many labels of each language have what `flags` found: `lang`, `n` (labels), a column for each check.
-
-    The last column, "any defect", counts labels with at least one of `DEFECTS`.
-    """
+    """Return how many labels of each language `flags` found what in: `lang`, `n` (labels), each check, "any defect"."""
     summed = flagged.assign(**{ANY: flagged[list(DEFECTS)].any(axis=1)}).groupby("lang")[[*CHECKS, ANY]].sum()
     summed.insert(0, "n", flagged["lang"].value_counts())
     return summed.astype(int).reset_index()
 
 
-def wilson(count: pd.Series, n: pd.Series, level: float = 0.95) -> pd.DataFrame:
-    """Return shares with Wilson's interval (1927): columns value, ci_low, ci_high, n; the index of `count`.
-
-    >>> wilson(pd.Series([0]), pd.Series([10])).round(4).values.tolist()
-    [[0.0, 0.0, 0.2775, 10.0]]
-    """
+def wilson(count: pd.Series, n: pd.Series) -> pd.DataFrame:
+    """Return shares with Wilson's interval (1927): columns value, ci_low, ci_high, n; the index of `count`."""
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(count, n, alpha=1 - level, method="wilson")
+    low, high = proportion_confint(count, n, alpha=1 - 0.95, method="wilson")
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 
-def rates(counted: pd.DataFrame, level: float = 0.95, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
+def rates(counted: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the share of labels with each check, by language and over all.
 
     Columns: lang, check, count, value (count of n), ci_low, ci_high, n (labels). `counted`: what `counts` returns, or
-    the same read from a shipped file. A language's interval is Wilson's, as if its labels were a sample of such labels.
-    The rows with `lang` "" are over all labels, with a bootstrap interval that draws languages, because labels of one
-    language have the same defects; a single language has none (NaN).
+    the same read from a shipped file. A language's interval is Wilson's, as if its labels were a sample. The rows with
+    `lang` "" are over all labels, with a bootstrap interval that draws languages, because labels of one language have
+    the same defects; a single language has none (NaN).
     """
     names = [name for name in counted if name not in ("lang", "n")]
     long = counted.melt(["lang", "n"], names, "check", "count")
-    each = pd.concat([long[["lang", "check", "count"]], wilson(long["count"], long["n"], level)], axis=1)
-    draws = {"n_resamples": n_resamples, "level": level, "seed": seed}
-    whole = bootstrap.accuracy_interval(long.assign(all=""), ["all", "check"], "lang", "count", "n", **draws)
+    each = pd.concat([long[["lang", "check", "count"]], wilson(long["count"], long["n"])], axis=1)
+    by = ["all", "check"]
+    whole = bootstrap.accuracy_interval(long.assign(all=""), by, "lang", "count", "n", n_resamples, seed=seed)
     whole = whole.set_index("check").loc[names].reset_index().assign(lang="")
     whole["count"] = long.groupby("check")["count"].sum()[names].to_numpy()
     return pd.concat([whole[list(each)], each], ignore_index=True)
@@ -194,18 +182,16 @@ def between_label_sets(ours: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare(table: pd.DataFrame, reference: pd.DataFrame, lang: str) -> pd.DataFrame:
-    """Return how near each label of a language comes to a translation: `wnid` and a column for each of `MEASURES`.
+    """Return how near a language's labels come to a translation: `wnid` and a column (0 to 1) for each of `MEASURES`.
 
     `table`: schema `labels`; `reference`: wnid, translation. Over the classes that both have, in the order of `table`.
-    All measures are from 0 to 1, in the form of `bare`.
     """
     rows = table[table["lang"] == lang].merge(reference, on="wnid", validate="one_to_one")
     found = []
     for row in rows.itertuples():
         goal = label_translations.comparable_form(row.translation, lang)
-        words = list(
-            dict.fromkeys(label_translations.comparable_form(word, lang) for word in (row.label, *row.alternatives))
-        )
+        forms = (label_translations.comparable_form(word, lang) for word in (row.label, *row.alternatives))
+        words = list(dict.fromkeys(forms))
         ratio = difflib.SequenceMatcher(None, words[0], goal, autojunk=False).ratio()
         found.append((row.wnid, float(words[0] == goal), float(goal in words), (goal in words) / len(words), ratio))
     return pd.DataFrame(found, columns=["wnid", *MEASURES])
@@ -229,11 +215,8 @@ def against_translations(
     `sets`: name -> schema `labels`; `references`: language -> wnid, translation. Each label set over the classes that
     it has; the interval draws classes (bootstrap).
     """
-    rows = []
-    for key, part in _stacked(sets, references).groupby(["lang", "labels", "measure"], sort=False):
-        row = bootstrap.mean_interval(part["value"], part["wnid"], n_resamples, seed=seed).iloc[0]
-        rows.append([*key, row.value, row.ci_low, row.ci_high, len(part)])
-    return pd.DataFrame(rows, columns=["lang", "labels", "measure", "value", "ci_low", "ci_high", "n"])
+    by = ["lang", "labels", "measure"]
+    return bootstrap.group_means(_stacked(sets, references), by, "value", "wnid", n_resamples, seed=seed)
 
 
 def differences(
@@ -246,10 +229,9 @@ def differences(
     For "label" the test is McNemar's, with permutations in place of its binomial distribution.
     """
     stacked, parts = _stacked(sets, references), []
+    settings = {"of": "labels", "unit": "wnid", "by": ["lang"], "n_resamples": n_resamples, "seed": seed}
     for measure in ("label", "similarity"):
-        part = stacked[stacked["measure"] == measure]
-        settings = {"of": "labels", "unit": "wnid", "by": ["lang"], "n_resamples": n_resamples, "seed": seed}
-        pairs = [(one, two) for place, one in enumerate(sets) for two in list(sets)[place + 1 :]]
+        part, pairs = stacked[stacked["measure"] == measure], list(combinations(sets, 2))
         parts.append(tests.paired_difference(part, pairs=pairs, **settings).assign(measure=measure))
     found = pd.concat(parts, ignore_index=True)
     return found[["lang", "measure", "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]]
@@ -260,16 +242,9 @@ def differences(
 ENOUGH, COMPLETE = 20, 0.95
 
 
-def babel_imagenet() -> pd.DataFrame:
-    """Return Babel-ImageNet's labels, schema `labels`, without English: fetched, and not to be republished."""
-    found = senses.read_babel_imagenet(report=lambda line: None)
-    return labels.choose_first(found[found["lang"] != labels.ENGLISH])
-
-
 def uncleaned(table: pd.DataFrame, wnids: list[str]) -> pd.DataFrame:
     """Return the label set that senses give without any cleaning: the first word that a source lists for each class."""
-    untouched = {"choice": "first", "english": "keep", "clashes": "keep", "rules": [], "without": []}
-    return labels.label_set(table, wnids, **untouched)
+    return labels.label_set(table, wnids, choice="first", english="keep", clashes="keep", rules=[], without=[])
 
 
 def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babel: pd.DataFrame) -> pd.DataFrame:
@@ -296,7 +271,8 @@ def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babe
 def recount() -> dict[str, pd.DataFrame]:
     """Return the tables that ship as `data/quality_*.csv`, counted again from files that `fetch` has or downloads."""
     wnids = labels.class_list("imagenet-1k")["wnid"].tolist()
-    known, babel = senses.for_classes(wnids), babel_imagenet()
+    known, released = senses.for_classes(wnids), senses.read_babel_imagenet(report=lambda line: None)
+    babel = labels.choose_first(released[released["lang"] != labels.ENGLISH])
     sets = {choice: labels.label_set(known, wnids, choice=choice) for choice in labels.CHOICES}
     every = sets | {"babel-imagenet": babel}
     references = {lang: label_translations.read_translations(lang) for lang in label_translations.TRANSLATIONS}
@@ -309,11 +285,9 @@ def recount() -> dict[str, pd.DataFrame]:
 
 
 def shipped(name: str) -> pd.DataFrame:
-    """Return a shipped table of counts that need files which do not ship.
+    """Return a shipped table of counts that need files which do not ship: a key of `SHIPPED`, as `recount` makes it.
 
-    "audit": what `counts` says of Babel-ImageNet; "agreement": what `with_babel_imagenet` says of it and the shipped
-    label set; "translations", "choices": what `against_translations` and `differences` say of label sets with each
-    choice among senses and of Babel-ImageNet. Raises InputError for another name.
+    Raises InputError for another name.
     """
     if name not in SHIPPED:
         raise InputError(f"There is no table of quality {name!r}: {near(name, SHIPPED)}")

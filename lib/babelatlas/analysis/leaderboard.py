@@ -2,8 +2,8 @@
 
 Classification and retrieval are read into one form, the outcomes: one row for each model, language and item, an item
 being a class (with its images) or an image (with its captions). A score is right answers divided by all; a model's
-mean over languages gives every language the same weight. What is drawn again in an interval is languages and items, the
-same draws for all models. Scores, ranks and the comparison of two models come from these draws, so that they agree.
+mean over languages gives every language the same weight. An interval draws languages and items, the same for all
+models; scores, ranks and the comparison of two models come from these draws, so that they agree.
 """
 
 import re
@@ -12,10 +12,12 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as data_sets
+from babelatlas.evaluation import retrieval
 from babelatlas.stats import bootstrap, tests
 
 # How a result was obtained: the columns of a `zeroshot` or `retrieval` table that say it.
@@ -29,11 +31,7 @@ JOINED = " + "
 
 
 def rankable(datasets: Iterable[str]) -> list[str]:
-    """Return the data sets that models are ranked on: all but those for disambiguation, which chapter 38 scores.
-
-    >>> rankable(["xtd", "pictogram-pairs"])
-    ['xtd']
-    """
+    """Return the data sets that models are ranked on: all but those for disambiguation, which chapter 38 scores."""
     others = {entry.name for entry in data_sets.DATASETS if entry.task == "disambiguation"}
     return [name for name in datasets if name not in others]
 
@@ -76,8 +74,6 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
         found = table.assign(task="zeroshot", metric=f"accuracy@{k}", item=table["wnid"], right=right)
         found = found.assign(total=found["n_images"].astype(float), captions="", choice="")
         return _categories(found)[[*KEY, "item", "right", "total"]].reset_index(drop=True)
-    from babelatlas.evaluation import retrieval
-
     # English's own NDCG is 1, but for the last digit of float32.
     right = table["ndcg20"].clip(upper=1) if k == "ndcg@20" else np.asarray(retrieval.hits(table, k), float)
     metric = table["direction"] + (" ndcg@20" if k == "ndcg@20" else f" recall@{k}")
@@ -103,12 +99,12 @@ def by_language(
 
     Metrics of classification: "accuracy@1", "accuracy@5" (for at least five classes) and "mean per class", the mean of
     the classes' shares. Of retrieval: those of `retrieval.METRICS` with "t2i " and "i2t " before them, as far as they
-    are defined. Each set of captions has its own rows; where a data set has several and none is its `main` one, their
-    mean has rows too (`over_sets`), without the median rank. An interval is over classes or images. One file is in
-    memory at a time. Raises what `files` and `tables.read` raise.
+    are defined. Each set of captions has its own rows; where a data set has several and none is its main one, their
+    mean has rows too (`over_sets`), without the median rank. An interval is over classes or images. Raises what `files`
+    and `tables.read` raise.
     """
     parts = []
-    for row in files(results, models, datasets).itertuples():
+    for row in files(results, models, datasets).itertuples():  # one file in memory at a time
         scored = _classified if row.task == "zeroshot" else _retrieved
         parts.append(scored(tables.read(row.path, row.task), n_resamples, seed))
     return tables.check(pd.concat(parts, ignore_index=True), "languages")
@@ -123,19 +119,16 @@ def _classified(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFram
 
 
 def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
-    from babelatlas.evaluation import retrieval
-
     key = list(tables.QUERY)
     scores = retrieval.scores(table, n_resamples=n_resamples, seed=seed).dropna(subset="value")
     image, known = pd.Series(retrieval.images(table), index=table.index), table["ndcg20"].notna()
-    sizes = [
-        image[rows].groupby([table.loc[rows, name] for name in key]).nunique().rename("items").reset_index()
-        for rows in (known, known | True)
-    ]
     ndcg = scores["metric"] == "ndcg@20"
-    scores = pd.concat([scores[ndcg].merge(sizes[0], on=key), scores[~ndcg].merge(sizes[1], on=key)])
-    scores = scores.assign(task="retrieval", labels="", prompts="", metric=scores["direction"] + " " + scores["metric"])
-    parts = [scores.drop(columns="direction")]
+    parts = []
+    for rows, part in ((known, scores[ndcg]), (known | True, scores[~ndcg])):
+        sizes = image[rows].groupby([table.loc[rows, name] for name in key]).nunique().rename("items").reset_index()
+        parts.append(part.merge(sizes, on=key))
+    scores = pd.concat(parts).assign(task="retrieval", labels="", prompts="")
+    parts = [scores.assign(metric=scores["direction"] + " " + scores["metric"]).drop(columns="direction")]
     for metric in (*KS, "ndcg@20") if known.any() else KS:
         items = over_sets(outcomes(table[known] if metric == "ndcg@20" else table, metric))
         if len(items):
@@ -184,45 +177,43 @@ def main(found: pd.DataFrame) -> pd.DataFrame:
     """
     found = found[_compared_by(found)].reset_index(drop=True)
     found = found.assign(variant=variants(found))
-    names = {key: title(*key) for key in found[BOARD[1:]].drop_duplicates().itertuples(index=False, name=None)}
-    return found.assign(title=[names[key] for key in found[BOARD[1:]].itertuples(index=False, name=None)])
+    return found.assign(title=list(map(title, found["dataset"], found["metric"], found["variant"])))
 
 
 def _compared_by(found: pd.DataFrame) -> pd.Series:
-    found = found[["task", "dataset", "model", "lang", "captions"]].astype(str)
-    wanted = found["dataset"].map(
-        {entry.name: entry.default_captions for entry in data_sets.DATASETS if entry.default_captions}
-    )
+    cell = ["task", "dataset", "model", "lang"]
+    found = found[[*cell, "captions"]].astype(str)
+    default = {entry.name: entry.default_captions for entry in data_sets.DATASETS if entry.default_captions}
+    wanted = found["dataset"].map(default)
     sets = found["captions"].str.count(re.escape(JOINED))
-    largest = sets.groupby([found[name] for name in ("task", "dataset", "model", "lang")]).transform("max")
+    largest = sets.groupby([found[name] for name in cell]).transform("max")
     among = found["captions"].eq(wanted) | (wanted.isna() & sets.eq(largest))
     return found["task"].eq("zeroshot") | among
 
 
-def read(results: str, models: Sequence[str], datasets: Sequence[str], k: int = 1) -> pd.DataFrame:
+def read(results: str, models: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
     """Return the outcomes of all models on all data sets of a run that models are compared by (see `main`).
 
-    With `variant`, as `variants` gives it; texts are categories. One file is in memory at a time. Raises what `files`
-    and `tables.read` raise.
+    With `variant`, as `variants` gives it; texts are categories. Raises what `files` and `tables.read` raise.
     """
     parts = []
     for row in files(results, models, datasets).itertuples():
-        items = outcomes(tables.read(row.path, row.task), k)
+        items = outcomes(tables.read(row.path, row.task))
         if row.task == "retrieval":
             items = pd.concat([items, over_sets(items)], ignore_index=True).astype(dict.fromkeys(KEY, str))
         parts.append(_categories(items[_compared_by(items)]))
-    found = {column: pd.concat([part[column] for part in parts], ignore_index=True) for column in ("right", "total")}
-    for column in (*KEY, "item"):
-        found[column] = pd.api.types.union_categoricals([part[column] for part in parts], sort_categories=True)
-    found = pd.DataFrame(found)[[*KEY, "item", "right", "total"]]
+    found = pd.concat([part[["right", "total"]] for part in parts], ignore_index=True)
+    for place, column in enumerate((*KEY, "item")):
+        texts = pd.api.types.union_categoricals([part[column] for part in parts], sort_categories=True)
+        found.insert(place, column, texts)
     return found.assign(variant=variants(found))
 
 
 def variants(items: pd.DataFrame) -> pd.Series:
     """Return for each row what tells it from other results of the same model in the same language, else "".
 
-    A run may hold several protocols for a language (captions of three translators, say): then the columns in which
-    they differ are named. Columns that differ only between languages or between models are not: see `protocol`.
+    A run may hold several protocols for a language (captions of three translators, say): then the columns in which they
+    differ are named. Columns that differ only between languages or models are not: see `protocol`.
     """
     unit = ["task", "dataset", "metric", "model", "lang"]
     keys = items[[*unit, *PROTOCOL]].drop_duplicates().astype(str)
@@ -267,8 +258,8 @@ def boards(items: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, str], pd.
 def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
     """Return the group of each language: its tier where tiers are given, else the paper's resource group.
 
-    An ordered categorical. The paper's groups (Geigle et al. 2024, Table 5) are those of the languages it has, and
-    "English"; languages that it has not are "not in the paper". With tiers, as in `languages.grouped`.
+    An ordered categorical: as in `languages.grouped`, or the paper's groups (Geigle et al. 2024, Table 5), "English"
+    and "not in the paper".
     """
     if given:
         return languages.grouped(codes, given, pd.Series(dtype=int))
@@ -281,8 +272,7 @@ def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Ser
 def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[str], list[str]]:
     """Return right and total as arrays (models, languages, items), and their names; models in order of appearance.
 
-    Only languages that every model has are kept, so that all models are compared on the same: raises InputError where
-    there is none, and where a row occurs twice.
+    Only languages that every model has are kept: raises InputError where there is none, and where a row occurs twice.
     """
     model, models = pd.factorize(board["model"])
     lang, langs = pd.factorize(board["lang"])
@@ -320,13 +310,11 @@ def resampled_ranks(right: np.ndarray, total: np.ndarray, drawn: np.ndarray) -> 
 
 
 def resampled_means(resampled: np.ndarray, place: Sequence[int], n_resamples: int, seed: int) -> np.ndarray:
-    """Return the mean over the languages at `place`, drawn anew, in each resample of `_resampled`: (resamples, models).
+    """Return the mean over the languages at `place`, drawn anew, in each resample of items: (resamples, models).
 
-    Languages without a drawn item in a resample (NaN) are left out there.
+    `resampled` as `resampled_ranks` gives it. Languages without a drawn item in a resample (NaN) are left out there.
     """
-    times = (
-        bootstrap.resample_weights(len(place), n_resamples, seed + 1) if len(place) > 1 else np.ones((n_resamples, 1))
-    )
+    times = _drawn(len(place), n_resamples, seed + 1)
     chosen = resampled[:, :, place]
     known = np.isfinite(chosen)
     sums = np.einsum("rml,rl->rm", np.where(known, chosen, 0), times)
@@ -335,8 +323,17 @@ def resampled_means(resampled: np.ndarray, place: Sequence[int], n_resamples: in
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0).round(6)
 
 
-def _drawn(n_items: int, n_resamples: int, seed: int) -> np.ndarray:
-    return bootstrap.resample_weights(n_items, n_resamples, seed) if n_items > 1 else np.ones((n_resamples, 1))
+def _drawn(n: int, n_resamples: int, seed: int) -> np.ndarray:
+    return bootstrap.resample_weights(n, n_resamples, seed) if n > 1 else np.ones((n_resamples, 1))
+
+
+def _scored(board: pd.DataFrame, n_resamples: int, seed: int) -> tuple:
+    """Return the scores (models, languages), totals as in `cube`, resampled scores, and the names as in `cube`."""
+    right, total, models, langs, names = cube(board)
+    with np.errstate(invalid="ignore"):
+        value = right.sum(axis=2) / total.sum(axis=2)
+    resampled = resampled_ranks(right, total, _drawn(len(names), n_resamples, seed))
+    return value, total, resampled, models, langs, names
 
 
 def _fewest(*sizes: int) -> int | None:
@@ -345,11 +342,7 @@ def _fewest(*sizes: int) -> int | None:
 
 
 def ranking(
-    board: pd.DataFrame,
-    groups: dict[str, Sequence[str]] | None = None,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    board: pd.DataFrame, groups: dict[str, Sequence[str]] | None = None, n_resamples: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
     """Return the models of one board by their mean over languages, in all and in each group of languages.
 
@@ -359,10 +352,7 @@ def ranking(
     group of one language only items, and where all of them are right, or none, it is the exact one
     (`bootstrap.clopper_pearson`). With a single item and language there is no interval (NaN).
     """
-    right, total, models, langs, names = cube(board)
-    with np.errstate(invalid="ignore"):
-        value = right.sum(axis=2) / total.sum(axis=2)
-    resampled = resampled_ranks(right, total, _drawn(len(names), n_resamples, seed))
+    value, total, resampled, models, langs, _ = _scored(board, n_resamples, seed)
     parts = []
     for group, codes in {"all": langs, **(groups or {})}.items():
         place = [number for number, lang in enumerate(langs) if lang in set(codes)]
@@ -371,36 +361,32 @@ def ranking(
         means = resampled_means(resampled, place, n_resamples, seed)
         n_items = int((total[:, place].sum(axis=(0, 1)) > 0).sum())
         n_clusters = _fewest(len(place), n_items)
-        found = tests.rank_intervals(models, value[:, place].mean(axis=1), means, level, n_clusters)
+        found = tests.rank_intervals(models, value[:, place].mean(axis=1), means, n_clusters=n_clusters)
         if len(place) == n_items == 1:
             found[["ci_low", "ci_high"]] = np.nan
         elif len(place) == 1:
             sure = found["value"].isin([0, 1])
-            ends = [bootstrap.clopper_pearson(share, n_items, level) for share in found.loc[sure, "value"]]
+            ends = [bootstrap.clopper_pearson(share, n_items) for share in found.loc[sure, "value"]]
             found.loc[sure, ["ci_low", "ci_high"]] = np.array(ends, float).reshape(-1, 2)
         parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place), items=n_items))
     table = pd.concat(parts, ignore_index=True)
     return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]
 
 
-def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
+def comparisons(board: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Compare all models of one board in pairs, over languages and items at once.
 
     Columns: first (the better), second, value, ci_low, ci_high, p, p_holm, n (languages), items. `value` is the
-    difference of the means over languages. It is computed again in the resamples of `ranking`, languages and items
-    drawn anew and the same for both models. p (two-sided) is twice the share of resamples in which the first is not
-    better. Where that share is too small for so many resamples, p is that of a normal distribution with the resamples'
-    standard deviation: the larger of the two counts, made as careful as the intervals (`bootstrap.expanded_p`), so that
-    a rank's interval never reaches 1 for a model that is told from the first. With few items and languages p is at
-    least 2 / 2 ** n, n being the larger of their numbers, as in a test that swaps the models. p_holm is Holm's
-    correction (1979) for all pairs of the board. Rows are in the order of the ranks. With one model there are none.
+    difference of the means over languages, computed again in the resamples of `ranking`, the same for both models. p
+    (two-sided) is twice the share of resamples in which the first is not better. Where that share is too small for so
+    many resamples, p is that of a normal distribution with the resamples' standard deviation: the larger of the two
+    counts, made as careful as the intervals (`bootstrap.expanded_p`), so that a rank's interval never reaches 1 for a
+    model that is told from the first. With few items and languages p is at least 2 / 2 ** n, n being the larger of
+    their numbers, as in a test that swaps the models. p_holm is Holm's correction (1979) for all pairs of the board.
+    Rows are in the order of the ranks. With one model there are none.
     """
-    from scipy import stats as scipy_stats
-
-    right, total, models, langs, names = cube(board)
-    with np.errstate(invalid="ignore"):
-        value = (right.sum(axis=2) / total.sum(axis=2)).mean(axis=1)
-    resampled = resampled_ranks(right, total, _drawn(len(names), n_resamples, seed))
+    value, _, resampled, models, langs, names = _scored(board, n_resamples, seed)
+    value = value.mean(axis=1)
     means = resampled_means(resampled, range(len(langs)), n_resamples, seed)
     order = sorted(range(len(models)), key=lambda number: (-value[number], models[number]))
     rows, least = [], 2.0 ** (1 - max(len(langs), len(names)))
@@ -412,7 +398,7 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, level: float = 0.9
         tail = 2 * scipy_stats.norm.sf(gap / spread) if spread > 0 else float(gap == 0)
         p = min(1.0, max(2 * (gaps < 1e-6).mean(), tail))
         p = p if n_clusters is None else bootstrap.expanded_p(p, n_clusters)
-        ends = map(float, bootstrap.percentile_interval(gaps, level, n_clusters))
+        ends = map(float, bootstrap.percentile_interval(gaps, n_clusters=n_clusters))
         rows.append([models[one], models[other], gap, *ends, max(p, least)])
     table = pd.DataFrame(rows, columns=["first", "second", "value", "ci_low", "ci_high", "p"])
     table = table.astype(dict.fromkeys(["value", "ci_low", "ci_high", "p"], float))
@@ -426,9 +412,9 @@ def neighbours(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     return wanted.merge(pairs, on=["first", "second"])
 
 
-def letters(ranked: pd.DataFrame, pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Series:
+def letters(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     """Return letters for the rows of `ranked`: models that share one are not told apart (`tests.compact_letters`)."""
-    apart = pairs.loc[pairs["p_holm"] < alpha, ["first", "second"]].itertuples(index=False, name=None)
+    apart = pairs.loc[pairs["p_holm"] < 0.05, ["first", "second"]].itertuples(index=False, name=None)
     return pd.Series(tests.compact_letters(list(ranked["model"]), list(apart)), index=ranked.index, dtype=str)
 
 
@@ -442,9 +428,9 @@ def summary(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rankings and the comparisons of all boards of a run, which are read one data set at a time.
 
-    The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), over (the languages and items,
-    as text), protocol (text), left_out (the number of languages that not all models have, and that are not compared),
-    title. The second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
+    The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), over (the languages and items, as
+    text), protocol (text), left_out (how many languages not all models have, which are not compared), title. The
+    second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
     """
     ranked, pairs = [], []
     for dataset in rankable(datasets):
@@ -517,39 +503,34 @@ def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000,
     The first is tested by swapping signs, the second by dealing the languages anew to the groups (permutation tests);
     Holm's correction is over all tested rows. A group of fewer than three languages has a value and nothing else (NaN).
     """
-    from scipy import stats as scipy_stats
-
     wide = found.pivot_table(index="lang", columns="model", values="value", observed=True)
     if model not in wide:
         raise InputError(f"There is no model {model!r} in the scores: expected one of {', '.join(wide)}.")
     wide = wide.dropna(subset=[model])
     home = found.drop_duplicates("lang").set_index("lang")[by].reindex(wide.index)
     others = wide.drop(columns=model).mean(axis=1)
+
+    def difference(one: np.ndarray, other: np.ndarray, axis: int) -> np.ndarray:
+        return one.mean(axis=axis) - other.mean(axis=axis)
+
     rows = []
     for group in sorted(home.unique(), key=lambda name: (-(home == name).sum(), str(name))):
         inside = home == group
         own, rest, n = wide.loc[inside, model], wide.loc[~inside, model], int(inside.sum())
         gap = (own - others[inside]).dropna()
         if len(gap):
-            row = [group, "the others", gap.mean(), np.nan, np.nan, np.nan, len(gap)]
+            ends = [np.nan] * 3
             if len(gap) >= 3:
                 mean = bootstrap.mean_interval(gap, gap.index, n_resamples, seed=seed).iloc[0]
-                row[3:6] = mean.ci_low, mean.ci_high, tests.paired_permutation_test(gap, seed=seed)
-            rows.append(row)
+                ends = mean.ci_low, mean.ci_high, tests.paired_permutation_test(gap, seed=seed)
+            rows.append([group, "the others", gap.mean(), *ends, len(gap)])
         if len(rest):
-            row = [group, "its other languages", own.mean() - rest.mean(), np.nan, np.nan, np.nan, n]
+            ends = [np.nan] * 3
             if n >= 3 and len(rest) >= 3:
-                _, low, high = bootstrap.sum_of_means([own, rest], [1, -1], n_resamples, seed=seed)
-                test = scipy_stats.permutation_test(
-                    (own.to_numpy(), rest.to_numpy()), _gap, vectorized=True, n_resamples=9999, rng=seed
-                )
-                row[3:6] = low, high, test.pvalue
-            rows.append(row)
+                both = own.to_numpy(), rest.to_numpy()
+                test = scipy_stats.permutation_test(both, difference, vectorized=True, n_resamples=9999, rng=seed)
+                ends = *bootstrap.sum_of_means(both, [1, -1], n_resamples, seed=seed)[1:], test.pvalue
+            rows.append([group, "its other languages", own.mean() - rest.mean(), *ends, n])
     result = pd.DataFrame(rows, columns=[by, "against", "value", "ci_low", "ci_high", "p", "n"])
-    return result.assign(p_holm=tests.holm(result["p"])).reindex(
-        columns=[by, "against", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
-    )
-
-
-def _gap(one: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
-    return one.mean(axis=axis) - other.mean(axis=axis)
+    result.insert(6, "p_holm", tests.holm(result["p"]))
+    return result

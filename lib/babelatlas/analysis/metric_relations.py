@@ -2,17 +2,16 @@
 
 import numpy as np
 import pandas as pd
+from scipy import optimize, special
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
 
-# --- What printed scores say ----------------------------------------------------------------------------------------
 
-
-def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.DataFrame:
+def explained(printed: dict[str, float], items: int) -> pd.DataFrame:
     """Return the whole numbers of items that printed scores and rates follow from: both, neither, swapped, kept.
 
-    `printed`: TC, GTC, IPR, INR, CPR, CNR, rounded to `decimals`. An item without ties is right in both senses, in
+    `printed`: TC, GTC, IPR, INR, CPR, CNR, rounded to two decimals. An item without ties is right in both senses, in
     neither, or in one; then the choice is that beside the ambiguous image (kept) or the other (swapped). So with N
     items GTC = both / N, TC = (2 both + swapped + kept) / 2N, IPR = (both + swapped) / 2N, INR = (neither + swapped) /
     2N, CPR = (both + kept) / 2N, CNR = (neither + kept) / 2N. No rows: no such numbers exist, and the printed ones
@@ -27,7 +26,7 @@ def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.Da
         raise InputError(
             f"The numbers of items follow from TC, GTC and the four rates, but {sorted(lacking)[0]} is missing."
         )
-    half = 0.5 * 10**-decimals + 1e-9
+    half = 0.005 + 1e-9
     most = 2 * items
     low, high = np.ceil((printed["GTC"] - half) * items), np.floor((printed["GTC"] + half) * items)
     both = np.arange(max(0, low), high + 1)
@@ -35,13 +34,8 @@ def explained(printed: dict[str, float], items: int, decimals: int = 2) -> pd.Da
     swapped = np.arange(0, np.floor((min(printed["INR"], printed["IPR"]) + half) * most) + 1)
     both, neither, swapped = (axis.ravel().astype(int) for axis in np.meshgrid(both, neither, swapped, indexing="ij"))
     kept = items - both - neither - swapped
-    found = {
-        "TC": 2 * both + swapped + kept,
-        "IPR": both + swapped,
-        "INR": neither + swapped,
-        "CPR": both + kept,
-        "CNR": neither + kept,
-    }
+    found = {"TC": 2 * both + swapped + kept, "IPR": both + swapped, "INR": neither + swapped}
+    found |= {"CPR": both + kept, "CNR": neither + kept}
     fits = kept >= 0
     for name, count in found.items():
         fits &= np.abs(count / most - printed[name]) <= half
@@ -102,8 +96,6 @@ def drawn_costs(ic: float, gic: float, items: int, images: int = 5, seed: int = 
     scores. With ic = 0.5 the images say nothing. An `oracle` can be held against this: how much does it gain by
     choosing alone? TC and GTC of such costs mean nothing. Raises InputError unless 0 < ic < 1 and 2 ic - 1 < gic < ic.
     """
-    from scipy import optimize, special
-
     if not (0 < ic < 1 and max(0, 2 * ic - 1) < gic < ic):
         raise InputError(f"IC and GIC of one model have 0 < IC < 1 and 2 IC - 1 < GIC < IC, got {ic} and {gic}.")
     # Both inequalities hold with probability ic - 2 T(q, a), where T is Owen's function, q the normal quantile of ic

@@ -36,9 +36,9 @@ def read_results(folder: str | os.PathLike) -> pd.DataFrame:
     """Return Babel-ImageNet's released accuracies with the bare label and with translated prompts, schema `published`.
 
     `folder` holds one JSON file for each model ("results/babel-imagenet" of its repository). Kept are the 101 languages
-    of the paper: label only in all, translated prompts in the 90 that have them. The released code uses CLIP's own
-    English templates and class names for English, which is what the variant says. `value` is rounded to 6 decimals, n
-    are images (50 for each class). Raises InputError where a file is missing or is not of this kind.
+    of the paper: label only in all, translated prompts in the 90 that have them; for English the variant says that the
+    released code uses CLIP's own templates and class names. `value` is rounded to 6 decimals, n are images (50 for each
+    class). Raises InputError where a file is missing or is not of this kind.
     """
     paper = published.groups().set_index("lang")["classes"]
     parts = []
@@ -73,20 +73,19 @@ def read_results(folder: str | os.PathLike) -> pd.DataFrame:
         ci_high=np.nan,
         n=50 * table["num_classes"],
         source="babel-imagenet-results",
-        note=english.map(
-            {True: "filed as translated; the released code takes CLIP's templates for English", False: ""}
-        ),
+        note=np.where(english, "filed as translated; the released code takes CLIP's templates for English", ""),
     )
     table = table.sort_values(["model", "variant", "lang"], ignore_index=True)
     return tables.check(table[[*tables.SCHEMAS["published"][0]]], "published")
 
 
-def gains(results: pd.DataFrame, first: str = "translated prompts", second: str = "label only") -> pd.DataFrame:
+def gains(results: pd.DataFrame, first: str = "translated prompts") -> pd.DataFrame:
     """Return what prompts add to accuracy: one row for each model and language that has both variants.
 
-    `results`: schema `published`. Columns: model, lang, label_only (accuracy of `second`), value (accuracy of `first`
-    minus that; fractions), n. Raises InputError where no model and language has both.
+    `results`: schema `published`. Columns: model, lang, label_only (accuracy of "label only"), value (accuracy of
+    `first` minus that; fractions), n. Raises InputError where no model and language has both.
     """
+    second = "label only"
     results = results[results["variant"].isin([first, second])]
     if {first, second} - set(results["variant"]):
         raise InputError(f"The results lack the variant {first!r} or {second!r}: give a table that has both.")
@@ -97,11 +96,6 @@ def gains(results: pd.DataFrame, first: str = "translated prompts", second: str 
             f"The results have {row['variant']} of {row['model']} in {row['lang'] or 'a group of languages'} twice: "
             "give one accuracy for each model, language and variant."
         )
-    wide = results.pivot(index=["model", "lang"], columns="variant", values=["value", "n"])
-    wide = wide.dropna()
-    columns = {
-        "label_only": wide["value"][second],
-        "value": wide["value"][first] - wide["value"][second],
-        "n": wide["n"][first].astype(int),
-    }
-    return pd.DataFrame(columns).reset_index()
+    wide = results.pivot(index=["model", "lang"], columns="variant", values=["value", "n"]).dropna()
+    value, n = wide["value"], wide["n"][first].astype(int)
+    return pd.DataFrame({"label_only": value[second], "value": value[first] - value[second], "n": n}).reset_index()

@@ -1,18 +1,16 @@
 """How many models can be told apart, and whether two ways to measure put them into one order: scores by language only.
 
 `leaderboard` ranks the models of a run from right answers by class. Published results have no classes, only one score
-for each model and language; here languages are drawn anew, and the images of a score from the binomial distribution of
-their number. The drawn languages are the same for all models.
-
-Languages are related: what one model does better in Spanish it may do better in Portuguese. Where `cluster` gives each
-language a family (`languages.families`), whole families are drawn, and a test turns the signs of whole families.
+for each model and language; here languages are drawn anew, the same for all models, and the images of a score from the
+binomial distribution of their number. Languages are related: where `cluster` gives each language a family
+(`languages.families`), whole families are drawn, and a test turns the signs of whole families.
 
 Two orders of the same models, by two label sets or two tasks, say, are compared by Kendall's tau and by how many of the
 k best they share. A tau below 1 means little by itself: where models are close, chance alone orders them otherwise.
 Beside each tau therefore stands what tau would be if the two measures ordered the models alike (`agreement`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -66,30 +64,26 @@ def ranks(
     groups: dict[str, Sequence[str]] | None = None,
     drawn: str = "languages and images",
     n_resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
     cluster: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return the models by their mean over languages, in all languages and in each group, with intervals.
 
     `scores`: model, lang, value (fraction) and, where images are drawn, n (images of the score). `groups`: name ->
-    codes; "all" always comes first. `drawn`: one of `DRAWN`. Columns: group, model, value, ci_low, ci_high, rank,
-    rank_low, rank_high, first (see `tests.rank_intervals`), n (languages), n_clusters. With "languages" the languages
-    are a sample and other languages could have been chosen; with "images" they are all there are, and only the images
-    are a sample. `cluster`: language -> what is drawn as a whole, a family, say; every language by itself unless given.
-    The scores hold the noise of their images already: where languages are drawn as well, it counts twice. A group of
-    one cluster has, where only languages are drawn, no interval (NaN). Raises what `by_language` raises, and InputError
-    for another `drawn`, or a language without a cluster.
+    codes; "all" always comes first. `drawn`: one of `DRAWN`; with "languages" other languages could have been chosen,
+    with "images" they are all there are, and only the images are a sample. `cluster`: language -> what is drawn as a
+    whole, a family, say; every language by itself unless given. Columns: group, model, value, ci_low, ci_high, rank,
+    rank_low, rank_high, first (see `tests.rank_intervals`), n (languages), n_clusters. The scores hold the noise of
+    their images already: where languages are drawn as well, it counts twice. A group of one cluster has, where only
+    languages are drawn, no interval (NaN). Raises what `by_language` raises, and InputError for another `drawn`, or a
+    language without a cluster.
     """
     if drawn not in DRAWN:
         raise InputError(f"A ranking draws one of {', '.join(DRAWN)}; got {drawn!r}.")
     wide = by_language(scores)
     values = wide.to_numpy()[None] if drawn == "languages" else _images(scores, wide, n_resamples, seed)
     parts = []
-    for group, codes in {"all": list(wide.index), **(groups or {})}.items():
-        place = np.flatnonzero(wide.index.isin(list(codes)))
-        if not len(place):
-            continue
+    for group, place in _places(wide, groups):
         member = _members(wide.index[place], cluster)
         n = member.shape[1]
         times = np.ones((n_resamples, len(place)))
@@ -100,12 +94,20 @@ def ranks(
         # Sums of the same numbers in another order differ in the last digit.
         means = (means / times.sum(axis=1, keepdims=True)).round(12)
         value = wide.to_numpy()[place].mean(axis=0).round(12)
-        found = tests.rank_intervals(list(wide), value, means, level, n if n > 1 and drawn != "images" else None)
+        found = tests.rank_intervals(list(wide), value, means, n_clusters=n if n > 1 and drawn != "images" else None)
         if n == 1 and drawn == "languages":
             found[["ci_low", "ci_high"]] = np.nan
         parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place), n_clusters=n))
     table = pd.concat(parts, ignore_index=True)
     return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]
+
+
+def _places(wide: pd.DataFrame, groups: dict[str, Sequence[str]] | None) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield "all" and each group of languages that has some in `wide`, with their rows."""
+    for group, codes in {"all": list(wide.index), **(groups or {})}.items():
+        place = np.flatnonzero(wide.index.isin(list(codes)))
+        if len(place):
+            yield group, place
 
 
 def _members(codes: Sequence[str], cluster: Mapping[str, str] | None) -> np.ndarray:
@@ -115,8 +117,7 @@ def _members(codes: Sequence[str], cluster: Mapping[str, str] | None) -> np.ndar
     without = [code for code in codes if code not in cluster]
     if without:
         raise InputError(f"Clusters of languages need one for each, but {without[0]!r} has none.")
-    _, index = np.unique([cluster[code] for code in codes], return_inverse=True)
-    return np.eye(index.max() + 1)[index]
+    return pd.get_dummies([cluster[code] for code in codes], dtype=float).to_numpy()
 
 
 def comparisons(
@@ -124,39 +125,34 @@ def comparisons(
     groups: dict[str, Sequence[str]] | None = None,
     n_resamples: int = 2000,
     n_permutations: int = 10_000,
-    level: float = 0.95,
     seed: int = 0,
     cluster: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Compare all models in pairs over languages, in all languages and in each group.
 
-    Columns: group, first (the better), second, value, ci_low, ci_high (difference of the means, bootstrap over
-    clusters), p (`sign_flips` of the differences), p_holm (corrected by Holm's method for all pairs of the group), n
-    (languages), n_clusters, least (the smallest p_holm that so few clusters allow). Rows are in the order of the ranks.
-    A group of one cluster has neither interval nor p (NaN). `scores`, `groups` and `cluster` as in `ranks`: without
-    `cluster` each language is its own, and the p is that languages are as likely to turn the other way each by itself.
+    `scores`, `groups` and `cluster` as in `ranks`. Columns: group, first (the better), second, value, ci_low, ci_high
+    (difference of the means, bootstrap over clusters), p (`sign_flip_test` of the differences), p_holm (corrected by
+    Holm's method for all pairs of the group), n (languages), n_clusters, least (the smallest p_holm that so few
+    clusters allow). Rows are in the order of the ranks. A group of one cluster has neither interval nor p (NaN).
     """
     wide = by_language(scores)
     parts = []
-    for group, codes in {"all": list(wide.index), **(groups or {})}.items():
-        part = wide[wide.index.isin(list(codes))]
-        if part.empty:
-            continue
+    for group, place in _places(wide, groups):
+        part = wide.iloc[place]
         mean = part.mean().round(12)
-        order = sorted(part, key=lambda model: (-mean[model], model))
-        pairs = list(combinations(order, 2))
+        pairs = list(combinations(sorted(part, key=lambda model: (-mean[model], model)), 2))
         table = pd.DataFrame(pairs, columns=["first", "second"], dtype=str)
         table.insert(0, "group", group)
         table["value"] = (mean[table["first"]].to_numpy() - mean[table["second"]].to_numpy()).astype(float)
         member = _members(part.index, cluster)
         n = member.shape[1]
-        table = table.assign(ci_low=np.nan, ci_high=np.nan, p=np.nan, p_holm=np.nan)
+        table[["ci_low", "ci_high", "p", "p_holm"]] = np.nan
         table = table.assign(n=len(part), n_clusters=n, least=np.nan)
         if n > 1 and pairs:
             gaps = part[table["first"]].to_numpy() - part[table["second"]].to_numpy()
             times = bootstrap.resample_weights(n, n_resamples, seed) @ member.T
             drawn = times @ gaps / times.sum(axis=1, keepdims=True)
-            table["ci_low"], table["ci_high"] = bootstrap.percentile_interval(drawn, level, n)
+            table["ci_low"], table["ci_high"] = bootstrap.percentile_interval(drawn, n_clusters=n)
             table["p"] = sign_flip_test(gaps, n_permutations, seed, member)
             table["p_holm"] = tests.holm(table["p"])
             table["least"] = least_p(n, len(pairs), n_permutations)
@@ -175,8 +171,8 @@ def sign_flip_test(
     """Return `tests.paired_permutation_test` for each column of `gaps` (languages, pairs), with the same signs for all.
 
     `member` (languages, clusters; 1 where a language belongs to a cluster, else 0): languages of one cluster then keep
-    their signs together, and only clusters have to be independent; None: each language is its own. Raises InputError
-    for no language, or differences that are missing or infinite.
+    their signs together; None: each language is its own. Raises InputError for no language, or differences that are
+    missing or infinite.
 
     >>> gaps = np.array([[0.2, 0.1], [0.3, -0.1], [0.1, 0.1]])
     >>> sign_flip_test(gaps).tolist() == [tests.paired_permutation_test(column) for column in gaps.T]
@@ -222,8 +218,7 @@ def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Data
 
     Columns: group, models, pairs, apart (pairs with p_holm below `alpha`), separate (the largest number of models of
     which any two are told apart), who (these, the best first), letters (the number of sets that share a letter), n
-    (languages), possible (False where so few clusters cannot tell any pair apart). One that differs from all others
-    counts as one; a run of close models counts as one, two or more, as far as its ends differ.
+    (languages), possible (False where so few clusters cannot tell any pair apart).
 
     >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
     >>> table = significantly_different(table.assign(n=9, least=0.01))
@@ -237,9 +232,7 @@ def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.Data
         found = part[part["p_holm"] < alpha]
         different = list(zip(found["first"], found["second"], strict=True))
         who = _largest(names, {frozenset(pair) for pair in different})
-        letters = {
-            letter for word in tests.compact_letters(names, different) for letter in word if not letter.isdigit()
-        }
+        letters = {letter for word in tests.compact_letters(names, different) for letter in word if letter.isalpha()}
         possible = bool((part["least"] < alpha).all())
         row = [group, len(names), len(part), len(found), len(who), who, len(letters), part["n"].iloc[0], possible]
         rows.append(row)
@@ -261,13 +254,7 @@ def _largest(names: list[str], different: set[frozenset], chosen: tuple[str, ...
 
 
 def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where all values of a row are equal.
-
-    Each row has other values here. (`correlation.correlate` has the same values in all resamples, with other weights.)
-
-    >>> kendall([[1, 2, 3]], [[1, 3, 2]]).round(3).tolist()
-    [0.333]
-    """
+    """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where all values of a row are equal."""
     one, other = np.triu_indices(np.shape(first)[-1], 1)
     signs = [np.sign(values[..., one] - values[..., other]) for values in (np.asarray(first), np.asarray(second))]
     scale = np.sqrt((signs[0] != 0).sum(axis=-1) * (signs[1] != 0).sum(axis=-1))
@@ -300,7 +287,6 @@ def agreement(
     over: str = "languages",
     paired: bool = True,
     n_resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return how far two tables of scores put their models into one order: one row.
@@ -313,23 +299,21 @@ def agreement(
       (the share of relabellings whose tau is not above that observed: a small one says that the orders differ);
     * overlap (share of the `top` best that both have), overlap_low, overlap_high, top;
     * models, pairs, swapped (pairs in the other order), apart (pairs that `comparisons` tells apart on both sides),
-      apart_swapped (of these, those in the other order: where there is one, the two orders differ beyond chance), which
-      (these, by name, the better one under the first measure first); n (languages of the first), n_second.
+      apart_swapped (of these, those in the other order), which (these, by name, the better one under the first measure
+      first); n (languages of the first), n_second.
 
     The interval draws `over` "languages" (the same ones for both sides where `paired`, then only languages that both
-    have; each side its own ones if not), or "models", where there are no languages to draw: a resample of few models
-    repeats some of them, and repeated models count as tied. Languages count as independent. A resample adds noise to
-    that of the data, which makes two orders less alike: the percentile interval lies too low, far too low where models
-    are close. The interval here takes, on each side, the wider of `bootstrap.percentile_interval`, expanded where
-    languages are drawn, and its reflection about the value; chapter 87 shows by simulation how often either holds the
-    truth. Where all models are in one order, or the opposite one, resamples of models know no uncertainty, and there is
-    no interval over models (NaN). With fewer than two languages there is neither interval nor test over languages (NaN;
-    0 pairs apart), and no interval of a tau that is not defined, where one side has the same mean for all models.
+    have; each side its own ones if not), or "models", where there are no languages to draw. A resample adds noise to
+    that of the data, which makes two orders less alike, so that the percentile interval lies too low; the interval here
+    takes, on each side, the wider of `bootstrap.percentile_interval`, expanded where languages are drawn, and its
+    reflection about the value (chapter 87 simulates both). Where all models are in one order, or the opposite one,
+    there is no interval over models (NaN). With fewer than two languages there is neither interval nor test over
+    languages (NaN; 0 pairs apart), and no interval of a tau that is not defined, where one side has the same mean for
+    all models.
 
     A relabelling brings both sides to mean 0 and standard deviation 1 of the models' means, and exchanges the sides in
     languages chosen by lot, where `paired`; else it deals the languages of both into two sets of their sizes. If the
-    measures order the models alike and differ by chance only, then tau is as likely to lie below `own` as above. (The
-    tau of an order with itself under a bootstrap would lie too high: both resamples lie about the same means.)
+    measures order the models alike and differ by chance only, then tau is as likely to lie below `own` as above.
 
     Raises InputError for fewer than two models that both have.
     """
@@ -346,32 +330,32 @@ def agreement(
         one, other = one.loc[both], other.loc[both]
     means = [table.mean().to_numpy().round(12) for table in (one, other)]
     top = min(top, len(models))
-    row = dict.fromkeys(["tau", "tau_low", "tau_high", "own", "p_own"], np.nan) | {"tau": float(kendall(*means))}
-    row["p"] = float(scipy_stats.kendalltau(*means).pvalue) if np.isfinite(row["tau"]) else np.nan
-    row |= {"overlap": float(shared_top(*means, top)), "overlap_low": np.nan, "overlap_high": np.nan, "top": top}
+    tau, overlap = float(kendall(*means)), float(shared_top(*means, top))
+    row = {"tau": tau} | dict.fromkeys(["tau_low", "tau_high", "own", "p_own"], np.nan)
+    row["p"] = float(scipy_stats.kendalltau(*means).pvalue) if np.isfinite(tau) else np.nan
+    row |= {"overlap": overlap, "overlap_low": np.nan, "overlap_high": np.nan, "top": top}
     first, second = np.triu_indices(len(models), 1)
     gaps = [mean[first] - mean[second] for mean in means]
     row |= {"models": len(models), "pairs": len(first), "swapped": int((gaps[0] * gaps[1] < 0).sum())}
     row |= {"apart": 0, "apart_swapped": 0, "which": [], "n": len(one), "n_second": len(other)}
-    if over == "models" and abs(row["tau"]) < 1:
+    if over == "models" and abs(tau) < 1:
         place = np.random.default_rng([seed, len(models)]).integers(len(models), size=(n_resamples, len(models)))
-        row["tau_low"], row["tau_high"] = reflected(row["tau"], kendall(means[0][place], means[1][place]), -1, level)
+        row["tau_low"], row["tau_high"] = reflected(tau, kendall(means[0][place], means[1][place]), -1)
     elif over == "languages" and min(len(one), len(other)) > 1:
-        drawn = _drawn(one, n_resamples, seed)
-        others = _drawn(other, n_resamples, seed if paired else seed + 1)
+        drawn, others = (
+            (bootstrap.resample_weights(len(wide), n_resamples, stream) @ wide.to_numpy() / len(wide)).round(12)
+            for wide, stream in ((one, seed), (other, seed if paired else seed + 1))
+        )
         n_clusters = min(len(one), len(other))
-        if np.isfinite(row["tau"]):
-            row["tau_low"], row["tau_high"] = reflected(row["tau"], kendall(drawn, others), -1, level, n_clusters)
+        if np.isfinite(tau):
+            row["tau_low"], row["tau_high"] = reflected(tau, kendall(drawn, others), -1, n_clusters=n_clusters)
             taus = kendall(*_relabelled(one, other, paired, n_resamples, seed))
             row["own"] = float(np.nanmean(taus))
-            row["p_own"] = float((np.sum(taus <= row["tau"] + 1e-9) + 1) / (n_resamples + 1))
+            row["p_own"] = float((np.sum(taus <= tau + 1e-9) + 1) / (n_resamples + 1))
         shares = shared_top(drawn, others, top)
-        row["overlap_low"], row["overlap_high"] = reflected(row["overlap"], shares, 0, level, n_clusters)
-        p = [
-            tests.holm(sign_flip_test(each[:, first] - each[:, second], seed=seed))
-            for each in map(np.array, (one, other))
-        ]
-        apart = (p[0] < 0.05) & (p[1] < 0.05)
+        row["overlap_low"], row["overlap_high"] = reflected(overlap, shares, 0, n_clusters=n_clusters)
+        gaps_by_language = (side.to_numpy()[:, first] - side.to_numpy()[:, second] for side in (one, other))
+        apart = np.all([tests.holm(sign_flip_test(each, seed=seed)) < 0.05 for each in gaps_by_language], axis=0)
         turned = np.flatnonzero(apart & (gaps[0] * gaps[1] < 0))
         ends = [(first[pair], second[pair])[:: 1 if gaps[0][pair] > 0 else -1] for pair in turned]
         which = [(models[better], models[worse]) for better, worse in ends]
@@ -391,18 +375,10 @@ def reflected(
     return max(least, min(low, 2 * value - high)), min(1.0, max(high, 2 * value - low))
 
 
-def _drawn(wide: pd.DataFrame, n_resamples: int, seed: int) -> np.ndarray:
-    """Return the means over languages drawn anew: (resamples, models)."""
-    return (bootstrap.resample_weights(len(wide), n_resamples, seed) @ wide.to_numpy() / len(wide)).round(12)
-
-
 def _relabelled(
     one: pd.DataFrame, other: pd.DataFrame, paired: bool, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means of both sides, standardised, when chance says which score is of which: two (resamples, models).
-
-    Paired: in each language the sides are exchanged or not. Else the languages of both are dealt out anew.
-    """
+    """Return the standardised means (resamples, models) of both sides, languages exchanged or dealt out anew."""
     means = [side.mean().to_numpy() for side in (one, other)]
     first, second = (
         (side.to_numpy() - mean.mean()) / mean.std() for side, mean in zip((one, other), means, strict=True)
@@ -417,20 +393,13 @@ def _relabelled(
     return (mine @ pool / len(one)).round(12), ((1 - mine) @ pool / len(other)).round(12)
 
 
-def languages_needed(
-    scores: pd.DataFrame,
-    sizes: Sequence[int],
-    draws: int = 20,
-    n_permutations: int = 5000,
-    alpha: float = 0.05,
-    seed: int = 0,
-) -> pd.DataFrame:
+def languages_needed(scores: pd.DataFrame, sizes: Sequence[int], draws: int = 20, seed: int = 0) -> pd.DataFrame:
     """Return which share of the pairs of models is told apart when only so many languages are evaluated.
 
     Of all languages `sizes` are drawn without replacement, `draws` times; each time all pairs are tested as in
     `comparisons`, each language by itself. Columns: n, value (mean share of the pairs told apart), ci_low, ci_high (95
-    % of the draws: other choices of languages; NaN for all languages, which can be chosen in one way only), pairs.
-    Sizes above the number of languages are left out. Raises InputError for one model, or no draws.
+    % of the draws; NaN for all languages), pairs. Sizes above the number of languages are left out. Raises InputError
+    for one model, or no draws.
     """
     wide = by_language(scores)
     if wide.shape[1] < 2 or draws < 1:
@@ -444,8 +413,8 @@ def languages_needed(
         rng = np.random.default_rng([seed, size])
         shares = []
         for _ in range(draws if size < len(wide) else 1):
-            p = sign_flip_test(gaps[rng.permutation(len(wide))[:size]], n_permutations, seed)
-            shares.append((tests.holm(p) < alpha).mean())
+            p = sign_flip_test(gaps[rng.permutation(len(wide))[:size]], 5000, seed)
+            shares.append((tests.holm(p) < 0.05).mean())
         ends = bootstrap.percentile_interval(np.array(shares)) if len(shares) > 1 else (np.nan, np.nan)
         rows.append([size, np.mean(shares), *map(float, ends), len(first)])
     return pd.DataFrame(rows, columns=["n", "value", "ci_low", "ci_high", "pairs"])

@@ -3,7 +3,7 @@
 A distilled model should be better in the languages of its training. Whether it is can be asked within groups of
 languages that are alike in other respects, and against a control: a model that was not taught these languages more than
 others, whose difference between the same languages shows what else sets them apart (Geigle et al. 2024, Table 7).
-Tables in, tables out; values are fractions.
+Values are fractions.
 """
 
 from collections.abc import Sequence
@@ -40,11 +40,7 @@ def three_groups(source: str = "geigle2024") -> pd.DataFrame:
 def published_lists(fewest: int = 2) -> pd.DataFrame:
     """Return the languages that the authors of the paper's models list: columns model (as the paper names it), lang.
 
-    Of models whose authors list at least `fewest` languages (`models.training_languages`; 1: those that know English
-    alone, too): no list, no row.
-
-    >>> published_lists().groupby("model").lang.size()["AltCLIP XLMR-L L-14"]
-    np.int64(9)
+    Of models whose authors list at least `fewest` languages (1: those that know English alone, too): no list, no row.
     """
     rows = [(entry.paper_row, lang) for entry in models.MODELS if entry.paper_row for lang in entry.languages]
     table = pd.DataFrame(rows, columns=["model", "lang"])
@@ -73,48 +69,45 @@ def _columns(table: pd.DataFrame, names: Sequence[str], what: str) -> None:
         checks.check_numbers(table, [], what, names)
 
 
-def against(scores: pd.DataFrame, control: pd.DataFrame, value: str = "value") -> pd.DataFrame:
-    """Return `scores` with the control's value in the same language taken off, for the languages that the control has.
+def against(scores: pd.DataFrame, control: pd.DataFrame) -> pd.DataFrame:
+    """Return `scores` less the control's value in the same language, for the languages that the control has.
 
-    `control`: lang and `value`, one row for each language. What `differences` then gives is a difference in
-    differences: how much more taught and other languages differ in the model than in the control. Raises InputError
-    where the control has a language twice, or none of the languages, and for a column that is not there.
+    `control`: lang and value, one row for each language. What `differences` then gives is a difference in differences.
+    Raises InputError where the control has a language twice, or none of the languages, and for a column that is not
+    there.
     """
     for table, what in ((scores, "Scores beside a control"), (control, "A control")):
-        _columns(table, ["lang", value], what)
+        _columns(table, ["lang", "value"], what)
     if control["lang"].duplicated().any():
         raise InputError("A control has one value for each language, but some occur twice: give one model and variant.")
-    level = control.set_index("lang")[value]
+    level = control.set_index("lang")["value"]
     both = scores[scores["lang"].isin(level.index)]
     if both.empty:
         raise InputError("The control has none of the languages that it should be compared in: give another control.")
-    return both.assign(**{value: both[value] - both["lang"].map(level)}).reset_index(drop=True)
+    return both.assign(value=both["value"] - both["lang"].map(level)).reset_index(drop=True)
 
 
 def differences(
     table: pd.DataFrame,
     by: Sequence[str] = ("model", "group"),
     strata: str = "",
-    flag: str = "taught",
-    value: str = "value",
     n_resamples: int = 2000,
     n_permutations: int = 10_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return the mean of flagged and of other rows and their difference, for each combination of `by`.
 
-    `table`: one row for each `by` and language. Columns: by, taught (mean of the flagged), other, value (the first
-    minus the second), ci_low, ci_high, p, p_holm, n_taught, n_other. Where `strata` names a column the difference is
-    taken within each stratum that has both kinds and averaged with the numbers of flagged rows as weights (the effect
-    on the taught); means and numbers then are of these strata alone, with the same weights. The interval draws flagged
-    and other rows anew within each stratum (`bootstrap.sum_of_means`). A stratum with one row on a side does not vary
-    there: the interval is too narrow then (by simulation of two or three strata it holds the truth in 83 to 94 of 100
-    worlds), and there is none where no stratum has two. p is of a two-sided permutation
-    test, which deals the flags anew within each stratum: exact where there is one stratum and at most `n_permutations`
-    ways, else of random ones; p_holm is corrected for all rows tested (Holm). Where no stratum has both kinds the
-    difference and what follows are NaN. Raises InputError for an empty table, missing values, flags that are neither
-    true nor false, and a language that occurs twice in a combination.
+    `table`: lang, taught (true or false), value and the columns `by`, one row for each `by` and language. Columns: by,
+    taught (mean of the flagged), other, value (the first minus the second), ci_low, ci_high, p, p_holm, n_taught,
+    n_other. Where `strata` names a column the difference is taken within each stratum that has both kinds and averaged
+    with the numbers of flagged rows as weights (the effect on the taught); means and numbers then are of these strata
+    alone, with the same weights. The interval draws flagged and other rows anew within each stratum
+    (`bootstrap.sum_of_means`). A stratum with one row on a side does not vary there: the interval is too narrow then
+    (by simulation of two or three strata it holds the truth in 83 to 94 of 100 worlds), and there is none where no
+    stratum has two. p is of a two-sided permutation test, which deals the flags anew within each stratum: exact where
+    there is one stratum and at most `n_permutations` ways, else of random ones; p_holm is corrected for all rows tested
+    (Holm). Where no stratum has both kinds the difference and what follows are NaN. Raises InputError for an empty
+    table, missing values, flags that are neither true nor false, and a language that occurs twice in a combination.
 
     >>> table = pd.DataFrame({"model": "a", "group": "low", "lang": list("abcd"), "taught": [True, True, False, False]})
     >>> differences(table.assign(value=[0.4, 0.5, 0.1, 0.2]))[["value", "p"]].round(3).to_numpy().tolist()
@@ -123,32 +116,34 @@ def differences(
     by = list(by)
     columns = [*by, "taught", "other", "value", "ci_low", "ci_high", "p", "n_taught", "n_other"]
     what = "A comparison of taught languages with others"
-    checks.check_numbers(table, [value], what, [*by, "lang", flag, *([strata] if strata else [])])
-    if not table[flag].isin([True, False]).all():
-        raise InputError(f"{what} needs the column {flag} to be true or false, got {table[flag].iloc[0]!r}, say.")
+    checks.check_numbers(table, ["value"], what, [*by, "lang", "taught", *([strata] if strata else [])])
+    if not table["taught"].isin([True, False]).all():
+        raise InputError(f"{what} needs the column taught to be true or false, got {table['taught'].iloc[0]!r}, say.")
     if table.duplicated([*by, "lang"]).any():
         row = table[table.duplicated([*by, "lang"])].iloc[0]
         where = f" in {', '.join(map(str, row[by]))}" if by else ""
         raise InputError(f"{what} needs each language once, but {row['lang']} occurs twice{where}: take one of them.")
-    table = table.astype({flag: bool})
+    table = table.astype({"taught": bool})
     rows = []
     for key, part in table.groupby(by, sort=False) if by else [((), table)]:
         layers = [layer for _, layer in part.groupby(strata)] if strata else [part]
-        mixed = [layer for layer in layers if 0 < layer[flag].sum() < len(layer)]
+        mixed = [_sides(layer) for layer in layers if 0 < layer["taught"].sum() < len(layer)]
         if mixed:
-            rows.append([*key, *_compared(mixed, flag, value, n_resamples, n_permutations, level, seed)])
+            rows.append([*key, *_compared(mixed, n_resamples, n_permutations, seed)])
         else:
-            listed = part[flag].to_numpy(bool)
-            means = [part.loc[listed, value].mean(), part.loc[~listed, value].mean()]
-            rows.append([*key, *means, *[np.nan] * 4, int(listed.sum()), int((~listed).sum())])
+            kinds = [pd.Series(side) for side in _sides(part)]
+            rows.append([*key, *(kind.mean() for kind in kinds), *[np.nan] * 4, *map(len, kinds)])
     result = pd.DataFrame(rows, columns=columns)
     result.insert(len(by) + 6, "p_holm", tests.holm(result["p"]))
     return result
 
 
-def _compared(parts: list[pd.DataFrame], flag: str, value: str, n_resamples, n_permutations, level, seed) -> list:
+def _sides(part: pd.DataFrame) -> list[np.ndarray]:
+    return [part.loc[part["taught"] == kind, "value"].to_numpy(float) for kind in (True, False)]
+
+
+def _compared(sides: list[list[np.ndarray]], n_resamples, n_permutations, seed) -> list:
     """Return taught, other, difference, ci_low, ci_high, p, n_taught, n_other over strata that have both kinds."""
-    sides = [[part.loc[part[flag] == kind, value].to_numpy(float) for kind in (True, False)] for part in parts]
     sizes = np.array([len(taught) for taught, _ in sides], float)
     share = sizes / sizes.sum()
     taught, other = (sum(weight * pair[k].mean() for weight, pair in zip(share, sides, strict=True)) for k in (0, 1))
@@ -157,7 +152,7 @@ def _compared(parts: list[pd.DataFrame], flag: str, value: str, n_resamples, n_p
     if all(any(len(pair[k]) > 1 for pair in sides) for k in (0, 1)):
         factors = [sign * weight for weight in share for sign in (1, -1)]
         samples = [side for pair in sides for side in pair]
-        _, low, high = bootstrap.sum_of_means(samples, factors, n_resamples, level, seed)
+        _, low, high = bootstrap.sum_of_means(samples, factors, n_resamples, seed=seed)
     p = _permuted(sides, share, taught - other, n_permutations, seed)
     return [taught, other, taught - other, float(low), float(high), p, n_taught, n_other]
 

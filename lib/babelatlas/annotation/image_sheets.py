@@ -7,12 +7,8 @@
 Kashani Motlagh et al. (2024), section 5.5, wrote an unambiguous caption for each sense, had a CLIP model find the 15
 images of DataComp that are most similar to it, of at least 64 pixels and an aspect of at most 2.5, and chose the four
 that show the sense best. The first command writes the list of senses, whose captions a person fills in. The second
-looks through a collection, a folder of images or of tar files as DataComp and other web datasets have them, and writes
-a sheet of the candidates: `sheet.html`, which needs nothing else and has a box to tick below each image, and
+looks through a collection and writes a sheet of the candidates: `sheet.html`, with a box to tick below each image, and
 `sheet.csv`. The third checks a filled sheet, and writes the folder of further images that notebook 15 reads.
-
-What a collection holds is not to be relied on: images that cannot be read, that are too small or too long are passed
-over and counted, and of images with the same bytes one is shown.
 """
 
 import base64
@@ -20,13 +16,13 @@ import hashlib
 import io
 import os
 import shutil
-import string
 import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +36,7 @@ from babelatlas.datasets import item_images
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.item_images import EXTENDED, SENSES
 
+TEXTS = sheets.TEXTS["images"]
 CAPTIONS = ["item", "sense", "caption"]
 FOUND = ["item", "sense", "caption", "rank", "similarity", "file", "place"]
 COLUMNS = [*FOUND, "chosen", "check"]
@@ -53,19 +50,13 @@ TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
 
 
 def to_caption(items: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses to write captions for: item, sense, caption (""), and source and translation to go by.
-
-    `items`: schema `tuples`; of several languages the first that has an item is shown.
-    """
+    """Return the senses of `items` (schema `tuples`) to write captions for: the columns of the list to fill in."""
     senses = tables.check(items, "tuples").drop_duplicates(["item", "sense"])
     return senses.assign(caption="")[[*CAPTIONS, "source", "lang", "translation"]].reset_index(drop=True)
 
 
 def read_captions(path: str | os.PathLike) -> pd.DataFrame:
-    """Return the captions of a CSV file: item, sense, caption; other columns are passed over.
-
-    Raises InputError where it is no such file, a caption is empty, a sense is neither "a" nor "b", or one occurs twice.
-    """
+    """Return the captions of a CSV file: item, sense, caption; InputError where one is empty, strange or double."""
     rows = _csv(path, CAPTIONS, "captions")
     for column, bad, what in (
         ("sense", ~rows["sense"].isin(SENSES), "a or b"),
@@ -86,28 +77,8 @@ def read_captions(path: str | os.PathLike) -> pd.DataFrame:
 
 
 def _csv(path: str | os.PathLike, columns: list[str], what: str) -> pd.DataFrame:
-    """Return a CSV file as text, with `row`, the row in a spreadsheet; separated by commas, semicolons or tabs."""
-    path = tables.locate(path)
-    if not path.is_file():
-        raise InputError(f"There is no file {path}: give the CSV file of the {what}.")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        heading = text.partition("\n")[0]
-        separator = max(",;\t", key=heading.count)
-        rows = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False)
-    except (UnicodeDecodeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"{path.name} cannot be read ({reason}): save it as 'CSV UTF-8'.") from error
-    rows.columns = [str(name).strip().casefold() for name in rows.columns]
-    missing = [column for column in columns if column not in rows]
-    if missing:
-        raise InputError(f"{path.name} has no column {missing[0]!r}: expected {', '.join(columns)}.")
-    rows = rows[columns].apply(lambda column: column.fillna("").str.strip())
-    rows["row"] = np.arange(len(rows)) + 2
-    rows = rows[(rows[columns] != "").any(axis=1)].reset_index(drop=True)
-    if rows.empty:
-        raise InputError(f"{path.name} has no rows below its heading: fill it in.")
-    return rows
+    expected = f"expected {', '.join(columns)}"
+    return sheets.read_csv(path, columns, f"give the CSV file of the {what}", expected, "fill it in")
 
 
 def unsuitable(path: str | os.PathLike, minimum: int = 64, aspect: float = 2.5) -> str:
@@ -123,11 +94,6 @@ def unsuitable(path: str | os.PathLike, minimum: int = 64, aspect: float = 2.5) 
     if min(width, height) < minimum:
         return "too small"
     return "too long" if max(width, height) > aspect * min(width, height) else ""
-
-
-def _look(path: Path, minimum: int, aspect: float) -> tuple[str, bytes]:
-    """Return what `unsuitable` says of an image, and 16 bytes that stand for its contents."""
-    return unsuitable(path, minimum, aspect), hashlib.sha256(path.read_bytes()).digest()[:16]
 
 
 @contextmanager
@@ -153,11 +119,6 @@ def _unpacked(archive: Path, work: Path) -> Iterator[list[tuple[Path, str]]]:
         yield files
 
 
-@contextmanager
-def _plain(files: list[tuple[Path, str]]) -> Iterator[list[tuple[Path, str]]]:
-    yield files
-
-
 def collection(images: str | os.PathLike, work: str | os.PathLike) -> Iterator[tuple[str, object]]:
     """Yield the parts of a collection: a name, and a context manager that gives paths and names of its images.
 
@@ -180,7 +141,7 @@ def collection(images: str | os.PathLike, work: str | os.PathLike) -> Iterator[t
         )
     for start in range(0, len(files), CHUNK):
         part = [(path, str(path.relative_to(home))) for path in files[start : start + CHUNK]]
-        yield f"files-{start // CHUNK:05d}", _plain(part)
+        yield f"files-{start // CHUNK:05d}", nullcontext(part)
     for path in tars:
         yield str(path.relative_to(home)).replace(os.sep, "_"), _unpacked(path, work)
 
@@ -219,8 +180,9 @@ def find(
         with part as files:
             kept = []
             with ThreadPoolExecutor(embedding.WORKERS) as pool:
-                looked = list(pool.map(lambda file: _look(file[0], minimum, aspect), files))
-            for (path, place), (reason, digest) in zip(files, looked, strict=True):
+                reasons = pool.map(lambda file: unsuitable(file[0], minimum, aspect), files)
+                digests = pool.map(lambda file: hashlib.sha256(file[0].read_bytes()).digest()[:16], files)
+            for (path, place), reason, digest in zip(files, reasons, digests, strict=True):
                 counts["seen"] += 1
                 reason = reason or ("twice" if digest in seen else "")
                 if reason:
@@ -236,7 +198,7 @@ def find(
         if progress:
             print(f"{name}: {counts['seen']:,} images seen, {counts['seen'] - len(seen):,} passed over", flush=True)
     if not any(best):
-        said = ", ".join(f"{reason} {count}" for reason, count in counts.items())
+        said = ", ".join(f"{reason} {n}" for reason, n in counts.items())
         raise InputError(f"No image of {images} can be a candidate ({said}): give another collection.")
     rows = [
         (*caption, rank, -cost, file, place)
@@ -252,12 +214,9 @@ def find(
 
 
 def _merge(best: list[list[tuple]], similar: np.ndarray, kept: list[tuple], number: int, folder: Path) -> None:
-    """Put the images of one part among the best of each caption; copy those that are among them to `folder`.
-
-    `similar`: (captions, images); `kept`: path, place in the collection, and file to copy to, of each image.
-    """
-    count = min(number, len(kept))
-    top = np.argpartition(-similar, count - 1, axis=1)[:, :count]
+    """Put the images of one part, `similar` (captions, images), among the best of each caption; copy those."""
+    number_here = min(number, len(kept))
+    top = np.argpartition(-similar, number_here - 1, axis=1)[:, :number_here]
     needed = set()
     for row, listed in enumerate(best):
         fresh = [(-float(similar[row, image]), kept[image][1], kept[image][2]) for image in top[row]]
@@ -281,56 +240,34 @@ def sheet(found: pd.DataFrame) -> pd.DataFrame:
     return made.assign(chosen="", check=[_check(row) for row in made.to_dict("records")])[COLUMNS]
 
 
-def _thumbnail(path: Path, side: int) -> str:
+def _thumbnail(path: Path) -> str:
     """Return an image, made small, as the address of a picture that a page holds itself."""
     image = datasets.open_image(path)
-    image.thumbnail((side, side))
+    image.thumbnail((144, 144))
     content = io.BytesIO()
     image.save(content, format="jpeg", quality=80)
     return "data:image/jpeg;base64," + base64.b64encode(content.getvalue()).decode()
 
 
-def write_html(
-    made: pd.DataFrame, folder: str | os.PathLike, path: str | os.PathLike, each: int = 4, side: int = 144
-) -> Path:
+def write_html(made: pd.DataFrame, folder: str | os.PathLike, path: str | os.PathLike, each: int = 4) -> Path:
     """Write a sheet as one HTML file that needs nothing else and saves what is ticked as CSV; return the path.
 
-    `folder`: where the files of the candidates lie; `each`: how many are to be chosen; `side`: the longer side of an
-    image on the sheet, in pixels.
+    `folder`: where the files of the candidates lie; `each`: how many are to be chosen.
     """
-    folder, cards, number = tables.locate(folder), [], 0
-    for (item, sense, caption), rows in made.groupby(["item", "sense", "caption"], sort=False):
-        boxes = []
-        for row in rows.to_dict("records"):
-            address = _thumbnail(folder / row["file"], side)
-            boxes.append(BOX.substitute(number=number, rank=row["rank"], image=address))
-            number += 1
-        cards.append(sheets.fill(CARD, {"item": item, "sense": sense, "caption": caption}, boxes="\n".join(boxes)))
-    data = {"fields": {"chosen": "row-"}, "ids": list(range(number)), "each": each, "file": "candidates.csv"}
+    folder, cards, numbers = tables.locate(folder), [], count()
+    for caption, rows in made.groupby(CAPTIONS, sort=False):
+        boxes = [
+            TEXTS["box"].substitute(number=next(numbers), rank=row["rank"], image=_thumbnail(folder / row["file"]))
+            for row in rows.to_dict("records")
+        ]
+        cards.append(sheets.fill(TEXTS["card"], dict(zip(CAPTIONS, caption, strict=True)), boxes="\n".join(boxes)))
+    data = {"fields": {"chosen": "row-"}, "ids": list(range(len(made))), "each": each, "file": "candidates.csv"}
     data |= {"key": f"babelatlas candidates {_check(made.iloc[0].to_dict())}", "answered": f"captions have {each}"}
-    data |= {
-        "left": f"captions do not have {each} yet.",
-        "done": "Each caption has its images. Save the file: thank you.",
-    }
+    data |= {"left": f"captions do not have {each} yet."}
+    data |= {"done": "Each caption has its images. Save the file: thank you."}
     texts = {"title": "Images to choose", "heading": "Which images show it?", "next": "Next that lacks some"}
-    introduction = INTRODUCTION.format(each=each)
+    introduction = TEXTS["introduction"].substitute(each=each)
     return sheets.write_page(made[COLUMNS], path, cards, data, introduction=introduction, width="60rem", **texts)
-
-
-INTRODUCTION = """<p>Below each caption are the images that a model found most similar to it, the nearest first. Tick
-the {each} that show best what the caption says; tick fewer where fewer do. Do not tick one that could as well show
-something else that the same word names.</p>"""
-CARD = string.Template(
-    """<article><h2>$caption</h2>
-<p class="also">sense $sense of $item, <span class="count"></span></p>
-<fieldset>
-$boxes
-</fieldset></article>"""
-)
-BOX = string.Template(
-    '<label><img src="$image" alt="candidate $rank" loading="lazy">'
-    '<input type="checkbox" name="row-$number"> $rank</label>'
-)
 
 
 def read_sheet(
@@ -338,14 +275,12 @@ def read_sheet(
 ) -> pd.DataFrame:
     """Return the rows of a filled sheet that were chosen: the columns that `find` returns, `rank` a whole number.
 
-    `folder`: what `find` wrote to. `partial` accepts senses of which fewer than `each` are chosen. Rows that nobody
-    chose may be missing, but each sense that `find` looked for has to have its images, with a row in the sheet or not.
-    Raises InputError that names the first row or sense with a problem and says how many others there are.
+    `folder`: what `find` wrote to. `partial` accepts senses of which fewer than `each` are chosen; rows that nobody
+    chose may be missing. Raises InputError that names the first row or sense with a problem and says how many others
+    there are.
     """
-    rows, folder = (
-        _csv(path, [column for column in COLUMNS if column not in ("similarity", "place")], "sheet"),
-        Path(tables.locate(folder)),
-    )
+    rows = _csv(path, [column for column in COLUMNS if column not in ("similarity", "place")], "sheet")
+    folder = tables.locate(folder)
     if not (folder / SOUGHT).is_file():
         raise InputError(
             f"The captions that were looked for, {folder / SOUGHT}, are not there: give the folder of `find`, or run "
@@ -373,12 +308,12 @@ def read_sheet(
     chosen = Counter(zip(taken["item"], taken["sense"], strict=True))
     # What was looked for, not what has rows: a sheet that was filtered to its ticked rows lacks a sense without one.
     for sense in sought[["item", "sense"]].itertuples(index=False, name=None):
-        count, what = chosen[sense], f"images of sense {sense[1]} of {sense[0]} are chosen"
+        what = f"images of sense {sense[1]} of {sense[0]} are chosen"
         place = f"row {first[sense]}" if sense in first.index else "no row of the sense is left"
-        if count > each:
-            faults.append(f"{place}: {count} {what}, not {each}")
-        elif count < each and not partial:
-            faults.append(f"{place}: {count} of {each} {what}: choose more, or read it with --partial")
+        if chosen[sense] > each:
+            faults.append(f"{place}: {chosen[sense]} {what}, not {each}")
+        elif chosen[sense] < each and not partial:
+            faults.append(f"{place}: {chosen[sense]} of {each} {what}: choose more, or read it with --partial")
     if taken.empty and not faults:
         faults.append("no image is chosen")
     if faults:

@@ -5,21 +5,17 @@
     babelatlas sheet read  sheet_a.csv sheet_b.csv --output scores.parquet
 
 A sheet is a random sample of the classes of one language, in random order: for each the English words, the definition
-and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser, on a phone and
-without a network (HTML, which saves the same CSV). Geigle et al. (2024), section 3, had the labels of seven languages
-checked, by speakers or with dictionaries, and found 5.4 % wrong on average.
+and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser without a network
+(HTML, which saves the same CSV). Geigle et al. (2024), section 3, had the labels of seven languages checked, by
+speakers or with dictionaries, and found 5.4 % wrong on average.
 
 The sample is not stratified: every class of the language has the same chance, so that the share of wrong answers
 estimates that of the whole label set, its exact binomial interval holds, and the first answers of a sheet that was not
 finished are a random sample too. Where the sample is a large part of all labels, the interval is wider than it need be.
 """
 
-import csv
 import hashlib
 import html
-import io
-import re
-import string
 import unicodedata
 from pathlib import Path
 
@@ -38,6 +34,7 @@ VERDICTS = {
     "wrong": "the label means something else, is misspelt, or is no word of the language",
     "unsure": "you do not know the thing or the word",
 }
+TEXTS = sheets.TEXTS["labels"]
 WRITTEN = ["number", "wnid", "english", "gloss", "label", "alternatives"]
 ANSWERS = ["verdict", "better", "comment"]
 KEPT = ["sheet", "check"]
@@ -49,11 +46,6 @@ HEADINGS = {
     "sheet": "sheet (leave as it is)",
     "check": "check (leave as it is)",
 }
-# What `needed` gives for the widths that are asked for most.
-SIZES = (
-    "If 5 % of the labels are wrong, 29 answers make the 95 % interval 20 points wide, 94 answers 10 points, and 334 "
-    "answers 5 points."
-)
 
 
 def _letters(*parts: object) -> str:
@@ -99,9 +91,8 @@ def sheet(
     """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
 
     `table`: schema `labels`; `known`: what `wordnets.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
-    text: number (from 1), wnid, english, gloss, label, alternatives, verdict, better, comment, sheet (data set,
-    language, number, seed and a sum over the labels), check (a sum over number, class and label).
-    Raises what `draw` raises, and InputError for a class that is not in `known`.
+    text, are `COLUMNS`: `sheet` is data set, language, number, seed and a sum over the labels, `check` a sum over
+    number, class and label. Raises what `draw` raises, and InputError for a class that is not in `known`.
     """
     drawn = draw(table, language, number, seed)
     strange = sorted(set(drawn["wnid"]) - set(known["wnid"]))
@@ -120,11 +111,7 @@ def sheet(
 
 
 def of(filled: pd.DataFrame) -> dict[str, str]:
-    """Return what a sheet is a sample of: dataset, language, number, seed, and the sum over its labels.
-
-    >>> of(pd.DataFrame({"sheet": ["imagenet-1k/de/100/0/abcde"]}))["language"]
-    'de'
-    """
+    """Return what a sheet is a sample of: dataset, language, number, seed, and the sum over its labels."""
     parts = filled["sheet"].iloc[0].rsplit("/", 4)
     return dict(zip(("dataset", "language", "number", "seed", "sum"), parts, strict=True))
 
@@ -140,15 +127,10 @@ def write_html(made: pd.DataFrame, path: str | Path) -> Path:
     for row in made.to_dict("records"):
         words = row["alternatives"].split("; ") if row["alternatives"] else []
         texts = row | {"language": code}
-        cards.append(
-            sheets.fill(
-                CARD,
-                texts,
-                options="".join(f'<option value="{html.escape(word)}">' for word in words),
-                also=sheets.fill(ALSO, texts) if words else "",
-                choices="".join(sheets.fill(CHOICE, texts | {"verdict": verdict}) for verdict in VERDICTS),
-            )
-        )
+        options = "".join(f'<option value="{html.escape(word)}">' for word in words)
+        also = sheets.fill(TEXTS["also"], texts) if words else ""
+        choices = "".join(sheets.fill(TEXTS["choice"], texts | {"verdict": verdict}) for verdict in VERDICTS)
+        cards.append(sheets.fill(TEXTS["card"], texts, options=options, also=also, choices=choices))
     language = html.escape(languages.name(code))
     data = {"fields": {name: f"{name}-" for name in ANSWERS}, "ids": made["number"].tolist(), "each": 1}
     data |= {"key": f"babelatlas {made['sheet'].iloc[0]}", "file": f"labels_{code}.csv", "answered": "answered"}
@@ -156,77 +138,18 @@ def write_html(made: pd.DataFrame, path: str | Path) -> Path:
     texts = {"title": f"Labels in {language}", "heading": f"Are these labels in {language} right?"}
     texts |= {"next": "Next without answer", "width": "42rem"}
     items = "".join(f"<li><b>{name}</b>: {html.escape(text)}</li>" for name, text in VERDICTS.items())
-    introduction = INTRODUCTION.format(language=language, items=items)
+    introduction = TEXTS["introduction"].substitute(language=language, items=items)
     return sheets.write_page(made[COLUMNS], path, cards, data, HEADINGS, introduction=introduction, **texts)
-
-
-INTRODUCTION = """<p>Each card shows a word in {language} and, in English, the thing that it should name. Judge each
-label by itself:</p>
-<ul>{items}</ul>
-<p>Look words up if you like. Spelling counts, capital letters do not. Go from top to bottom: the order is random, so if
-you stop early, your answers up to there still count.</p>"""
-# `dir="auto"`: the first strong letter decides, so that Arabic or Hebrew runs from right to left.
-ALSO = string.Template('<p class="also">Other words: <bdi lang="$language">$alternatives</bdi></p>')
-CHOICE = string.Template('<label><input type="radio" name="verdict-$number" value="$verdict"> $verdict</label>')
-CARD = string.Template(
-    """<article id="row-$number" data-number="$number">
-<h2><span class="number">$number</span> <span lang="$language" dir="auto">$label</span></h2>
-$also
-<p><b>$english</b>: $gloss</p>
-<fieldset><legend>The label is</legend>$choices</fieldset>
-<p><label>Better word <input name="better-$number" lang="$language" dir="auto" list="words-$number"></label>
-<datalist id="words-$number">$options</datalist>
-<label>Comment <input name="comment-$number" dir="auto"></label></p>
-</article>"""
-)
 
 
 def parse(path: str | Path) -> pd.DataFrame:
     """Return a sheet as it was sent back, unchecked: the columns of a sheet and `row`, its row in a spreadsheet.
 
-    Understands what spreadsheets write: a byte order mark or none, commas, semicolons or tabs, other line ends, another
-    order of the columns, empty rows and columns. Raises InputError where it is not such a file.
+    Verdicts are in small letters; "better: X" in the verdict's cell is the better word X. Raises what
+    `sheets.read_csv` raises.
     """
-    path = tables.locate(path)
-    if not path.is_file():
-        raise InputError(f"There is no file {path}: give the sheet that was filled in and saved as CSV.")
-    content = path.read_bytes()
-    try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
-        ) from error
-    # The line by which Excel is told the separator; as it does, row numbers leave it out.
-    text = re.sub(r'\A"?sep=[,;\t]"?[,;\t]*(\r\n|\r|\n)', "", text, flags=re.IGNORECASE)
-    for separator in ",;\t":
-        try:
-            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-        except csv.Error as error:
-            raise InputError(
-                f"{path.name} cannot be read as CSV ({error}): save it again from the spreadsheet."
-            ) from error
-        names = [name.split("(")[0].strip().casefold() for name in (lines[0] if lines else [])]
-        if {"wnid", "verdict"} <= set(names):
-            break
-    else:
-        raise InputError(f"{path.name} is not a filled sheet: its first row should hold {', '.join(COLUMNS)}.")
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise InputError(f"{path.name} has no column {missing[0]!r}: put it back from the sheet as it was written.")
-    places = [names.index(name) for name in COLUMNS]
-    rows = [
-        [*(line[place].strip() if place < len(line) else "" for place in places), row]
-        for row, line in enumerate(lines[1:], start=2)
-        if any(cell.strip() for cell in line)
-    ]
-    if not rows:
-        raise InputError(f"{path.name} has no rows below its heading: send the sheet with its rows.")
-    return _tidy(pd.DataFrame(rows, columns=[*COLUMNS, "row"]))
-
-
-def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with verdicts in small letters; "better: X" in the verdict's cell is the better word X."""
+    wanted, written = "give the sheet that was filled in and saved as CSV", "the sheet as it was written"
+    rows = sheets.read_csv(path, COLUMNS, wanted, f"put it back from {written}", "send the sheet with its rows")
     found = rows["verdict"].str.replace("\xa0", " ").str.strip(" .!").str.casefold().replace("cannot say", "unsure")
     told = rows["verdict"].str.extract(r"(?is)^\s*better\s*[:=,-]\s*(.+?)\s*$")[0]
     better = rows["better"].where(told.isna() | (rows["better"] != ""), told)
@@ -236,10 +159,10 @@ def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
-    """Return what is wrong with a sheet that was sent back, a sentence for each; none where it can be scored.
+    """Return what is wrong with a sheet that was sent back (`parse`), a sentence for each; none where it can be scored.
 
-    `rows` as `parse` returns them. Looked for: rows of another sheet, a changed number, class or label, a row twice,
-    a verdict that is none; and, unless `partial`, rows that are missing and verdicts that are empty.
+    Rows of another sheet, a changed number, class or label, a row twice, a verdict that is none; and, unless `partial`,
+    rows that are missing and verdicts that are empty.
     """
     found, first = [], rows["sheet"].iloc[0]
     size = of(rows)["number"] if first.count("/") >= 4 else ""
@@ -280,7 +203,7 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
 
     `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with
-    a problem and says how many others there are; the file stays as it is.
+    a problem and says how many others there are.
     """
     rows = parse(path)
     found = problems(rows, partial)
@@ -290,20 +213,16 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True)[COLUMNS]
 
 
-def exact(wrong: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`.
-
-    >>> [round(end, 4) for end in exact(0, 10)]
-    [0.0, 0.3085]
-    """
+def exact(wrong: int, total: int) -> tuple[float, float]:
+    """Return the exact 95 % binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`."""
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(wrong, total, alpha=1 - level, method="beta")
+    low, high = proportion_confint(wrong, total, alpha=1 - 0.95, method="beta")
     return low, high
 
 
-def needed(width: float, rate: float = 0.05, level: float = 0.95) -> int:
-    """Return how many answers make the exact interval at most `width` wide where the share `rate` is wrong.
+def needed(width: float, rate: float = 0.05) -> int:
+    """Return how many answers make the exact 95 % interval at most `width` wide where the share `rate` is wrong.
 
     Raises InputError where `width` or `rate` is no fraction, and where more than 100,000 would be needed.
 
@@ -313,7 +232,7 @@ def needed(width: float, rate: float = 0.05, level: float = 0.95) -> int:
     if not 0 < width < 1 or not 0 <= rate <= 1:
         raise InputError(f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and {rate}.")
     numbers = np.arange(1, 100_001)
-    low, high = exact(rate * numbers, numbers, level)
+    low, high = exact(rate * numbers, numbers)
     enough = np.flatnonzero(high - low <= width)
     if not len(enough):
         raise InputError(f"An interval {width} wide takes more than 100,000 answers: ask for a wider one.")
@@ -349,23 +268,17 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
     return tables.check(pd.DataFrame(rows), "scores")
 
 
-def same_sample(first: pd.DataFrame, second: pd.DataFrame) -> None:
-    """Raise InputError unless two filled sheets are of one language and one sample."""
+def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that both have judged, of two sheets of one sample: the answers of the second beside."""
     one, two = of(first), of(second)
-    if one == two:
-        return
     for name in ("language", "dataset"):
         if one[name] != two[name]:
             raise InputError(f"The two sheets differ in {name}: {one[name]} and {two[name]}; give two of one sample.")
-    raise InputError(
-        f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
-        "speakers the same file."
-    )
-
-
-def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that both have judged: those of the first sheet, with the answers of the second beside."""
-    same_sample(first, second)
+    if one != two:
+        raise InputError(
+            f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
+            "speakers the same file."
+        )
     both = first.merge(second[["number", *ANSWERS]], on="number", suffixes=("_first", "_second"), validate="one_to_one")
     both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")]
     if both.empty:
@@ -402,10 +315,7 @@ def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> p
 
 
 def disagreements(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with two different verdicts: number, wnid, english, label, and the answers of both sheets.
-
-    Raises InputError for sheets of different samples, and where no row was judged in both.
-    """
+    """Return the rows with two different verdicts: number, wnid, english, label, and the answers of both sheets."""
     both = _pairs(first, second)
     names = [f"{name}_{which}" for name in ANSWERS for which in ("first", "second")]
     differ = both["verdict_first"] != both["verdict_second"]
@@ -438,17 +348,12 @@ def compare(names: list[str], filled: list[pd.DataFrame]) -> str:
     found = agreement(*filled).set_index("metric")
     lines = [f"{names[0]} and {names[1]}: the same verdict in {_percent(found.loc['raw agreement'])}."]
     for metric in ("kappa, four verdicts", "kappa, wrong or not"):
+        told = "not defined, because all answers of both are the same"
         if metric in found.index:
             row = found.loc[metric]
-            lines.append(
-                f"  Cohen's {metric}: {row['value']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}; "
-                f"n = {row['n']})."
-            )
-        else:
-            lines.append(f"  Cohen's {metric}: not defined, because all answers of both are the same.")
+            told = f"{row['value']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}; n = {row['n']})"
+        lines.append(f"  Cohen's {metric}: {told}.")
     for row in disagreements(*filled).to_dict("records"):
-        both = [
-            " ".join(filter(None, (row[f"verdict_{which}"], row[f"better_{which}"]))) for which in ("first", "second")
-        ]
-        lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {both[0]} | {both[1]}")
+        one, other = (f"{row[f'verdict_{name}']} {row[f'better_{name}']}".strip() for name in ("first", "second"))
+        lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {one} | {other}")
     return "\n".join(lines)

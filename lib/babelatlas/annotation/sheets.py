@@ -1,17 +1,27 @@
 """What sheets that people fill in share: a CSV file for a spreadsheet, and one HTML page that saves the same CSV."""
 
+import csv
 import html
+import io
 import json
 import os
+import re
 import string
+import tomllib
 from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.base import tables
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 
 TEMPLATE = DATA / "sheet.html"
+# Sheet -> the texts for places of the template, and of its cards.
+TEXTS = {
+    name: {place: string.Template(text) for place, text in texts.items()}
+    for name, texts in tomllib.loads((DATA / "sheet_texts.toml").read_text(encoding="utf-8")).items()
+}
 
 
 def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:
@@ -37,15 +47,55 @@ def write_page(
     """Write a sheet as one HTML file that needs nothing else and saves its answers as CSV; return the path.
 
     `cards`: the HTML of each card, an <article>; `data`: what the page's script is told, see the comment in it;
-    `headings`: column -> what the CSV file calls it; `texts`: HTML for the template's other places (title, heading,
-    introduction, width, next).
+    `headings`: column -> what the CSV file calls it; `texts`: HTML for the template's other places.
     """
     columns = list(made.columns)
-    rows = {"columns": columns, "headings": [(headings or {}).get(name, name) for name in columns]}
-    rows["rows"] = made.to_dict("records")
+    rows = {"columns": columns, "headings": list(made.rename(columns=headings or {})), "rows": made.to_dict("records")}
     # "<" cannot end the script early when it is written as an escape of JSON.
     told = json.dumps(data | rows, ensure_ascii=False).replace("<", "\\u003c")
     page = string.Template(TEMPLATE.read_text(encoding="utf-8"))
     with tables.beside(path) as part:
         part.write_text(page.substitute(texts, cards="\n".join(cards), data=told), encoding="utf-8")
     return tables.locate(path)
+
+
+def read_csv(path: str | os.PathLike, columns: list[str], wanted: str, absent: str, empty: str) -> pd.DataFrame:
+    """Return the `columns` of a CSV file as texts, and `row`, the row in a spreadsheet; empty rows are left out.
+
+    Understands what spreadsheets write: a byte order mark or none, commas, semicolons or tabs, other line ends, another
+    order of the columns, further columns; what stands in brackets in a heading is passed over. Raises InputError for a
+    file that is missing (the sentence ends in `wanted`), that is no such CSV, or that lacks a column (`absent`) or rows
+    (`empty`).
+    """
+    path = tables.locate(path)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}: {wanted}.")
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        # The line by which Excel is told the separator; as it does, row numbers leave it out.
+        text = re.sub(r'\A"?sep=[,;\t]"?[,;\t]*(\r\n|\r|\n)', "", text, flags=re.IGNORECASE)
+        heading = re.split(r"[\r\n]", text, maxsplit=1)[0]
+        separator = max(",;\t", key=heading.count)
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
+        ) from error
+    except csv.Error as error:
+        raise InputError(f"{path.name} cannot be read as CSV ({error}): save it again from the spreadsheet.") from error
+    names = [name.split("(")[0].strip().casefold() for name in (lines[0] if lines else [])]
+    missing = [name for name in columns if name not in names]
+    if len(missing) == len(columns):
+        raise InputError(f"{path.name} is not a filled sheet: its first row should hold {', '.join(columns)}.")
+    if missing:
+        raise InputError(f"{path.name} has no column {missing[0]!r}: {absent}.")
+    places = [names.index(name) for name in columns]
+    rows = [
+        [*(line[place].strip() if place < len(line) else "" for place in places), row]
+        for row, line in enumerate(lines[1:], start=2)
+    ]
+    rows = [row for row in rows if any(row[:-1])]
+    if not rows:
+        raise InputError(f"{path.name} has no rows below its heading: {empty}.")
+    return pd.DataFrame(rows, columns=[*columns, "row"])

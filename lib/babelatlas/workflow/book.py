@@ -11,6 +11,7 @@ import base64
 import fnmatch
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -98,9 +99,8 @@ def contents(toc: dict, staged: set[str]) -> dict:
         if isinstance(value, list):
             items = [contents(item, staged) for item in value if _has_page(item, staged)]
             value = [item for item in items if set(item) & {"file", "glob", "url", "chapters", "sections"}]
-            if not value:
-                continue
-        kept[key] = value
+        if value != []:
+            kept[key] = value
     return kept
 
 
@@ -129,8 +129,8 @@ def without_links(text: str, absent: set[str]) -> str:
 def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     """Lay out the staged tree and return its folder; files that are there as they should be stay untouched.
 
-    A folder among `pages` stands for the files in it. Links to pages that this run leaves out become plain text.
-    Raises InputError where the title page is missing, two pages have one name, or one is not in the contents.
+    A folder among `pages` stands for the files in it. Raises InputError where the title page is missing, two pages have
+    one name, or one is not in the contents.
     """
     folder = build / "stage"
     given = [file for page in pages for file in (sorted(page.glob("[!.]*")) if page.is_dir() else [page])]
@@ -166,9 +166,9 @@ def _page(place: Path, file: Path, absent: set[str]) -> dict[Path, bytes]:
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = without_links("".join(cell["source"]), absent)
-        for output in cell.get("outputs", []):
-            if "text/markdown" in output.get("data", {}):
-                output["data"]["text/markdown"] = without_links("".join(output["data"]["text/markdown"]), absent)
+        for data in _data(cell):
+            if "text/markdown" in data:
+                data["text/markdown"] = without_links("".join(data["text/markdown"]), absent)
     return {place: json.dumps(notebook).encode()} | {Path(FILES) / name: content for name, content in files.items()}
 
 
@@ -201,12 +201,10 @@ def light(notebook: dict) -> tuple[dict, dict[str, bytes]]:
         return f'<script src="{filed(found[1].encode(), "js")}"></script>' if len(found[1]) > LARGE else found[0]
 
     for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            if "text/html" in output.get("data", {}):
-                text = IMAGE.sub(
-                    lambda one: filed(base64.b64decode(one[2]), one[1]), "".join(output["data"]["text/html"])
-                )
-                output["data"]["text/html"] = SCRIPT.sub(script, text)
+        for data in _data(cell):
+            if "text/html" in data:
+                text = IMAGE.sub(lambda one: filed(base64.b64decode(one[2]), one[1]), "".join(data["text/html"]))
+                data["text/html"] = SCRIPT.sub(script, text)
     return notebook, files
 
 
@@ -219,58 +217,48 @@ def without_blanks(notebook: dict) -> dict:
     """
     for cell in notebook["cells"]:
         if "outputs" in cell:
-            data = [output.get("data", {}) for output in cell["outputs"]]
-            texts = ["".join(one["text/markdown"]) if "text/markdown" in one else "said elsewhere" for one in data]
-            cell["outputs"] = [output for output, text in zip(cell["outputs"], texts, strict=True) if text.strip()]
+            says = ["".join(data.get("text/markdown", "another kind")).strip() for data in _data(cell)]
+            cell["outputs"] = list(itertools.compress(cell["outputs"], says))
     return notebook
 
 
 def _shared(folder: Path) -> str:
     """Return a sum over what other pages show of a page: contents, settings, headings, labels, cited works, styles."""
-    told = [(folder / name).read_text(encoding="utf-8") for name in ("_toc.yml", "_config.yml", "references.bib")]
-    told += [path.read_text(encoding="utf-8") for path in sorted(folder.glob("_static/*"))]
+    whole = [Path(__file__), *(folder / name for name in ("_toc.yml", "_config.yml", "references.bib"))]
+    told = [path.read_text(encoding="utf-8") for path in (*whole, *sorted(folder.glob("_static/*")))]
+    told += [f"{name} {metadata.version(name)}" for name in ("jupyter-book", "sphinx", "sphinx-book-theme", "myst-nb")]
     for path in sorted([*folder.glob("*.md"), *folder.glob("*.ipynb")]):
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
             cells = json.loads(text)["cells"]
-            text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-            text += "\n".join(
-                "".join(output.get("data", {}).get("text/markdown", ""))
-                for cell in cells
-                for output in cell.get("outputs", [])
-            )
+            texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+            texts += [data.get("text/markdown", "") for cell in cells for data in _data(cell)]
+            text = "\n".join(map("".join, texts))
         told += [path.name, *re.findall(r"^#+ .*|^\(.*\)=$|\{cite[^`]*`[^`]*`", text, re.MULTILINE)]
-    versions = [
-        f"{name} {metadata.version(name)}" for name in ("jupyter-book", "sphinx", "sphinx-book-theme", "myst-nb")
-    ]
-    return hashlib.sha256(
-        "\n".join([Path(__file__).read_text(encoding="utf-8"), *versions, *told]).encode()
-    ).hexdigest()
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
-def render(folder: Path, build: Path, jobs: int = 2) -> Path:
+def _data(cell: dict) -> list[dict[str, str | list[str]]]:
+    """Return what each output of a cell shows: kind, such as text/html -> text, in lines or whole."""
+    return [output.get("data", {}) for output in cell.get("outputs", [])]
+
+
+def render(folder: Path, build: Path) -> Path:
     """Render what changed in the staged tree, put the book in the place of the one before, return its first page.
 
-    Where nothing changed since then, nothing is rendered. Raises RuntimeError with the renderer's warnings where there
-    are any: a link that leads nowhere, an unknown citation, a malformed table. After that the next call renders
-    everything anew.
+    Raises RuntimeError with the renderer's warnings where there are any: a link that leads nowhere, an unknown
+    citation, a malformed table. After that the next call renders everything anew.
     """
     work, shared = folder / "_build", _shared(folder)
     before, first = work / "shared", build / "html" / "index.html"
+    changed = max(path.stat().st_mtime for path in folder.rglob("*") if path.is_file())
     if not before.is_file() or before.read_text() != shared:
         shutil.rmtree(work, ignore_errors=True)
-    elif (
-        first.is_file()
-        and max(path.stat().st_mtime for path in folder.rglob("*") if path.is_file()) <= before.stat().st_mtime
-    ):
+    elif first.is_file() and changed <= before.stat().st_mtime:
         first.touch()
         return first
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, os.fspath(folder.resolve()), str(jobs)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+    words = [sys.executable, "-c", BUILD, os.fspath(folder.resolve()), "2"]
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"})
     made = work / "html"
     if done.returncode or not (made / "index.html").is_file():
         shutil.rmtree(work, ignore_errors=True)  # a page that was read with a warning would not be read again

@@ -11,51 +11,27 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.models import registry
+from babelatlas.papers import claims
 
 
 def _published() -> pd.DataFrame:
-    from babelatlas.base import published
-
     names = sorted(file.stem for file in (DATA / "published").glob("*.csv"))
     return pd.concat([published.read(name) for name in names], ignore_index=True)
-
-
-def _claims() -> pd.DataFrame:
-    from babelatlas.papers import claims
-
-    return claims.read()
-
-
-def _languages() -> pd.DataFrame:
-    from babelatlas.base import languages
-
-    return languages.table().copy()
-
-
-def _glottolog() -> pd.DataFrame:
-    from babelatlas.base import languages
-
-    return languages.world().copy()
-
-
-def _models() -> pd.DataFrame:
-    from babelatlas.models import registry
-
-    return registry.table()
 
 
 # Name -> how the table that ships is read.
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
     "senses": lambda: tables.read(DATA / "senses.parquet", "senses"),
-    "languages": _languages,
-    "models": _models,
+    "languages": lambda: languages.table().copy(),
+    "models": registry.table,
     "published": _published,
-    "claims": _claims,
-    "glottolog": _glottolog,
+    "claims": claims.read,
+    "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),
 }
 # What Arrow and pandas call a type -> what we do.
@@ -84,9 +60,9 @@ def load(name: str, run: str = "") -> pd.DataFrame:
     """Return a table by its name: one that ships, or, with the name of a run, what the run has made of it.
 
     `run` is a folder of `results`, or its path. Of a run all files of the table come, one below the other, with one
-    more column, `file`: which file a row is from. Fractions are from 0 to 1. Raises InputError, with the nearest name,
-    for a table or a run that is not there. `describe(name)` says what the columns mean, as does `babelatlas tables
-    NAME`.
+    more column, `file`: which file a row is from. Fractions are from 0 to 1. `describe(name)` says what the columns
+    mean, as does `babelatlas tables NAME`. Raises InputError, with the nearest name, for a table or run that is not
+    there.
     """
     if not run:
         if name not in SHIPPED:

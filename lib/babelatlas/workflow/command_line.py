@@ -82,8 +82,7 @@ def models(name: str, csv: bool) -> None:
 
     if csv:
         rows = registry.table()
-        rows = rows[rows["name"] == registry.get_model(name).name] if name else rows
-        print(rows.to_csv(index=False), end="")
+        print((rows[rows["name"] == registry.get_model(name).name] if name else rows).to_csv(index=False), end="")
     else:
         print(registry.details(name, width()) if name else registry.overview(width()))
 
@@ -115,13 +114,11 @@ def translators(name: str) -> None:
     """
     from babelatlas.models import translators
 
-    for one in [translators.get_translator(name)] if name else map(translators.get_translator, translators.names()):
+    for one in map(translators.get_translator, [name] if name else translators.names()):
         place = f"{one.source.repository} at {one.source.revision}" if one.source else "trained by the run"
         print(f"{one.name}: {one.kind}, {place}, licence {one.licence or '-'}")
-        if name:
-            print(
-                *(f"  {row['field']}: {row['value']} ({row['source']})" for row in translators.sources(name)), sep="\n"
-            )
+        for row in translators.sources(name) if name else ():
+            print(f"  {row['field']}: {row['value']} ({row['source']})")
 
 
 def _words(table: str, language: str, csv: bool) -> None:

@@ -12,38 +12,22 @@ from pathlib import Path
 
 import yaml
 
+from babelatlas.base import languages, synsets, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.datasets import registry as datasets
+from babelatlas.lexicon import prompts
+from babelatlas.models import hub, translators
+from babelatlas.models import registry as models
 from babelatlas.workflow import notebooks
-from babelatlas.workflow.plan import (
-    EVALUATIONS,
-    PROMPTS,
-    Plan,
-    scored,
-    templates,
-)
+from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan, scored, templates
 
 TITLE_PAGE = "00_summary"
 SCHEMA = Path("config") / "schema.yaml"
 # The keys whose values are files or folders, one for each name.
-PATHS = (
-    "images",
-    "annotations",
-    "checkpoints",
-    "custom_models",
-    "external_scores",
-    "words",
-    "classes",
-    "verified_labels",
-    "custom_datasets",
-    "templates",
-)
+PATHS = ("images", "annotations", "checkpoints", "custom_models", "external_scores", "words", "classes")
+PATHS += ("verified_labels", "custom_datasets", "templates")
 # What a value of each kind is called in a message.
-KINDS = {
-    "string": "str",
-    "integer": "int",
-    "array": "list",
-    "object": "dict",
-}
+KINDS = {"string": "str", "integer": "int", "array": "list", "object": "dict"}
 
 
 class _OneOfEach(yaml.SafeLoader):
@@ -59,10 +43,7 @@ class _OneOfEach(yaml.SafeLoader):
 
 
 def read(path: str | os.PathLike) -> dict:
-    """Return the values of a config file.
-
-    Raises InputError where the file is missing or no YAML of 'key: value' lines, and for a key that occurs twice.
-    """
+    """Return a config file; InputError where it is missing, no YAML of 'key: value' lines, or has a key twice."""
     path = Path(path)
     if not path.is_file():
         known = sorted(str(other) for other in path.parent.glob("*.yml"))
@@ -87,9 +68,9 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     """Return the plan of a config in which every key is read by something and every name is known.
 
     `project` is the folder with notebooks/ and config/schema.yaml. Raises InputError, naming the first thing that is
-    wrong: a key that nothing reads or that is missing, a value of another kind, a notebook or a parameter that does not
-    exist or has no effect, a model, a data set or a language that is not known, images that are not named, a chapter
-    whose tables the run does not make or that the contents lack.
+    wrong: a key that nothing reads or that is missing, a value of another kind, a notebook, parameter, model, data set
+    or language that is not known, a parameter without effect, images that are not named, a chapter whose tables the run
+    does not make or that the contents lack.
     """
     project = Path(project)
     _check_schema(config, schema(project))
@@ -99,8 +80,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
         notebooks.sources(notebooks.find(folder, chapter))
     for notebook, given in config["parameters"].items():
         notebooks.check_parameters(notebooks.find(folder, notebook), given)
-        _check_languages(notebook, given)
-        _check_prompts(notebook, given)
+        _check_values(notebook, given)
     _check_own(config)
     _check_models(config)
     _check_scores(config)
@@ -126,14 +106,12 @@ def _check_schema(config: dict, schema: dict) -> None:
         if not error.path or (len(error.path) == 1 and error.validator == "type"):
             got = "nothing" if key not in config else repr(config[key])
             raise InputError(f"The config needs {key!r} as {kind}, got {got}: see config/demo.yml.")
-        if key == "gpus":
-            raise InputError(
-                f"The config's 'gpus' is how many to use at once, got {config['gpus']}: leave it out for all."
-            )
-        if key == "run":
-            raise InputError(
-                f"The config's 'run' is the name of a folder, got {config['run']!r}: use letters, digits, - and _."
-            )
+        said = {
+            "gpus": f"is how many to use at once, got {config.get('gpus')}: leave it out for all.",
+            "run": f"is the name of a folder, got {config.get('run')!r}: use letters, digits, - and _.",
+        }
+        if key in said:
+            raise InputError(f"The config's {key!r} {said[key]}")
         if error.validator == "uniqueItems":
             twice = next(name for name in config[key] if config[key].count(name) > 1)
             raise InputError(f"The config's {key!r} names {twice!r} twice: leave one out.")
@@ -152,20 +130,15 @@ def _check_schema(config: dict, schema: dict) -> None:
 
 def _announce(described: dict) -> None:
     """Let the registry of data sets know the config's own, here and in all jobs; InputError for one that is wrong."""
-    from babelatlas.datasets import registry
-
     for name, description in described.items():
-        registry.custom(name, description)
-    os.environ.pop(registry.CUSTOM, None)
+        datasets.custom(name, description)
+    os.environ.pop(datasets.CUSTOM, None)
     if described:
-        os.environ[registry.CUSTOM] = json.dumps(described)
+        os.environ[datasets.CUSTOM] = json.dumps(described)
 
 
 def _check_own(config: dict) -> None:
     """Raise InputError for words, class lists or verified labels of the user's own that no label set can be made of."""
-    from babelatlas.base import synsets
-    from babelatlas.workflow.plan import CLASSES
-
     for name in config.get("classes", {}):
         if name in (*CLASSES, *synsets.CLASS_LISTS):
             raise InputError(
@@ -178,20 +151,15 @@ def _check_own(config: dict) -> None:
 
 
 def check_paths(config: dict) -> None:
-    """Raise InputError where a file or folder that a checked config names does not exist on this machine.
-
-    A word without a slash or a point is a name and no path: annotations may be a split's.
-    """
-    from babelatlas.base import tables
-
+    """Raise InputError where a path that a checked config names is not there; a word without / or . is no path."""
     files = {}
     for name, sets in config.get("external_scores", {}).items():
         files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
-    found = config | {"external_scores": files}
     own = {name: given.get("images", "") for name, given in config.get("custom_datasets", {}).items()}
-    found |= {"custom_datasets": own, "words": {path: path for path in config.get("words", [])}}
     given = config.get("parameters", {})
-    found["templates"] = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
+    own_prompts = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
+    found = config | {"external_scores": files, "custom_datasets": own, "templates": own_prompts}
+    found["words"] = {path: path for path in config.get("words", [])}
     for key in PATHS:
         for name, paths in found.get(key, {}).items():
             for path in [paths] if isinstance(paths, str) else paths:
@@ -203,9 +171,6 @@ def check_paths(config: dict) -> None:
 
 
 def _check_models(config: dict) -> None:
-    from babelatlas.models import registry as models
-    from babelatlas.models import translators
-
     modules = config.get("custom_models", {})
     for name, file in modules.items():
         if name not in config["models"]:
@@ -222,18 +187,8 @@ def _check_models(config: dict) -> None:
     _check_consent(entries, config.get("remote_code", []))
 
 
-def trained() -> list[str]:
-    """Return the names of the translators that a run trains itself."""
-    from babelatlas.models import translators
-
-    return [entry.name for entry in translators.TRANSLATORS if entry.embedded]
-
-
 def _check_translators(config: dict) -> None:
     """Raise InputError for a translator that is not known, or that has nothing to be trained or tested on."""
-    from babelatlas.datasets import registry as datasets
-    from babelatlas.models import translators
-
     names, folders = config.get("translators", []), config.get("checkpoints", {}) | config.get("external_scores", {})
     # Of a user's own, whose folder may be on the machine that is to run it only, there is nothing to look up.
     entries = [translators.get_translator(name) for name in names if name in translators.names() or name not in folders]
@@ -245,7 +200,7 @@ def _check_translators(config: dict) -> None:
             "The config has 'translators', but no data set for disambiguation: add one to its datasets, such as "
             "pictogram-pairs, or leave the translators out."
         )
-    own = [name for name in names if name in trained()]
+    own = [name for name in names if name in translators.names() and translators.get_translator(name).embedded]
     if own and "pictogram-pairs" not in config["datasets"]:
         raise InputError(
             f"The translator {own[0]!r} is trained on the data set pictogram-pairs, which is not among the "
@@ -256,10 +211,6 @@ def _check_translators(config: dict) -> None:
 
 def _check_scores(config: dict) -> None:
     """Raise InputError where `scores` is not translator -> data set -> a table, or language -> two files."""
-    from babelatlas.base import languages
-    from babelatlas.datasets import registry as datasets
-    from babelatlas.models import translators
-
     for name, sets in config.get("external_scores", {}).items():
         if name not in config.get("translators", []) or name in translators.names():
             why = "is that of a known one" if name in translators.names() else "is not among its translators"
@@ -283,8 +234,6 @@ def _check_scores(config: dict) -> None:
 
 
 def _check_datasets(config: dict) -> None:
-    from babelatlas.datasets import registry as datasets
-
     for name in config["datasets"]:
         datasets.get_dataset(name)
     for name in config.get("protocol_datasets", []):
@@ -300,17 +249,15 @@ def _check_datasets(config: dict) -> None:
             )
     for key in ("images", "annotations"):
         for name, paths in config.get(key, {}).items():
-            task = datasets.get_dataset(name).task
             entry = datasets.get_dataset(name)
-            texts = task == "retrieval" or entry.items_from == "files"
+            texts = entry.task == "retrieval" or entry.items_from == "files"
             if entry.made_by or (key == "annotations" and not texts):
-                why = "the run makes them itself" if entry.made_by else f"{task} has none"
-                why = "they are made from lexicons" if entry.items_from == "lexicons" and not entry.made_by else why
+                why = "they are made from lexicons" if entry.items_from == "lexicons" else f"{entry.task} has none"
+                why = "the run makes them itself" if entry.made_by else why
                 raise InputError(f"The config gives {key} of {name!r}, but {why}: leave them out.")
-            several = key == "images" and task == "retrieval"
-            if isinstance(paths, list) and several and paths and all(isinstance(path, str) for path in paths):
-                continue
-            if not isinstance(paths, str):
+            several = key == "images" and entry.task == "retrieval"
+            listed = several and isinstance(paths, list) and paths and all(isinstance(path, str) for path in paths)
+            if not (isinstance(paths, str) or listed):
                 expected = "a path or a list of paths" if several else "one path"
                 raise InputError(f"The config's {key} of {name!r} should be {expected}, got {paths!r}: give it so.")
     for name in config["datasets"]:
@@ -331,12 +278,9 @@ def _check_datasets(config: dict) -> None:
 
 
 def _check_chapters(plan: Plan) -> None:
-    """Raise InputError where a chapter reads tables that no stage of this run, or no other chapter, makes.
-
-    And where the title page is missing, without which the book cannot be rendered when all else is done.
-    """
+    """Raise InputError where a chapter reads tables that nothing of this run makes, or the title page is missing."""
     made = {kind for kind, paths in plan.tables().items() if paths}
-    written = plan.written | {path for paths in plan.tables().values() for path in paths}
+    written = plan.written.union(*plan.tables().values())
     for chapter in plan.chapters:
         listed = notebooks.declared(plan.notebook(chapter))["inputs"].get("reads", [])
         kinds = [name for name in listed if not Path(name).suffix]
@@ -367,37 +311,25 @@ def _writer(table: str, plan: Plan) -> str:
 
 
 def _check_consent(entries: list, allowed: list[str]) -> None:
-    from babelatlas.models import hub
-
     for entry in entries:
         if entry.remote_code:
             own = (one for one in allowed if one.partition("@")[0] == entry.source.repository)
             hub.check_consent(entry, next(own, ""))
 
 
-def _check_prompts(notebook: str, given: dict) -> None:
-    """Raise InputError for prompts of an evaluation that are neither a known set nor the name of a table."""
-    from babelatlas.lexicon import prompts
-
-    if notebook not in EVALUATIONS:
-        return
-    for key in PROMPTS:
+def _check_values(notebook: str, given: dict) -> None:
+    """Raise InputError for a language, or for prompts of an evaluation, that parameters name and nobody knows."""
+    said = f"In the config's parameters of {notebook}"
+    for key in ("languages", "language", "lang", *(PROMPTS if notebook in EVALUATIONS else ())):
         names = given.get(key, [])
         for name in [names] if isinstance(names, str) else names:
-            if name and name not in prompts.NAMES and not prompts.is_file(name):
-                raise InputError(
-                    f"In the config's parameters of {notebook}, {key!r} names the prompts {name!r}, which there are "
-                    f"not: {near(name, prompts.NAMES)}"
-                )
-
-
-def _check_languages(notebook: str, given: dict) -> None:
-    from babelatlas.base import languages
-
-    for name in ("languages", "language", "lang"):
-        values = given.get(name, [])
-        for code in [values] if isinstance(values, str) else values:
+            if key in PROMPTS:
+                if name and name not in prompts.NAMES and not prompts.is_file(name):
+                    raise InputError(
+                        f"{said}, {key!r} names the prompts {name!r}, which there are not: {near(name, prompts.NAMES)}"
+                    )
+                continue
             try:
-                languages.canonical(code)
+                languages.canonical(name)
             except InputError as error:
-                raise InputError(f"In the config's parameters of {notebook}: {error}") from error
+                raise InputError(f"{said}: {error}") from error

@@ -1,10 +1,9 @@
 """GPUs of this machine, one job each: `with claimed(): ...` takes a free one or waits until one is.
 
 A GPU is taken by locking a file that is named after it, in a folder which all jobs of this user on this machine share.
-The kernel frees the lock when the process ends, however it ends, so that nothing has to be cleaned up after a crash.
-GPUs are told apart by their UUIDs, since on a cluster the number 0 may be a different one in every job.
-`python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many a run may use at once, and nothing where there is
-none.
+The kernel frees the lock when the process ends, however it ends. GPUs are told apart by their UUIDs, since on a cluster
+the number 0 may be a different one in every job. `python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many
+a run may use at once, and nothing where there is none.
 """
 
 import fcntl
@@ -24,10 +23,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def detected() -> list[tuple[str, str]]:
-    """Return the GPUs that `nvidia-smi -L` lists: (number, UUID); of a GPU that is cut into MIG devices, these.
-
-    A MIG device has the number "0:1": GPU 0, device 1. Empty where there is no nvidia-smi or it fails.
-    """
+    """Return the GPUs, or MIG devices ("0:1": device 1 of GPU 0), that `nvidia-smi -L` lists: (number, UUID)."""
     try:
         done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -55,11 +51,7 @@ def parse(listing: str) -> list[tuple[str, str]]:
 
 
 def available() -> list[str]:
-    """Return the names of the GPUs that this process may use: UUIDs where they are known, else numbers.
-
-    These are those in CUDA_VISIBLE_DEVICES where it is set (empty: none), else all that are detected. Numbers are those
-    of nvidia-smi.
-    """
+    """Return the GPUs in CUDA_VISIBLE_DEVICES, where it is set (empty: none), else all: UUIDs or, unknown, numbers."""
     known = detected()
     if VISIBLE not in os.environ:
         return [uuid for _, uuid in known]
@@ -78,7 +70,7 @@ def _uuid(name: str, known: list[tuple[str, str]]) -> str:
 
 def folder() -> Path:
     """Return the folder of the locks, made where it is missing: one for each user of this machine."""
-    path = Path(tempfile.gettempdir()) / f"babelatlas-gpus-{os.getuid()}"
+    path = Path(tempfile.gettempdir(), f"babelatlas-gpus-{os.getuid()}")
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:  # a file of this name, say
@@ -94,7 +86,7 @@ def folder() -> Path:
 def _lock(name: str):
     """Return the open, locked file of a GPU, None where another process has it."""
     # A number without a UUID is a number within this job of the cluster only.
-    key = name if not name.isdigit() else f"{os.environ.get('SLURM_JOB_ID', 'local')}-{name}"
+    key = f"{os.environ.get('SLURM_JOB_ID', 'local')}-{name}" if name.isdigit() else name
     file = (folder() / re.sub(r"[^\w.-]", "_", key)).open("a")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -111,38 +103,27 @@ def claimed(wait: float = 1.0) -> Iterator[str]:
     While the block lasts, CUDA_VISIBLE_DEVICES names this GPU alone, for this process and those it starts. Where all
     are taken, it looks again every `wait` seconds and says so once.
     """
-    names, file, told = available(), None, False
+    names, told = available(), False
     if not names:
         yield ""
         return
-    while file is None:
-        for name in names:
-            file = _lock(name)
-            if file:
-                break
-        else:
-            if not told:
-                print(f"  waiting  for one of {len(names)} GPU(s): all are taken", flush=True)
-            told = True
-            time.sleep(wait)
+    while (free := next(((name, file) for name in names if (file := _lock(name))), None)) is None:
+        if not told:
+            print(f"  waiting  for one of {len(names)} GPU(s): all are taken", flush=True)
+        told = True
+        time.sleep(wait)
+    name, file = free
+    with file, visible(name):
+        yield name
+
+
+@contextmanager
+def visible(name: str) -> Iterator[str]:
+    """Let this process and those it starts see one GPU alone, or none for "", for as long as the block lasts."""
     before = os.environ.get(VISIBLE)
     os.environ[VISIBLE] = name
     try:
         yield name
-    finally:
-        os.environ.pop(VISIBLE)
-        if before is not None:
-            os.environ[VISIBLE] = before
-        file.close()
-
-
-@contextmanager
-def hidden() -> Iterator[str]:
-    """Let this process and those it starts see no GPU for as long as the block lasts."""
-    before = os.environ.get(VISIBLE)
-    os.environ[VISIBLE] = ""
-    try:
-        yield ""
     finally:
         os.environ.pop(VISIBLE)
         if before is not None:

@@ -13,41 +13,35 @@ ROOMS = (
 )  # fmt: skip
 
 
-def _room(module: str) -> str:
-    return next(iter(module.split(".")[1:2]), "")
-
-
 def modules() -> pd.DataFrame:
     """Return the modules of the library: room, module (dotted name), lines. Sorted from the top room to the ground."""
     rows = [
-        (path.relative_to(LIBRARY).parts[0], ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts), path)
+        (
+            room,
+            ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts),
+            len(path.read_text("utf-8").splitlines()),
+        )
         for room in ROOMS
         for path in sorted((LIBRARY / room).rglob("*.py"))
         if path.name != "__init__.py"
     ]
-    lines = [len(path.read_text(encoding="utf-8").splitlines()) for *_, path in rows]
-    return pd.DataFrame([row[:2] for row in rows], columns=["room", "module"]).assign(lines=lines)
+    return pd.DataFrame(rows, columns=["room", "module", "lines"])
 
 
 def imports() -> pd.DataFrame:
     """Return which module of the library imports which, imports within functions included: module, imported."""
-    names = set(modules()["module"])
-    rows = set()
-    for name in sorted(names):
+    names, rows = set(modules()["module"]), set()
+    for name in names:
         path = LIBRARY.parent.joinpath(*name.split(".")).with_suffix(".py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            found = {one.name for one in node.names} if isinstance(node, ast.Import) else set()
             if isinstance(node, ast.ImportFrom) and node.module:
                 found = {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
-            elif isinstance(node, ast.Import):
-                found = {one.name for one in node.names}
-            else:
-                continue
             rows |= {(name, other) for other in found & names}
     return pd.DataFrame(sorted(rows), columns=["module", "imported"])
 
 
 def between_rooms() -> pd.DataFrame:
     """Return how many imports there are from each room to each other one: room, imported (a room), n."""
-    table = imports().map(_room)
-    table = table[table["module"] != table["imported"]].rename(columns={"module": "room"})
-    return table.groupby(["room", "imported"]).size().rename("n").reset_index()
+    table = imports().map(lambda module: module.split(".")[1]).rename(columns={"module": "room"})
+    return table.query("room != imported").groupby(["room", "imported"]).size().rename("n").reset_index()

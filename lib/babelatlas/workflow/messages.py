@@ -8,10 +8,7 @@ FAILED = {}  # log of a job that failed -> what Snakemake knows of it
 
 
 def listen(run: str) -> None:
-    """Let Snakemake's messages pass to the screen where no job and no list at the end says the same.
-
-    `run`: the folder of the run, results/<run>, whose notes of earlier failures are removed.
-    """
+    """Show of the messages what neither a job nor the list at the end says; remove notes of earlier failures."""
     FAILED.clear()
     for note in Path(run, "logs").glob("*.failed"):
         note.unlink()
@@ -28,11 +25,7 @@ def report() -> None:
 
 
 def failures(found: dict[str, str]) -> str:
-    """Return the list of jobs that failed, for the end of a run.
-
-    `found`: the log of each job -> what Snakemake says of it, shown where the job itself left no sentence
-    (`run_notebook.fail` writes it beside the log), because it was killed, say.
-    """
+    """Return the list of jobs that failed: log -> what Snakemake says, shown where the job left no sentence itself."""
     lines = []
     for log, message in found.items():
         note = Path(log).with_suffix(".failed")

@@ -1,8 +1,8 @@
 """What the workflow must know of a notebook before it runs one: its inputs, outputs and parameters, and its sources.
 
 A notebook names them once, in three cells of plain assignments that carry the tags `inputs`, `outputs` and
-`parameters`; the workflow gives their values. Nothing is executed here, and no analysis is made of what the code does:
-a notebook depends on the modules that it imports, on those that they import, and on the data files that these name.
+`parameters`; the workflow gives their values. Nothing is executed here: a notebook depends on the modules that it
+imports, on those that they import, and on the data files that these name.
 """
 
 import ast
@@ -24,22 +24,13 @@ DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
 
 # What a value of each kind is called; parameters that may be a list of texts where their default is a text.
-WORDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    list: "a list",
-    dict: "'name: value' lines",
-}
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list"}
+WORDS[dict] = "'name: value' lines"
 LISTS = ("images", "fallback_prompts")
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
-    """Return the path of the notebook `name` in `folder` or one of its folders.
-
-    Raises InputError with the nearest name where there is none.
-    """
+    """Return the path of the notebook `name` below `folder`; InputError, with the nearest name, where there is none."""
     known = {path.stem: path for path in sorted(Path(folder).glob("**/*.ipynb"))}
     if name not in known:
         raise InputError(f"There is no notebook {name!r} in {folder}: {near(name, known)}")
@@ -47,10 +38,7 @@ def find(folder: str | os.PathLike, name: str) -> Path:
 
 
 def cells(path: str | os.PathLike) -> list[dict]:
-    """Return the cells of the notebook at `path`, their sources as texts.
-
-    Raises InputError where there is no such file, or it cannot be read.
-    """
+    """Return the cells of a notebook, their sources as texts; InputError where it is missing or cannot be read."""
     path = Path(path)
     if not path.is_file():
         others = [other.stem for other in path.parent.glob("*.ipynb")]
@@ -59,22 +47,16 @@ def cells(path: str | os.PathLike) -> list[dict]:
         found = json.loads(path.read_text(encoding="utf-8"))["cells"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"The file {path} cannot be read as a notebook ({error}); restore it from the repository."
-        ) from error
+        reason = f"cannot be read as a notebook ({error}); restore it from the repository"
+        raise InputError(f"The file {path} {reason}.") from error
 
 
 def declared(path: str | os.PathLike) -> dict[str, dict]:
     """Return what a notebook declares: "inputs", "outputs" and "parameters", each name -> default.
 
-    Raises InputError where such a cell is not plain Python, a default is no literal (a number, a text, a list of such),
-    or a name is declared twice.
+    Raises InputError where such a cell is not plain Python, a default is no literal, or a name is declared twice.
     """
-    try:
-        changed = os.stat(path).st_mtime_ns
-    except OSError:
-        changed = 0
-    return _declared(str(path), changed)
+    return _declared(str(path), os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
 
 
 @cache
@@ -148,9 +130,8 @@ def sources(path: str | os.PathLike) -> list[Path]:
     """Return the files that decide what a notebook does: itself, the modules it reaches, the data that they name.
 
     A module is reached by an import, at any depth and wherever it stands. A file of `data/` belongs to a module whose
-    text holds its name, or that of its folder as in `DATA / "published"`. The catalogue of all tables is reached by who
-    asks for the package itself (`import babelatlas`), not by who imports a module of it. Absolute paths, sorted; the
-    notebook comes first, as given.
+    text holds its name, or that of its folder as in `DATA / "published"`. Absolute paths, sorted; the notebook comes
+    first, as given.
     """
     text = []
     for cell in cells(path):

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.datasets import registry as datasets
+from babelatlas.models import registry, translators
 from babelatlas.workflow import notebooks
 
 # Class lists with a label set each, in every run; and those whose words are collected.
@@ -31,21 +34,16 @@ class Plan:
     MODEL_PAGE, LANGUAGE_PAGES = MODEL_PAGE, LANGUAGE_PAGES
 
     def __init__(self, config: dict, project: str | os.PathLike):
-        from babelatlas.datasets import registry as datasets
-        from babelatlas.models import registry, translators
-
         self.config, self.project = config, Path(project)
         self._notebooks: dict[str, str] = {}
         self.run, self.folder = config["run"], f"results/{config['run']}"
         self.models, self.datasets, self.chapters = config["models"], config["datasets"], config["chapters"]
         self.protocols, self.translators = config.get("protocol_datasets", []), config.get("translators", [])
-        self.entries = {
-            name: registry.find(name, config.get("custom_models", {}).get(name, "")) for name in self.models
-        }
+        modules = config.get("custom_models", {})
+        self.entries = {name: registry.find(name, modules.get(name, "")) for name in self.models}
         self.sets = {name: datasets.get_dataset(name) for name in self.datasets}
-        self.translator_entries = {
-            name: translators.get_translator(name) for name in self.translators if name in translators.names()
-        }
+        known = [name for name in self.translators if name in translators.names()]
+        self.translator_entries = {name: translators.get_translator(name) for name in known}
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
         embedded = [name for name, entry in self.entries.items() if entry.embedded]
         # All others take the image tower of picto-en, which is trained also where it is not evaluated.
@@ -96,33 +94,16 @@ class Plan:
         return f"{self.folder}/logs/{name}.txt"
 
     def table(self, kind: str, name: str, ending: str = ".parquet") -> str:
-        """Return the path of a table, or another file, of a kind.
-
-        >>> Plan.table(type("", (), {"folder": "results/demo"}), "zeroshot", "a_b")
-        'results/demo/zeroshot/a_b.parquet'
-        """
+        """Return the path of a table, or another file, of a kind, such as results/demo/zeroshot/a_b.parquet."""
         return f"{self.folder}/{kind}/{name}{ending}"
 
     def stages(self) -> list[str]:
         """Return the names of the pages of all stages, in the order of their numbers."""
-        names = [
-            "09_senses",
-            *(f"10_labels_{classes}" for classes in self.classes),
-            *(["11_pictograms"] if self.drawn else []),
-            *(f"12_train_{model}" for model in self.trained),
-            *(f"13_gated_{translator}" for translator in self.gated),
-            *(f"14_pairs_{dataset}" for dataset in self.pairs),
-            *(f"15_commute_{dataset}" for dataset in self.commute),
-            *(f"28_protocols_{model}" for model in self.models if self.protocols),
-        ]
-        kinds = {"20_zeroshot": self.zeroshot, "21_retrieval": self.retrieval, "22_disambiguation": self.disambiguation}
-        kinds |= {"23_translators": self.translation, "24_label_sets": self.label_sets, "29_subsets": self.zeroshot}
-        names += [f"{notebook}_{one}_{dataset}" for notebook, pairs in kinds.items() for one, dataset in pairs]
+        names = ["_".join(filter(None, job)) for job in self.jobs()] + (["11_pictograms"] if self.drawn else [])
         return sorted(names, key=lambda name: name[:2])
 
     def tables(self) -> dict[str, list[str]]:
         """Return the tables that the stages make, kind by kind: a folder of the run -> its files."""
-        labels = [*self.classes, *(["compositions"] if self.drawn else []), *self.pairs]
         pairs = {
             "zeroshot": self.zeroshot,
             "retrieval": self.retrieval,
@@ -131,18 +112,18 @@ class Plan:
             "disambiguation": [*self.disambiguation, *self.translation],
             "tokens": self.translation,
         }
-        return {
-            kind: [self.table(kind, f"{one}_{dataset}") for one, dataset in each] for kind, each in pairs.items()
-        } | {
-            "senses": [self.table("senses", "senses")],
-            "labels": [self.table("labels", name) for name in labels],
-            "protocols": [self.table("protocols", model) for model in self.models if self.protocols],
-            "models": [self.table("models", f"{model}/training_texts") for model in self.trained],
-            "losses": [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]],
-            "images": [self.table("images", name) for name in ("pictograms", "compositions") if self.drawn],
-            "tuples": [self.table("tuples", dataset) for dataset in self.ambiguous],
-            "contexts": [self.table("contexts", dataset) for dataset in self.ambiguous],
+        names = {kind: [f"{one}_{dataset}" for one, dataset in each] for kind, each in pairs.items()}
+        names |= {
+            "senses": ["senses"],
+            "labels": [*self.classes, *(["compositions"] if self.drawn else []), *self.pairs],
+            "protocols": self.models if self.protocols else [],
+            "models": [f"{model}/training_texts" for model in self.trained],
+            "images": ["pictograms", "compositions"] if self.drawn else [],
+            "tuples": self.ambiguous,
+            "contexts": self.ambiguous,
         }
+        losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
+        return {kind: [self.table(kind, name) for name in each] for kind, each in names.items()} | {"losses": losses}
 
     def pages(self, chapter: str) -> list[str]:
         """Return the names of the pages of a chapter: one; of the chapter on a model one for each."""
@@ -162,13 +143,13 @@ class Plan:
     @cached_property
     def written(self) -> set[str]:
         """Return all tables that the chapters of the run write."""
-        single = [chapter for chapter in self.chapters if chapter not in (MODEL_PAGE, LANGUAGE_PAGES)]
+        single = set(self.chapters) - {MODEL_PAGE, LANGUAGE_PAGES}
         return {path for chapter in single for path in self.outputs(chapter).values()}
 
     def inputs(self, chapter: str) -> dict[str, str]:
         """Return the single tables that a chapter reads: name -> path; "" for one that nothing of this run makes."""
         given = self.config["parameters"].get(chapter, {})
-        made = self.written | {path for paths in self.tables().values() for path in paths}
+        made = self.written.union(*self.tables().values())
         declared = notebooks.declared(self.notebook(chapter))["inputs"]
         found = {}
         for name, value in declared.items():
@@ -204,16 +185,11 @@ class Plan:
         return {kind: self.config[kind][dataset]} if dataset in self.config.get(kind, {}) else {}
 
     def material(self, dataset: str) -> dict:
-        """Return the parameters that say where a data set is: images, and labels or annotations.
-
-        They are made in this run, or where the config says; a parameter that only the notebook knows is left out.
-        """
+        """Return the parameters that say where images and labels or annotations are, as far as the graph knows."""
         entry = self.sets[dataset]
+        images = {"images": entry.images} if entry.images else self.stated("images", dataset)
         if dataset in self.drawn:
-            drawn = {"pictogram-captions": "pictograms"}.get(dataset, dataset)
-            images = {"images": self.table("images", drawn)}
-        else:
-            images = {"images": entry.images} if entry.images else self.stated("images", dataset)
+            images = {"images": self.table("images", "pictograms" if dataset == "pictogram-captions" else dataset)}
         if entry.task == "zero-shot":
             return images | {"labels": entry.label_table or self.table("labels", entry.labels)}
         if dataset in self.drawn:
@@ -296,17 +272,13 @@ class Plan:
         """Return the parameters that only the graph can set, of one job of a stage."""
         config, at = self.config, self.table
         model = {"model": one}
-        job = {"24_label_sets": f"label_sets_{dataset}", "28_protocols": "protocols"}.get(notebook, dataset)
         # Jobs share no embeddings: their last digits depend on what else was in a batch.
-        where = {
-            "checkpoint": self.checkpoint(one),
-            "remote_code": self.consent(one),
-            "cache": f"{self.folder}/cache/{one}/{job}",
-        }
+        job = {"24_label_sets": f"label_sets_{dataset}", "28_protocols": "protocols"}.get(notebook, dataset)
+        loaded = {"checkpoint": self.checkpoint(one), "remote_code": self.consent(one)}
+        where = loaded | {"cache": f"{self.folder}/cache/{one}/{job}"}
         if notebook == "09_senses":
-            return {"classes": [*CLASSES, "pictogram-senses", *self.own_classes.values()]} | (
-                {"files": config["words"]} if config.get("words") else {}
-            )
+            words = {"files": config["words"]} if config.get("words") else {}
+            return {"classes": [*CLASSES, "pictogram-senses", *self.own_classes.values()]} | words
         if notebook == "10_labels":
             verified = {"verified": config["verified_labels"][one]} if one in config.get("verified_labels", {}) else {}
             return {"classes": self.own_classes.get(one, one)} | verified
@@ -363,9 +335,8 @@ class Plan:
         shared |= {"datasets": self.protocols} if notebook in ("28_protocols", "33_protocol") else {}
         shared |= {"tiers": self.tiers()} if "tiers" in declared else {}
         values = shared | self.config["parameters"].get(notebook, {}) | self._of(notebook, one, dataset)
-        return json.dumps(
-            dict(sorted(values.items())), ensure_ascii=False
-        )  # the order of a config's lines says nothing
+        # Sorted: the order of a config's lines says nothing.
+        return json.dumps(dict(sorted(values.items())), ensure_ascii=False)
 
     def named(self, notebook: str) -> Callable:
         """Return a function of a rule that gives the notebook its inputs and outputs by the names it declares them by.
@@ -434,14 +405,10 @@ def templates(notebook: str, parameters: dict) -> list[str]:
 def annotations(path: str, patterns: tuple[str, ...]) -> list[str]:
     """Return the files of captions or sentences that a config's path stands for, none for a name.
 
-    A file is that file, a folder those below it whose names fit one of `patterns` (as "*.json"), but hidden ones. Of
-    files below the folder of the study the paths are relative to it.
+    Of a folder those below it whose names fit one of `patterns` (as "*.json"), but hidden ones. Paths are relative to
+    the folder of the study where they are below it.
     """
-    from babelatlas.base import tables
-
     place, root = tables.locate(path), tables.root()
-    files = [place]
-    if place.is_dir():
-        files = sorted(file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
-    files = [file for file in files if path and file.is_file()]
+    inside = (file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
+    files = [file for file in (sorted(inside) if place.is_dir() else [place]) if path and file.is_file()]
     return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]

@@ -44,20 +44,8 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def prepare(notebook: nbformat.NotebookNode, suffix: str) -> nbformat.NotebookNode:
-    """Return the notebook with `suffix` added to its title, so that runs of one notebook have titles of their own."""
-    first = notebook.cells[0]
-    title, *rest = first.source.split("\n")
-    if suffix:
-        first.source = "\n".join([f"{title}: {suffix}", *rest])
-    return notebook
-
-
 def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
-    """Return the executed notebook as a page: its parameters in one folded cell; in its metadata how it was made.
-
-    Papermill puts the given values into a cell of their own below the declared ones; the page shows both as one.
-    """
+    """Return the executed notebook as a page: all parameters in one folded cell; in its metadata how it was made."""
     given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
     notebook.cells = [cell for cell in notebook.cells if cell not in given]
     for cell in notebook.cells:
@@ -82,16 +70,14 @@ def execute(
 ) -> float:
     """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
 
-    What the cells print is written to `log` as they print it. `warm`: fork the kernel from this process, which has
-    imported the libraries (see warm.py).
-    Raises InputError with one sentence where a parameter is not declared or where a cell raised InputError, and
-    RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it got is kept
-    beside the output as `<name>.failed.ipynb`.
+    What the cells print goes to `log` as they print it. `warm`: fork the kernel from this process, which has imported
+    the libraries (see warm.py). Raises InputError with one sentence where a parameter is not declared or a cell raised
+    InputError, and RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it
+    got is kept beside the output as `<name>.failed.ipynb`.
     """
     source, output = Path(source), Path(output)
     check_parameters(source, parameters)
-    settings = environment(Path.cwd())
-    for name, value in settings.items():
+    for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
     Path(os.environ["IPYTHONDIR"]).mkdir(parents=True, exist_ok=True)
     import papermill  # after the settings: it reads them when imported
@@ -105,7 +91,12 @@ def execute(
         left.unlink(missing_ok=True)
     started = time.monotonic()
     try:
-        nbformat.write(prepare(nbformat.read(source, as_version=4), suffix), begin)
+        notebook = nbformat.read(source, as_version=4)
+        if suffix:  # runs of one notebook have titles of their own
+            first = notebook.cells[0]
+            title, *rest = first.source.split("\n")
+            first.source = "\n".join([f"{title}: {suffix}", *rest])
+        nbformat.write(notebook, begin)
         quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
         logging.getLogger("papermill").setLevel(logging.ERROR)  # it knows of one cell of parameters only
         streams = {"stdout_file": log, "stderr_file": log}
@@ -122,7 +113,11 @@ def execute(
             raise InputError(error.evalue) from error
         if error.ename == "KeyboardInterrupt":
             raise KeyboardInterrupt from error
-        raise RuntimeError(_explain(error, source, failed)) from error
+        cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
+        raise RuntimeError(
+            f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
+            f"The copy as far as it got, with the whole traceback: {failed}"
+        ) from error
     except DeadKernelError as error:
         raise RuntimeError(
             f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
@@ -144,30 +139,16 @@ def _check_written(source: Path, parameters: dict) -> None:
     """Raise RuntimeError where a file that the parameters give as an output is not there."""
     for name in declared(source)["outputs"]:
         path = parameters.get(name, "")
-        if Path(path).suffix and not Path(path).exists() and not _elsewhere(path):
+        if Path(path).suffix and not Path(path).exists():
+            from babelatlas.base import tables  # slow to import
+
+            if tables.locate(path).exists():  # where a notebook looks for it that was started in a folder below
+                continue
             raise RuntimeError(f"The notebook {source.stem} ended without writing its {name}, {path}: let it do so.")
 
 
-def _elsewhere(path: str) -> bool:
-    """Return whether a relative path is there where a notebook looks for it that was started in a folder below."""
-    from babelatlas.base import tables  # slow to import
-
-    return tables.locate(path).exists()
-
-
-def _explain(error, source: Path, failed: Path) -> str:
-    cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
-    return (
-        f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
-        f"The copy as far as it got, with the whole traceback: {failed}"
-    )
-
-
 def fail(sentence: str, log: TextIO | None = None) -> int:
-    """Tell why something failed: now, in its log, and in a file beside the log for the end of the run; return 1.
-
-    The file has the log's name with the ending .failed. It lies with the results, where jobs on other machines write.
-    """
+    """Tell why something failed: now, in its log, and beside it in a file .failed for the end of the run; return 1."""
     print(f"  failed   {sentence}", file=sys.stderr, flush=True)
     if log:
         print(f"failed: {sentence}", file=log, flush=True)
@@ -209,8 +190,10 @@ def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
     for output, path in zip(outputs, on_volume(outputs)[1], strict=True):
         if output != path:
             (place / output).parent.mkdir(parents=True, exist_ok=True)
-            copy = shutil.copytree if (study / path).is_dir() else shutil.copy2
-            copy(study / path, place / output, **({"dirs_exist_ok": True} if (study / path).is_dir() else {}))
+            if (study / path).is_dir():
+                shutil.copytree(study / path, place / output, dirs_exist_ok=True)
+            else:
+                shutil.copy2(study / path, place / output)
 
 
 def main(arguments: list[str] | None = None, warm: bool = False) -> int:
@@ -232,10 +215,10 @@ def main(arguments: list[str] | None = None, warm: bool = False) -> int:
     os.chdir(study)
     parameters = given.parameters | dict(zip(given.files, on_volume(list(given.files.values()))[1], strict=True))
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
-    device = {None: nullcontext, 0: gpus.hidden}.get(given.gpu, gpus.claimed)
+    device = {None: nullcontext(), 0: gpus.visible("")}.get(given.gpu) or gpus.claimed()
     with opened(given.log) or nullcontext() as log:
         try:
-            with device() as gpu:
+            with device as gpu:
                 print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
                 if log:
                     print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(parameters)}", file=log)

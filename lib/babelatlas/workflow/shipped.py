@@ -1,7 +1,7 @@
 """Make again what ships with the library: one list of the tables of `data/` that are computed, and from what.
 
 A function here reads its sources, writes the files, and returns the sentence that says so; nothing is written where a
-source is missing. Tests compare what ships with what comes out, where the sources are there.
+source is missing.
 """
 
 import os
@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from babelatlas.analysis import coverage, label_quality, prompt_gains
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.base.synsets import class_list
+from babelatlas.datasets import ambiguous_words
+from babelatlas.lexicon import labels, prompts, senses, wordnets
+from babelatlas.papers import geigle2024, kashanimotlagh2024, liu2021_release
 
 
 def _write(table: pd.DataFrame, path: str | os.PathLike) -> None:
@@ -20,8 +25,6 @@ def _write(table: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def _senses(_: str) -> str:
-    from babelatlas.lexicon import senses, wordnets
-
     wnids = senses.class_lists()
     found = senses.read_wordnets(wnids)
     record = senses.describe(found, wordnets.at_hand())
@@ -35,9 +38,6 @@ def _senses(_: str) -> str:
 
 
 def _labels(_: str) -> str:
-    from babelatlas.base.synsets import class_list
-    from babelatlas.lexicon import labels, senses, wordnets
-
     made = labels.label_set(senses.shipped(), list(class_list("imagenet-1k")["wnid"]))
     tables.write(made, labels.SHIPPED, "labels", traced=False)
     notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
@@ -48,46 +48,37 @@ def _labels(_: str) -> str:
 
 
 def _ambiguous_words(_: str) -> str:
-    from babelatlas.datasets import ambiguous_words
-
     pairs, counts = ambiguous_words.survey()
     _write(pairs.drop(columns="item"), ambiguous_words.PAIRS)
     _write(counts, ambiguous_words.LANGUAGES)
-    lines = [f"{len(pairs):,} pairs of classes with a word in common, {pairs['nested'].sum()} nested"]
-    lines += [
+    nested = f"{len(pairs):,} pairs of classes with a word in common, {pairs['nested'].sum()} nested"
+    lines = [
         f"{name}: {(part['n_apart'] >= 10).sum()} languages tell 10 or more apart, {part['n_apart'].max()} at most"
         for name, part in counts.groupby("classes", sort=False)
     ]
-    return "\n".join([f"{lines[0]}: {ambiguous_words.PAIRS}", *lines[1:]])
+    return "\n".join([f"{nested}: {ambiguous_words.PAIRS}", *lines])
 
 
 def _coverage(_: str) -> str:
-    from babelatlas.analysis import coverage
-    from babelatlas.lexicon import senses
-
-    facts = coverage.synset_facts(senses.class_lists())
+    facts, place = coverage.synset_facts(senses.class_lists()), DATA / "synsets.csv"
     counts = coverage.count_classes(senses.read_babel_imagenet(languages_file="298"))
-    _write(facts, DATA / "synsets.csv")
+    _write(facts, place)
     _write(counts, DATA / "coverage_babel_imagenet.csv")
     return (
-        f"Facts about {len(facts):,} classes: {DATA / 'synsets.csv'}\n"
+        f"Facts about {len(facts):,} classes: {place}\n"
         f"Numbers of classes of {len(counts)} languages: {DATA / 'coverage_babel_imagenet.csv'}"
     )
 
 
 def _label_quality(_: str) -> str:
-    from babelatlas.analysis import label_quality
-
-    found = label_quality.recount()
-    for name, table in found.items():
+    lines = []
+    for name, table in label_quality.recount().items():
         _write(table.round(6), DATA / label_quality.SHIPPED[name])
-    return "\n".join(f"{len(table):,} rows: {DATA / label_quality.SHIPPED[name]}" for name, table in found.items())
+        lines.append(f"{len(table):,} rows: {DATA / label_quality.SHIPPED[name]}")
+    return "\n".join(lines)
 
 
 def _prompts(folder: str) -> str:
-    from babelatlas.analysis import prompt_gains
-    from babelatlas.lexicon import prompts
-
     counted = prompts.defects(prompts.released(Path(folder) / "data" / "nllb_dist13b_prompts.json"))
     results = prompt_gains.read_results(Path(folder) / "results" / "babel-imagenet")
     _write(counted, prompts.STATISTICS)
@@ -100,8 +91,6 @@ def _prompts(folder: str) -> str:
 
 
 def _geigle2024(folder: str) -> str:
-    from babelatlas.papers import geigle2024
-
     retrieval = geigle2024.read_retrieval(Path(folder) / "results" / "retrieval")
     counted = geigle2024.read_counts(Path(folder))
     _write(retrieval, geigle2024.RETRIEVAL)
@@ -110,16 +99,12 @@ def _geigle2024(folder: str) -> str:
 
 
 def _liu2021(folder: str) -> str:
-    from babelatlas.papers import liu2021_release
-
     table = liu2021_release.count(folder)
     _write(table, liu2021_release.COUNTS)
     return f"{len(table):,} counts of MaRVL and NLVR2: {liu2021_release.COUNTS}"
 
 
 def _kashanimotlagh2024(folder: str) -> str:
-    from babelatlas.papers import kashanimotlagh2024
-
     counts = kashanimotlagh2024.commute_counts(folder)
     _write(counts, kashanimotlagh2024.COUNTS)
     return f"Items of {len(counts)} languages: {kashanimotlagh2024.COUNTS}"
@@ -149,8 +134,7 @@ def rebuild(name: str, folder: str | os.PathLike = "") -> str:
     """Make one of `MADE` again, and return what was written as text.
 
     `folder` is a copy of the files that it is made from; where it is not given, a folder of BABELATLAS_MIRROR. Raises
-    InputError for an unknown name, for a folder that is needed and not given or given and not needed, and for files
-    that are missing.
+    InputError for an unknown name, a folder that is needed and not given or the reverse, and files that are missing.
     """
     if name not in MADE:
         raise InputError(f"There is nothing called {name!r} to make again: {near(name, MADE)}")

@@ -6,6 +6,8 @@ forks the notebook's kernel in turn, so that every notebook still has a kernel o
 Where no such process is there (on a cluster, or by hand) the job runs the notebook itself, with the same result.
 """
 
+import gc
+import importlib
 import json
 import os
 import re
@@ -13,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -62,9 +65,6 @@ def serve() -> None:
 
 def _load(names: list[str]) -> None:
     """Import modules; those that are not installed are left to the notebooks to miss."""
-    import gc
-    import importlib
-
     for name in names:
         try:
             importlib.import_module(name)
@@ -121,8 +121,6 @@ def _work(connection: socket.socket) -> None:
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
     except BaseException:
-        import traceback
-
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -142,18 +140,19 @@ def _watch(connection: socket.socket) -> None:
 def main(words: list[str]) -> int:
     """Run a notebook for a job, in a warm process if there is one, and return the exit status."""
     folder = os.environ.get(ADDRESS, "")
-    if folder and words and Path(folder, _kind(words[0])).exists():
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(Path(folder, _kind(words[0]))))
-            asked = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
-            message = json.dumps(asked).encode() + b"\n"
-            sent = socket.send_fds(connection, [message], [0, 1, 2])
-            connection.sendall(message[sent:])
-            status = connection.recv(1)
-            return status[0] if status else _killed(words)
-    from babelatlas.workflow import run_notebook
+    place = Path(folder, _kind(words[0])) if folder and words else None
+    if place is None or not place.exists():
+        from babelatlas.workflow import run_notebook
 
-    return run_notebook.main(words)
+        return run_notebook.main(words)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(place))
+        asked = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
+        message = json.dumps(asked).encode() + b"\n"
+        sent = socket.send_fds(connection, [message], [0, 1, 2])
+        connection.sendall(message[sent:])
+        status = connection.recv(1)
+    return status[0] if status else _killed(words)
 
 
 def _killed(words: list[str]) -> int:
