@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.lexicon import wordnets
+from babelatlas.lexicon import own_words, wordnets
 from babelatlas.workflow import command_line, sheets
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -381,6 +381,24 @@ def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path
     scores = tables.read(tmp_path / "scores.parquet", "scores")
     assert scores["variant"].unique().tolist() == ["one", "two", "one and two"]
     assert len(scores) == 11
+
+
+def test_what_a_sheet_corrects_goes_back_into_the_label_set(tmp_path, written, capsys):
+    command("write", "--language", "de", "--labels", written, "--number", 5, "--output", tmp_path / "sheet.csv")
+    rows = label_sheets.parse(tmp_path / "sheet.csv")
+    rows = rows.assign(verdict=["right", "wrong", "wrong", "unsure", "right"], better=["", "", "Besseres", "", ""])
+    capsys.readouterr()
+    assert command("read", sent_back(tmp_path, rows), "--corrections", tmp_path / "verified.csv") == 0
+    assert "verified.csv, 4 labels that were judged" in capsys.readouterr().out
+
+    corrections = own_words.read_corrections(tmp_path / "verified.csv")
+    after, changes = own_words.apply_corrections(tables.read(written, "labels"), corrections)
+
+    assert changes["change"].value_counts().to_dict() == {"confirmed": 2, "removed": 1, "replaced": 1}
+    assert dict(zip(rows["wnid"], rows["label"], strict=True))[changes.loc[1, "wnid"]] == changes.loc[1, "before"]
+    assert "Besseres" in set(after["label"])
+    assert command("read", "a.csv", "b.csv", "--corrections", "c.csv") == 1
+    assert "those of one sheet" in capsys.readouterr().err
 
 
 def test_the_command_names_every_problem_of_every_sheet(tmp_path, capsys):

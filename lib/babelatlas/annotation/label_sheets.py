@@ -213,6 +213,17 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True)[COLUMNS]
 
 
+def corrections(filled: pd.DataFrame) -> pd.DataFrame:
+    """Return what a filled sheet asks to correct: lang, wnid, label and was, as `own_words.read_corrections` reads it.
+
+    "right" keeps the label as verified; a better word replaces it; "wrong" without one removes it; other rows ask for
+    nothing.
+    """
+    said = filled[filled["verdict"].isin(["right", "wrong"]) | (filled["better"] != "")]
+    label = said["better"].where(said["verdict"] != "right", said["label"])
+    return pd.DataFrame({"lang": of(filled)["language"], "wnid": said["wnid"], "label": label, "was": said["label"]})
+
+
 def exact(wrong: int, total: int) -> tuple[float, float]:
     """Return the exact 95 % binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`."""
     from statsmodels.stats.proportion import proportion_confint
@@ -231,7 +242,8 @@ def needed(width: float, rate: float = 0.05) -> int:
     """
     if not 0 < width < 1 or not 0 <= rate <= 1:
         raise InputError(f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and {rate}.")
-    numbers = np.arange(1, 100_001)
+    # An interval of n answers is never much wider than 2 / sqrt(n).
+    numbers = np.arange(1, int(min(5 / width**2 + 10 / width, 100_000)) + 1)
     low, high = exact(rate * numbers, numbers)
     enough = np.flatnonzero(high - low <= width)
     if not len(enough):

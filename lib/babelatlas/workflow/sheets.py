@@ -75,7 +75,10 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
 @click.argument("sheets", nargs=-1, required=True)
 @click.option("--partial", is_flag=True, help="Score what is answered; the rest is left out.")
 @click.option("--output", default="", help="A Parquet file for the scores.")
-def read_sheet(sheets: tuple[str, ...], partial: bool, output: str) -> None:
+@click.option(
+    "--corrections", default="", help="A CSV file of what one sheet corrects, for a config's verified_labels."
+)
+def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str) -> None:
     """Check and score a filled sheet, or compare the two of two speakers.
 
     Example: babelatlas sheet read swahili-anna.csv swahili-juma.csv --output scores.parquet
@@ -89,6 +92,8 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str) -> None:
         raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(sheets)}.")
     if output and Path(output).suffix != ".parquet":
         raise InputError(f"Scores are written as Parquet, not to {output}: let the name end in .parquet.")
+    if corrections and (len(sheets) > 1 or Path(corrections).suffix != ".csv"):
+        raise InputError(f"Corrections are those of one sheet, in a .csv file: got {len(sheets)} and {corrections}.")
     faults = {name: label_sheets.problems(label_sheets.parse(name), partial) for name in sheets}
     if any(faults.values()):
         raise InputError("\n".join(f"{Path(name).name}: {text}" for name, texts in faults.items() for text in texts))
@@ -102,6 +107,11 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str) -> None:
     if len(filled) == 2:
         found.append(label_sheets.agreement(*filled, variant=" and ".join(names)))
         print(label_sheets.compare(names, filled))
+    if corrections:
+        rows = label_sheets.corrections(filled[0])
+        with tables.beside(tables.locate(corrections)) as part:
+            rows.to_csv(part, index=False)
+        print(f"Corrections: {corrections}, {len(rows)} labels that were judged.")
     if output:
         print(f"Scores: {tables.write(pd.concat(found, ignore_index=True), output, 'scores', inputs=list(sheets))}")
 
