@@ -76,7 +76,7 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
 @click.option("--partial", is_flag=True, help="Score what is answered; the rest is left out.")
 @click.option("--output", default="", help="A Parquet file for the scores.")
 @click.option(
-    "--corrections", default="", help="A CSV file of what one sheet corrects, for a config's verified_labels."
+    "--corrections", default="", help="A CSV file of corrections, for the config's verified_labels."
 )
 def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str) -> None:
     """Check and score a filled sheet, or compare the two of two speakers.
