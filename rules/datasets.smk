@@ -31,8 +31,8 @@ rule pairs:
         code=study.code("14_pairs"),
         senses=study.table("senses", "senses"),
     output:
-        output=study.table("tuples", "{dataset}"),
-        output_contexts=study.table("contexts", "{dataset}"),
+        output=study.table("items", "{dataset}"),
+        output_item_images=study.table("item_images", "{dataset}"),
         output_labels=study.table("labels", "{dataset}"),
         page=study.page("14_pairs_{dataset}"),
     log:
@@ -56,8 +56,8 @@ rule commute:
         code=study.code("15_commute"),
         texts=lambda wildcards: study.captions(wildcards.dataset),
     output:
-        output=study.table("tuples", "{dataset}"),
-        output_contexts=study.table("contexts", "{dataset}"),
+        output=study.table("items", "{dataset}"),
+        output_item_images=study.table("item_images", "{dataset}"),
         page=study.page("15_commute_{dataset}"),
     log:
         study.log("15_commute_{dataset}"),

@@ -53,8 +53,8 @@ rule disambiguation:
     input:
         code=study.code("22_disambiguation"),
         weights=lambda wildcards: study.weights(wildcards.model),
-        tuples=study.table("tuples", "{dataset}"),
-        contexts=study.table("contexts", "{dataset}"),
+        item_texts=study.table("items", "{dataset}"),
+        item_images=study.table("item_images", "{dataset}"),
     output:
         output=study.table("disambiguation", "{model}_{dataset}"),
         page=study.page("22_disambiguation_{model}_{dataset}"),
@@ -76,8 +76,8 @@ rule translation:
     input:
         code=study.code("23_translators"),
         weights=lambda wildcards: study.score_files(wildcards.translator, wildcards.dataset),
-        tuples=study.table("tuples", "{dataset}"),
-        contexts=study.table("contexts", "{dataset}"),
+        item_texts=study.table("items", "{dataset}"),
+        item_images=study.table("item_images", "{dataset}"),
     output:
         output=study.table("disambiguation", "{translator}_{dataset}"),
         output_tokens=study.table("tokens", "{translator}_{dataset}"),

@@ -33,7 +33,7 @@ rule gated:
     input:
         code=study.code("13_gated"),
         labels=study.table("labels", "pictograms"),
-        tuples=study.table("tuples", "pictogram-pairs"),
+        item_texts=study.table("items", "pictogram-pairs"),
         tower=study.table("models", "picto-en/open_clip_model", ".safetensors"),
     output:
         weights=study.table("models", "{translator}/gated", ".safetensors"),

@@ -192,7 +192,7 @@ def test_what_was_chosen_becomes_the_further_images_of_an_item(made, images, tmp
     assert chosen["rank"].tolist() == [1, 3, 1, 2]
     own = pd.DataFrame([("i", "b", str(images / "red3.png"))], columns=["item", "sense", "path"])
     table = image_sheets.write_extended(chosen, tmp_path / "out", tmp_path / "extended", own)
-    assert tables.read(table, "contexts")["image"].tolist() == ["a1", "a2", "b1", "b2", "b3"]
+    assert tables.read(table, "item_images")["image"].tolist() == ["a1", "a2", "b1", "b2", "b3"]
     originals = [("i", image, str(images / "red0.png")) for image in ("a0", "b0")]
     own = pd.DataFrame(originals, columns=["item", "image", "path"])
     joined, _ = item_images.extend(own, tmp_path / "extended", ["i"])
@@ -259,8 +259,8 @@ def test_the_page_holds_everything_itself_and_text_stays_text(made, tmp_path):
 def test_the_commands_tell_what_is_wrong_and_what_was_done(made, tmp_path, capsys):
     rows = [("fr", "i", sense, "", "A bat.", sense) for sense in "ab"]
     items = pd.DataFrame(rows, columns=["lang", "item", "sense", "word", "source", "translation"])
-    tables.write(items, tmp_path / "tuples.parquet", "tuples")
-    ask = ["captions", "--items", str(tmp_path / "tuples.parquet"), "--output", str(tmp_path / "captions.csv")]
+    tables.write(items, tmp_path / "items.parquet", "items")
+    ask = ["captions", "--items", str(tmp_path / "items.parquet"), "--output", str(tmp_path / "captions.csv")]
     assert command_line.main(["candidates", *ask]) == 0
     assert "2 senses of 1 items" in capsys.readouterr().out
     assert command_line.main(["candidates", *ask]) == 1

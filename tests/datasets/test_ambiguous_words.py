@@ -139,7 +139,7 @@ def test_no_pairs_have_no_outcomes():
 
 def test_translations_have_two_rows_for_each_item_that_a_language_tells_apart(found):
     made = ambiguous_words.translations(found)
-    assert made.equals(tables.check(made, "tuples"))
+    assert made.equals(tables.check(made, "items"))
     assert made.to_numpy().tolist() == [
         ["de", CRANE, "a", "crane", "crane", "Kranich"],
         ["de", CRANE, "b", "crane", "crane", "Kran"],
@@ -260,10 +260,10 @@ def pairs() -> pd.DataFrame:
     return ambiguous_words.pairs(WORDS, ALL)
 
 
-def test_contexts_are_the_first_images_of_each_class_in_their_order(pairs, tmp_path):
+def test_item_images_are_the_first_images_of_each_class_in_their_order(pairs, tmp_path):
     drawings(tmp_path, ALL, 3)
     images = ambiguous_words.photographs("imagenet-21k-pairs", tmp_path, ALL)
-    made = ambiguous_words.contexts_of(pairs, images, 2)
+    made = ambiguous_words.item_images_of(pairs, images, 2)
     assert made["image"].tolist() == ["a0", "a1", "b0", "b1"] * 2
     assert made["path"].tolist()[:4] == [str(tmp_path / w / f"{n}.png") for w in (BIRD, MACHINE) for n in (0, 1)]
     assert made.attrs == {"left_out": [], "missing": 0}
@@ -275,12 +275,12 @@ def test_an_item_without_enough_images_is_left_out_where_so_many_may_be_missing(
     drawings(tmp_path, [BIRD, MACHINE, COAT], 2)
     images = ambiguous_words.photographs("imagenet-21k-pairs", tmp_path, ALL)
     with pytest.raises(InputError, match=r"lacks 2 images of 1 classes, of which it wants 2\s+each: n02113186 \(2\)"):
-        ambiguous_words.contexts_of(pairs, images, 2, missing=1, dataset="imagenet-21k-pairs")
-    made = ambiguous_words.contexts_of(pairs, images, 2, missing=2)
+        ambiguous_words.item_images_of(pairs, images, 2, missing=1, dataset="imagenet-21k-pairs")
+    made = ambiguous_words.item_images_of(pairs, images, 2, missing=2)
     assert set(made["item"]) == {CRANE}
     assert made.attrs == {"left_out": [CARDIGAN], "missing": 2}
     with pytest.raises(InputError, match="lacks 6 images"):  # no item is left
-        ambiguous_words.contexts_of(pairs, images, 3, missing=6)
+        ambiguous_words.item_images_of(pairs, images, 3, missing=6)
 
 
 def test_photographs_are_refused_where_there_are_none(tmp_path):
@@ -319,8 +319,8 @@ def test_translations_are_among_the_labels_of_their_senses():
     pairs = ambiguous_words.usable(
         ambiguous_words.relations(ambiguous_words.pairs(senses.shipped(), wnids)), persons=True
     )
-    tuples = ambiguous_words.translations(ambiguous_words.outcomes(senses.shipped(), pairs))
+    items = ambiguous_words.translations(ambiguous_words.outcomes(senses.shipped(), pairs))
     words = labels.label_set(senses.shipped(), wnids, clashes="mark")
     known = {(row.lang, row.wnid): {row.label, *row.alternatives} for row in words.itertuples()}
     wnid = pairs.set_index("item")[["wnid_a", "wnid_b"]].rename(columns=lambda name: name[-1])
-    assert all(row.translation in known[row.lang, wnid.loc[row.item, row.sense]] for row in tuples.itertuples())
+    assert all(row.translation in known[row.lang, wnid.loc[row.item, row.sense]] for row in items.itertuples())

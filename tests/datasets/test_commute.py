@@ -226,15 +226,15 @@ def pictures(tmp_path):
 
 def test_images_are_found_in_a_folder_and_in_an_archive(tmp_path, pictures):
     items = commute.read(write(tmp_path, ROWS))[0]
-    kept, contexts, findings = commute.pictured(items, pictures)
+    kept, item_images, findings = commute.pictured(items, pictures)
     assert len(kept) == 4
     assert findings.empty
-    assert contexts["image"].tolist() == ["a0", "b0"] * 2
-    assert [path.rsplit("/", 1)[1] for path in contexts["path"]] == ["1b.png", "9a.png", "2c.jpeg", "3d.jpg"]
+    assert item_images["image"].tolist() == ["a0", "b0"] * 2
+    assert [path.rsplit("/", 1)[1] for path in item_images["path"]] == ["1b.png", "9a.png", "2c.jpeg", "3d.jpg"]
     with tarfile.open(tmp_path / "images.tar.gz", "w:gz") as archive:
         archive.add(pictures, "images")
     unpacked = commute.pictured(items, tmp_path / "images.tar.gz")[1]
-    assert unpacked["image"].tolist() == contexts["image"].tolist()
+    assert unpacked["image"].tolist() == item_images["image"].tolist()
     assert all(datasets.open_image(path).size == (9, 7) for path in unpacked["path"])
 
 
@@ -244,9 +244,9 @@ def test_an_item_without_an_image_is_left_out_and_counted_where_that_is_allowed(
     (pictures / "deep" / "2c.jpeg").unlink()
     with pytest.raises(InputError, match=r"lacks 1 of 4 images in .*: 2c\.jpeg; fetch it again"):
         commute.pictured(items, pictures)
-    kept, contexts, findings = commute.pictured(items, pictures, missing=1)
+    kept, item_images, findings = commute.pictured(items, pictures, missing=1)
     assert kept["item"].unique().tolist() == ["1b.png+9a.png"]
-    assert contexts["item"].unique().tolist() == ["1b.png+9a.png"]
+    assert item_images["item"].unique().tolist() == ["1b.png+9a.png"]
     assert findings[["lang", "finding", "file", "item", "treatment"]].to_numpy().tolist() == [
         [lang, "image is missing", "2c.jpeg", "2c.jpeg+3d.jpg", "left out"] for lang in ("de", "fr")
     ]
@@ -266,7 +266,7 @@ def test_two_different_images_of_one_name_and_no_image_at_all_are_told(tmp_path,
 
 def test_commute_as_released_has_these_items_and_irregularities(mirror):
     items, findings = commute.read(mirror / "commute")
-    tables.check(items, "tuples")
+    tables.check(items, "items")
     counts = commute.counts(items).set_index("lang")
     assert counts["items"].to_dict() == {"ar": 162, "cs": 154, "de": 150, "fr": 154, "ru": 162, "zh": 162}
     assert counts["everywhere"].unique().tolist() == [149]

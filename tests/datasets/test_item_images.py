@@ -68,7 +68,7 @@ def test_a_size_that_is_none_is_told(size):
 
 def test_blended_images_are_written_beside_the_table_and_read_back(images, tmp_path):
     path = item_images.write(images, tmp_path / "commute.parquet", 4)
-    stored = tables.read(path, "contexts")
+    stored = tables.read(path, "item_images")
     assert stored["image"].tolist() == ["a0", "b0", "mix", "side"]
     assert stored["path"].tolist()[:2] == ["red.png", "blue.png"]  # below the table's folder: relative
     read = item_images.read(path).set_index("image")["path"]
@@ -88,7 +88,7 @@ def test_images_stand_in_the_order_of_items_then_names(images, tmp_path):
     more = [("bank:n1+n2", name, "red.png") for name in ("b10", "b2", "a1")]
     other = [("Aa", "b0", "blue.png"), ("Aa", "a0", "red.png")]
     path = item_images.write(pd.concat([images, table(more), table(other)]), tmp_path / "one.parquet", 4)
-    stored = tables.read(path, "contexts")
+    stored = tables.read(path, "item_images")
     assert stored["image"].tolist() == ["a0", "a1", "b0", "b2", "b10", "mix", "side", "a0", "b0", "mix", "side"]
     assert stored["item"].tolist() == ["bank:n1+n2"] * 7 + ["Aa"] * 4
 
@@ -126,15 +126,15 @@ def test_further_images_join_those_of_their_items(images, tmp_path):
     further, names = table([("bank:n1+n2", "a1", "red.png"), ("other", "b1", "red.png")]), ["bank:n1+n2", "other"]
     with pytest.raises(InputError, match=r"holds no extended\.parquet"):
         item_images.extend(images, tmp_path, names)
-    tables.write(further, tmp_path / "extended.parquet", "contexts")
+    tables.write(further, tmp_path / "extended.parquet", "item_images")
     joined, left = item_images.extend(images, tmp_path, names)
     assert joined["image"].tolist() == ["a0", "b0", "a1"]
     assert joined["path"].iloc[-1] == str(tmp_path / "red.png")
     assert left.to_numpy().tolist() == [["other", "b1", str(tmp_path / "red.png")]]
-    tables.write(further.replace("a1", "a0"), tmp_path / "extended.parquet", "contexts")
+    tables.write(further.replace("a1", "a0"), tmp_path / "extended.parquet", "item_images")
     with pytest.raises(InputError, match="called 'a0'"):
         item_images.extend(images, tmp_path, names)
-    tables.write(tables.empty("contexts"), tmp_path / "extended.parquet", "contexts")
+    tables.write(tables.empty("item_images"), tmp_path / "extended.parquet", "item_images")
     with pytest.raises(InputError, match="names no further image"):
         item_images.extend(images, tmp_path, names)
 
@@ -145,13 +145,13 @@ def test_further_images_join_those_of_their_items(images, tmp_path):
 )
 def test_further_images_of_an_item_that_the_data_set_never_had_are_told(images, tmp_path, item, hint):
     further = table([("bank:n1+n2", "a1", "red.png"), (item, "b1", "red.png")])
-    tables.write(further, tmp_path / "extended.parquet", "contexts")
+    tables.write(further, tmp_path / "extended.parquet", "item_images")
     with pytest.raises(InputError, match=f"1 of the 2 items in .* are none of the data set, the first: .*{hint}"):
         item_images.extend(images, tmp_path, ["bank:n1+n2", "other"])
 
 
 def test_a_data_set_without_images_has_an_empty_table_which_no_model_is_scored_on(tmp_path):
-    path = item_images.write(tables.empty("contexts"), tmp_path / "commute.parquet", 4)
-    assert tables.read(path, "contexts").empty
+    path = item_images.write(tables.empty("item_images"), tmp_path / "commute.parquet", 4)
+    assert tables.read(path, "item_images").empty
     with pytest.raises(InputError, match=r"names no image.*the images of commute"):
         item_images.read(path)

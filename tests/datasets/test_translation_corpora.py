@@ -17,7 +17,7 @@ KING, CARD = sorted(SENSES.loc[SENSES["word"] == "king", "wnid"].unique())[:2]
 ARROW, MARK = sorted(SENSES.loc[SENSES["word"] == "arrow", "wnid"].unique())[:2]
 
 
-def tuples_of(*words):
+def items_of(*words):
     """Items of (word, wnid_a, wnid_b), in two languages; the translation says language and sense."""
     rows = [
         (lang, f"{word}:{a}+{b}", sense, word, word, f"{lang} {wnid}")
@@ -39,7 +39,7 @@ def labels():
 
 
 def test_an_item_of_a_pair_names_its_two_synsets():
-    items = translation_corpora.item_senses(tuples_of(("king", KING, CARD), ("a:b", ARROW, MARK)))
+    items = translation_corpora.item_senses(items_of(("king", KING, CARD), ("a:b", ARROW, MARK)))
 
     assert items[["word", "wnid_a", "wnid_b"]].to_numpy().tolist() == [["king", KING, CARD], ["a:b", ARROW, MARK]]
     with pytest.raises(InputError, match=r"'1\.jpg\+2\.jpg' names no two synsets"):
@@ -47,7 +47,7 @@ def test_an_item_of_a_pair_names_its_two_synsets():
 
 
 def test_one_sense_of_an_ambiguous_word_is_shown_more_often_and_is_the_same_in_all_languages(labels):
-    table = translation_corpora.words(labels, tuples_of(("king", KING, CARD)), frequent=0.75, share=0.5)
+    table = translation_corpora.words(labels, items_of(("king", KING, CARD)), frequent=0.75, share=0.5)
 
     king = table[table["source"] == "king"].set_index(["lang", "wnid"])["weight"]
     assert sorted(king["de"].round(6)) == [0.125, 0.375]
@@ -58,22 +58,21 @@ def test_one_sense_of_an_ambiguous_word_is_shown_more_often_and_is_the_same_in_a
 
 
 def test_the_frequent_sense_of_a_word_does_not_depend_on_the_other_words(labels):
-    alone = translation_corpora.words(labels, tuples_of(("king", KING, CARD)))
-    both = translation_corpora.words(labels, tuples_of(("arrow", ARROW, MARK), ("king", KING, CARD)))
+    alone = translation_corpora.words(labels, items_of(("king", KING, CARD)))
+    both = translation_corpora.words(labels, items_of(("arrow", ARROW, MARK), ("king", KING, CARD)))
 
     def order(table):
         return table[(table["source"] == "king") & (table["lang"] == "de")].sort_values("weight")["wnid"].tolist()
 
     assert order(alone) == order(both)
     seeds = {
-        tuple(order(translation_corpora.words(labels, tuples_of(("king", KING, CARD)), seed=seed)))
-        for seed in range(12)
+        tuple(order(translation_corpora.words(labels, items_of(("king", KING, CARD)), seed=seed))) for seed in range(12)
     }
     assert len(seeds) == 2  # which sense is frequent is chance, and the seed decides it
 
 
 def test_of_three_senses_one_is_frequent_and_the_others_share_the_rest(labels):
-    three = tuples_of(("king", KING, CARD), ("king", KING, "n09999999"), ("king", CARD, "n09999999"))
+    three = items_of(("king", KING, CARD), ("king", KING, "n09999999"), ("king", CARD, "n09999999"))
     table = translation_corpora.words(labels, three, frequent=0.6, share=0.5)
 
     weights = table[(table["source"] == "king") & (table["lang"] == "de")]["weight"]
@@ -81,7 +80,7 @@ def test_of_three_senses_one_is_frequent_and_the_others_share_the_rest(labels):
 
 
 def test_a_sense_with_two_translations_divides_its_share(labels):
-    two = tuples_of(("king", KING, CARD), ("king", KING, "n09999999"))
+    two = items_of(("king", KING, CARD), ("king", KING, "n09999999"))
     two.loc[(two["item"] == f"king:{KING}+n09999999") & (two["sense"] == "a"), "translation"] += " again"
     table = translation_corpora.words(labels, two, frequent=0.6, share=0.5)
 
@@ -98,7 +97,7 @@ def test_whatever_the_shares_a_language_sums_to_one_and_ambiguous_words_to_their
     rows = [(lang, f"n0000000{k}", f"{lang}{k}") for lang in ("en", "de", "fr") for k in range(3)]
     plain = pd.DataFrame(rows, columns=["lang", "wnid", "label"])
     table = translation_corpora.words(
-        plain, tuples_of(("king", KING, CARD), ("arrow", ARROW, MARK)), frequent, share, seed
+        plain, items_of(("king", KING, CARD), ("arrow", ARROW, MARK)), frequent, share, seed
     )
 
     assert np.allclose(table.groupby("lang")["weight"].sum(), 1)
@@ -108,19 +107,19 @@ def test_whatever_the_shares_a_language_sums_to_one_and_ambiguous_words_to_their
 
 
 def test_shares_and_languages_that_cannot_be_are_told(labels):
-    tuples = tuples_of(("king", KING, CARD))
+    items = items_of(("king", KING, CARD))
     with pytest.raises(InputError, match=r"share 'frequent' of the examples is 1"):
-        translation_corpora.words(labels, tuples, frequent=1)
+        translation_corpora.words(labels, items, frequent=1)
     with pytest.raises(InputError, match="no word in 'fr'"):
-        translation_corpora.words(labels[labels["lang"] != "fr"], tuples)
+        translation_corpora.words(labels[labels["lang"] != "fr"], items)
 
 
 def test_development_drawings_are_those_of_no_other_split(tmp_path):
-    tuples = tuples_of(("king", KING, CARD), ("arrow", ARROW, MARK))
-    contexts = translation_corpora.development(tuples, tmp_path, images_per_sense=2)
+    items = items_of(("king", KING, CARD), ("arrow", ARROW, MARK))
+    item_images = translation_corpora.development(items, tmp_path, images_per_sense=2)
 
-    assert contexts.groupby("item")["image"].agg(list).tolist() == [["a0", "a1", "b0", "b1"]] * 2
-    shown = contexts.set_index(["item", "image"])["path"]
+    assert item_images.groupby("item")["image"].agg(list).tolist() == [["a0", "a1", "b0", "b1"]] * 2
+    shown = item_images.set_index(["item", "image"])["path"]
     first = np.asarray(datasets.open_image(shown[f"king:{KING}+{CARD}", "a0"]))
     assert np.array_equal(first, np.asarray(pictograms.draw(KING, "development", 0)))
     assert not np.array_equal(first, np.asarray(pictograms.draw(KING, "test", 0)))

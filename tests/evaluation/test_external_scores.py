@@ -11,7 +11,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.datasets import commute
 from babelatlas.evaluation import disambiguation, external_scores
 
-TUPLES = pd.DataFrame(
+ITEMS = pd.DataFrame(
     [
         ("fr", item, sense, "", "s", f"{item}{sense}")
         for item, sense in (("x", "a"), ("x", "b"), ("y", "b"), ("y", "a"))
@@ -40,7 +40,7 @@ def test_a_pair_of_files_gives_the_array_of_costs(tmp_path):
     correct, incorrect = external_scores.read_pair(right, wrong)
     assert list(correct) == [1.5, 2, 3, 4]
     assert external_scores.accuracy(correct, incorrect) == 0.5  # the second line ties, the third is wrong
-    costs = external_scores.costs(correct, incorrect, TUPLES)
+    costs = external_scores.costs(correct, incorrect, ITEMS)
     items, array = array_of(costs.assign(**FILE))
     assert list(items) == ["x", "y"]
     # Line 3 is item y, sense b: beside b0 its translation b costs 3, the other 1.
@@ -52,7 +52,7 @@ def test_a_pair_of_files_gives_the_array_of_costs(tmp_path):
 @settings(max_examples=50, deadline=None)
 def test_the_share_that_the_script_prints_is_tc(lines):
     correct, incorrect = np.array(lines, float).T
-    _, array = array_of(external_scores.costs(correct, incorrect, TUPLES).assign(**FILE))
+    _, array = array_of(external_scores.costs(correct, incorrect, ITEMS).assign(**FILE))
     assert external_scores.accuracy(correct, incorrect) == disambiguation.tc(array).mean()
 
 
@@ -98,14 +98,14 @@ def test_files_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read as text"):
         external_scores.read(tmp_path / "bytes.txt")
     with pytest.raises(InputError, match="have 3 and 3 lines, and the data set has 4 in fr"):
-        external_scores.costs(np.ones(3), np.ones(3), TUPLES)
+        external_scores.costs(np.ones(3), np.ones(3), ITEMS)
     with pytest.raises(InputError, match="one language, got items in de, fr"):
-        external_scores.costs(np.ones(8), np.ones(8), pd.concat([TUPLES, TUPLES.assign(lang="de")]))
+        external_scores.costs(np.ones(8), np.ones(8), pd.concat([ITEMS, ITEMS.assign(lang="de")]))
 
 
 @pytest.fixture
 def ours():
-    costs = external_scores.costs(np.array([1.0, 2, 3, 4]), np.array([2.5, 2, 1, 7]), TUPLES)
+    costs = external_scores.costs(np.array([1.0, 2, 3, 4]), np.array([2.5, 2, 1, 7]), ITEMS)
     return tables.check(costs.assign(**FILE), "disambiguation")
 
 
@@ -114,7 +114,7 @@ def test_a_table_of_ours_is_read_as_csv_or_parquet(ours, tmp_path, name):
     path = tmp_path / name
     other = pd.concat([ours, ours.assign(dataset="another")], ignore_index=True)
     other.to_csv(path, index=False) if name.endswith("csv") else tables.write(other, path, "disambiguation")
-    found = external_scores.table(path, "mine", TUPLES, "commute")
+    found = external_scores.table(path, "mine", ITEMS, "commute")
     pd.testing.assert_frame_equal(found, ours, check_dtype=False)
 
 
@@ -135,16 +135,16 @@ def test_a_table_that_does_not_fit_is_refused(ours, tmp_path, change, message):
     path = tmp_path / "mine.csv"
     change(ours).to_csv(path, index=False)
     with pytest.raises(InputError, match=message):
-        external_scores.table(path, "mine", TUPLES, "commute")
+        external_scores.table(path, "mine", ITEMS, "commute")
 
 
 def test_a_table_may_lack_items_and_languages_and_that_is_told(ours, tmp_path):
     ours[ours["item"] == "x"].to_csv(tmp_path / "mine.csv", index=False)
-    every = pd.concat([TUPLES, TUPLES[:2].assign(lang="de")])
+    every = pd.concat([ITEMS, ITEMS[:2].assign(lang="de")])
     found = external_scores.table(tmp_path / "mine.csv", "mine", every, "commute")
     assert external_scores.lacking(found, every).to_numpy().tolist() == [["de", 1, 1], ["fr", 2, 1]]
     assert external_scores.within(every, found)[["lang", "item"]].to_numpy().tolist() == [["fr", "x"], ["fr", "x"]]
-    assert external_scores.lacking(ours, TUPLES).empty
+    assert external_scores.lacking(ours, ITEMS).empty
     with pytest.raises(InputError, match="nothing in common: scores in fr, items in de"):
         external_scores.within(found, every[every["lang"] == "de"])
 
@@ -192,7 +192,7 @@ def test_each_language_has_a_pair_of_its_own(tmp_path):
         write(tmp_path, f"{number}.txt", text)
         for number, text in enumerate(("1\n2\n3\n4", "2\n2\n2\n5", "9\n8", "9.5\n7"))
     ]
-    lines = pd.concat([TUPLES, TUPLES[:2].assign(lang="de")])
+    lines = pd.concat([ITEMS, ITEMS[:2].assign(lang="de")])
     costs, told = external_scores.collect(files, ["fra", "de"], lines)
     assert told.to_numpy().tolist() == [["fr", 4, 0.5], ["de", 2, 0.5]]
     assert costs.groupby("lang").size().to_dict() == {"de": 4, "fr": 8}

@@ -8,7 +8,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, trials
 from babelatlas.models.tokens import Tokenizer
 
-TUPLES = pd.DataFrame(
+ITEMS = pd.DataFrame(
     [
         ("de", "x", "a", "king", "king", "König"),
         ("de", "x", "b", "king", "king", "Dame"),
@@ -19,7 +19,7 @@ TUPLES = pd.DataFrame(
     ],
     columns=["lang", "item", "sense", "word", "source", "translation"],
 )
-CONTEXTS = pd.DataFrame(
+ITEM_IMAGES = pd.DataFrame(
     [(item, image, f"{item}_{image}.png") for item in "xy" for image in ("a0", "b0", "mix")],
     columns=["item", "image", "path"],
 )
@@ -32,38 +32,38 @@ def array_of(table):
 
 
 def test_every_translation_stands_beside_every_image_of_its_item():
-    found = trials.join(TUPLES, CONTEXTS)
+    found = trials.join(ITEMS, ITEM_IMAGES)
     assert len(found) == 3 * 3 * 2  # language and item, image, translation
     row = found[(found["lang"] == "fr") & (found["image"] == "mix") & (found["text"] == "b")].iloc[0]
     assert list(row) == ["fr", "x", "mix", "x_mix.png", "b", "king", "dame"]
 
 
 def test_languages_are_chosen_by_any_code():
-    assert set(trials.select(TUPLES, ["deu"])["lang"]) == {"de"}
-    assert trials.select(TUPLES).equals(TUPLES)
+    assert set(trials.select(ITEMS, ["deu"])["lang"]) == {"de"}
+    assert trials.select(ITEMS).equals(ITEMS)
     with pytest.raises(InputError, match="no translation in ja: expected among de, fr"):
-        trials.select(TUPLES, ["ja"])
+        trials.select(ITEMS, ["ja"])
 
 
 @pytest.mark.parametrize(
-    ("tuples", "contexts", "message"),
+    ("items", "item_images", "message"),
     [
-        (TUPLES[:5], CONTEXTS, "'y' has the sense.s. a in de"),
-        (TUPLES, CONTEXTS[CONTEXTS["path"] != "y_b0.png"], "no image b0, the first 'y'"),
-        (TUPLES.assign(translation=["  ", *TUPLES["translation"][1:]]), CONTEXTS, "'x' has no translation for sense a"),
+        (ITEMS[:5], ITEM_IMAGES, "'y' has the sense.s. a in de"),
+        (ITEMS, ITEM_IMAGES[ITEM_IMAGES["path"] != "y_b0.png"], "no image b0, the first 'y'"),
+        (ITEMS.assign(translation=["  ", *ITEMS["translation"][1:]]), ITEM_IMAGES, "has no translation for sense a"),
         (
-            TUPLES.assign(translation=[*TUPLES["translation"][:5], "\u200b"]),
-            CONTEXTS,
+            ITEMS.assign(translation=[*ITEMS["translation"][:5], "\u200b"]),
+            ITEM_IMAGES,
             r"'y' has no translation for sense b in de, but '\\u200b' .1 such",
         ),
-        (TUPLES.assign(source=[None, *TUPLES["source"][1:]]), CONTEXTS, "'x' has no source for sense a in de"),
-        (TUPLES.assign(source=""), CONTEXTS, "'x' has no source"),
-        (TUPLES[:0], CONTEXTS, "no item"),
+        (ITEMS.assign(source=[None, *ITEMS["source"][1:]]), ITEM_IMAGES, "'x' has no source for sense a in de"),
+        (ITEMS.assign(source=""), ITEM_IMAGES, "'x' has no source"),
+        (ITEMS[:0], ITEM_IMAGES, "no item"),
     ],
 )
-def test_items_that_cannot_be_scored_are_named(tuples, contexts, message):
+def test_items_that_cannot_be_scored_are_named(items, item_images, message):
     with pytest.raises(InputError, match=message):
-        trials.join(tuples, contexts)
+        trials.join(items, item_images)
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,15 @@ def test_a_translation_that_a_tokenizer_makes_nothing_of_is_named(told):
         return "".join(filter(str.isalpha, text))
 
     tokenizer = Tokenizer(encode, 16, 0, True, needs_language=told, canonicalise=letters)
-    trials.check_tokens(tokenizer, TUPLES, "small")
-    signs = TUPLES.assign(translation=[*TUPLES["translation"][:5], "%"])
+    trials.check_tokens(tokenizer, ITEMS, "small")
+    signs = ITEMS.assign(translation=[*ITEMS["translation"][:5], "%"])
     with pytest.raises(InputError, match=r"'small' makes no token of the translation '%' .de, item 'y'; 1 such"):
         trials.check_tokens(tokenizer, signs, "small")
 
 
 def test_costs_are_minus_the_similarity_of_text_and_image():
-    joined = trials.join(TUPLES, CONTEXTS)
-    shown = TUPLES[["lang", "translation"]].drop_duplicates(ignore_index=True)
+    joined = trials.join(ITEMS, ITEM_IMAGES)
+    shown = ITEMS[["lang", "translation"]].drop_duplicates(ignore_index=True)
     paths = joined["path"].drop_duplicates().tolist()
     rng = np.random.default_rng(0)
     texts, images = rng.normal(size=(len(shown), 4)), rng.normal(size=(len(paths), 4))
@@ -114,16 +114,16 @@ def test_costs_are_minus_the_similarity_of_text_and_image():
 
 
 def test_equal_translations_tie_and_vectors_that_know_the_senses_are_right():
-    pair = TUPLES[:2].assign(translation=["König", "König"])
-    joined = trials.join(pair, CONTEXTS[:2])
+    pair = ITEMS[:2].assign(translation=["König", "König"])
+    joined = trials.join(pair, ITEM_IMAGES[:2])
     shown, paths = pair[["lang", "translation"]].drop_duplicates(ignore_index=True), ["x_a0.png", "x_b0.png"]
     found = trials.similarities(
         joined, np.array([[0.1, 0.7]]), np.array([[0.3, 1 / 3], [0.7, 0.1]]), shown, paths, "cosine"
     )
     costs = found.pivot(index="image", columns="text", values="cost")
     assert (costs["a"] == costs["b"]).all()
-    joined = trials.join(TUPLES[:2], CONTEXTS[:2])
-    shown = TUPLES[:2][["lang", "translation"]]
+    joined = trials.join(ITEMS[:2], ITEM_IMAGES[:2])
+    shown = ITEMS[:2][["lang", "translation"]]
     found = trials.similarities(joined, np.eye(2), np.eye(2), shown, paths, "cosine")
     made = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
     items, costs = array_of(found.assign(model="m", replicate=0, dataset="d", **made))

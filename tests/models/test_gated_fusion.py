@@ -378,9 +378,9 @@ def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
     training.save(model, tmp_path / "eyes")
     a, b = sorted(SENSES.loc[SENSES["word"] == "king", "wnid"].unique())[:2]
     rows = [("de", f"king:{a}+{b}", sense, "king", "king", text) for sense, text in (("a", "König"), ("b", "Karte"))]
-    tuples = pd.DataFrame(rows, columns=["lang", "item", "sense", "word", "source", "translation"])
+    items = pd.DataFrame(rows, columns=["lang", "item", "sense", "word", "source", "translation"])
     labels = pd.DataFrame([("en", "n09450163", "sun"), ("de", "n09450163", "Sonne")], columns=["lang", "wnid", "label"])
-    examples = translation_corpora.words(labels, tuples)
+    examples = translation_corpora.words(labels, items)
     features, examples["images"] = gated_fusion.drawn(examples["wnid"], tmp_path / "eyes", 2)
     assert features.shape == (2 * examples["wnid"].nunique(), 128)
     settings = {"steps": 2, "batch_size": 8, "pieces": PIECES, "sizes": TINY}
@@ -389,8 +389,8 @@ def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
         file.unlink()
 
     scorer = loading.load_translator(translators.get_translator("picto-gated"), tmp_path / "model", "cpu")
-    contexts = translation_corpora.development(tuples, tmp_path / "drawings")
-    costs, tokens = translation.evaluate(scorer, tuples, contexts, [0.5, 1.0])
+    item_images = translation_corpora.development(items, tmp_path / "drawings")
+    costs, tokens = translation.evaluate(scorer, items, item_images, [0.5, 1.0])
     assert len(costs) == 4
     assert len(tokens) == 8
     assert costs["cost"].nunique() == 4
@@ -400,9 +400,9 @@ def test_without_images_commute_is_a_draw(mirror, tmp_path):
     examples = translation_corpora.multi30k(mirror / "multi30k", ["de", "fr", "cs"]).sample(600, random_state=0)
     log = gated_fusion.train(examples, None, tmp_path, "text", 4, 32, 5e-3, 400, sizes=TINY)
     scorer = gated_translator.load(tmp_path)
-    tuples, _ = commute.read(mirror / "commute", wanted=["de", "fr", "cs"], identical="keep")
-    contexts = pd.DataFrame(columns=["item", "image", "path"])
-    costs, _ = translation.evaluate(scorer, tuples, contexts)
+    items, _ = commute.read(mirror / "commute", wanted=["de", "fr", "cs"], identical="keep")
+    item_images = pd.DataFrame(columns=["item", "image", "path"])
+    costs, _ = translation.evaluate(scorer, items, item_images)
 
     assert len(log) == 4
     for _lang, part in costs.groupby("lang"):

@@ -13,7 +13,7 @@ from babelatlas.evaluation import disambiguation, perplexity, translation
 from babelatlas.models import hub, loading, translators
 from babelatlas.workflow import command_line
 from conftest import ROOT
-from evaluation.test_trials import CONTEXTS, TUPLES
+from evaluation.test_trials import ITEM_IMAGES, ITEMS
 
 
 class Letters:
@@ -88,7 +88,7 @@ def test_the_shared_beginning_is_counted_up_to_the_first_difference():
 
 def test_costs_are_perplexities_and_tokens_follow_the_temperatures():
     scorer = Letters()
-    costs, tokens = translation.evaluate(scorer, TUPLES, CONTEXTS, [0.5])
+    costs, tokens = translation.evaluate(scorer, ITEMS, ITEM_IMAGES, [0.5])
     made = {"model": "m", "replicate": 0, "dataset": "d", "similarity": "perplexity", "precision": "float64"}
     made |= {"preprocessing": "model"}
     costs, tokens = costs.assign(**made), tokens.assign(**made)
@@ -112,8 +112,8 @@ def test_costs_are_perplexities_and_tokens_follow_the_temperatures():
 
 def test_a_trial_that_occurs_twice_is_asked_once_and_ties_exactly():
     scorer = Letters()
-    same = TUPLES.assign(translation="dame")
-    costs, tokens = translation.evaluate(scorer, same, CONTEXTS)
+    same = ITEMS.assign(translation="dame")
+    costs, tokens = translation.evaluate(scorer, same, ITEM_IMAGES)
     for call in scorer.calls:
         assert len(call) == len(set(call))
     pairs = costs.pivot(index=["lang", "item", "image"], columns="text", values="cost")
@@ -124,8 +124,8 @@ def test_a_trial_that_occurs_twice_is_asked_once_and_ties_exactly():
 def test_who_uses_no_image_is_asked_without_one_and_cannot_choose():
     scorer = Letters()
     scorer.uses_images = False
-    for contexts in (CONTEXTS, CONTEXTS[:0]):
-        costs, _ = translation.evaluate(scorer, TUPLES, contexts)
+    for item_images in (ITEM_IMAGES, ITEM_IMAGES[:0]):
+        costs, _ = translation.evaluate(scorer, ITEMS, item_images)
         made = {"model": "m", "replicate": 0, "dataset": "d"} | dict.fromkeys(tables.PROTOCOL, "x")
         table = costs[costs["lang"] == "de"].assign(**made)
         _, array = array_of(table)
@@ -139,11 +139,11 @@ def test_bad_input_is_named_before_anything_is_scored():
     scorer = Letters()
     scorer.tokenize = lambda texts, langs: [[0] if text == "Taste" else [1, 0] for text in texts]
     with pytest.raises(InputError, match=r"makes no token of the translation 'Taste' .de, item 'y'"):
-        translation.evaluate(scorer, TUPLES, CONTEXTS)
+        translation.evaluate(scorer, ITEMS, ITEM_IMAGES)
     with pytest.raises(InputError, match="finite numbers above 0, got nan"):
-        translation.evaluate(scorer, TUPLES, CONTEXTS, [float("nan")])
+        translation.evaluate(scorer, ITEMS, ITEM_IMAGES, [float("nan")])
     with pytest.raises(InputError, match="'y' has the sense"):
-        translation.evaluate(scorer, TUPLES[:5], CONTEXTS)
+        translation.evaluate(scorer, ITEMS[:5], ITEM_IMAGES)
     assert scorer.calls == []
 
 

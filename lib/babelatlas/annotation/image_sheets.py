@@ -1,6 +1,6 @@
 """Further images of each sense of a disambiguation data set: found by a CLIP model, chosen by a person.
 
-    babelatlas candidates captions --items tuples/commute.parquet --output captions.csv
+    babelatlas candidates captions --items items/commute.parquet --output captions.csv
     babelatlas candidates find  --captions captions.csv --images FOLDER --model NAME --output candidates
     babelatlas candidates read  sheet.csv --candidates candidates --output extended
 
@@ -50,8 +50,8 @@ TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
 
 
 def to_caption(items: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses of `items` (schema `tuples`) to write captions for: the columns of the list to fill in."""
-    senses = tables.check(items, "tuples").drop_duplicates(["item", "sense"])
+    """Return the senses of `items` (schema `items`) to write captions for: the columns of the list to fill in."""
+    senses = tables.check(items, "items").drop_duplicates(["item", "sense"])
     return senses.assign(caption="")[[*CAPTIONS, "source", "lang", "translation"]].reset_index(drop=True)
 
 
@@ -339,7 +339,7 @@ def write_extended(
     own: pd.DataFrame | None = None,
     inputs: list[str | os.PathLike] = (),
 ) -> Path:
-    """Copy the chosen images to a folder with their table (schema `contexts`), for notebook 15; return its path.
+    """Copy the chosen images to a folder with their table (schema `item_images`), for notebook 15; return its path.
 
     `chosen`: as `read_sheet` returns them; `folder`: what `find` wrote to; `own`: images from elsewhere (item, sense,
     path), which come after the others. The images of a sense are numbered from 1 in the order of their rank. Raises
@@ -358,4 +358,4 @@ def write_extended(
             shutil.copyfile(path, part)
         made.append((item, image, name))
     table = pd.DataFrame(made, columns=["item", "image", "path"]).sort_values(["item", "image"], ignore_index=True)
-    return tables.write(table, output / EXTENDED, "contexts", inputs=inputs)
+    return tables.write(table, output / EXTENDED, "item_images", inputs=inputs)

@@ -190,7 +190,7 @@ def _by_class(words: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def translations(found: pd.DataFrame, codes: Iterable[str] = (), minimum_items: int = 1) -> pd.DataFrame:
-    """Return the items that are translated apart as a table `tuples`: two rows for each language and item.
+    """Return the items that are translated apart as a table `items`: two rows for each language and item.
 
     `found` is what `outcomes` returns. `codes`: the languages to keep; empty for all that have at least `minimum_items`
     items. The source is the English word. Raises InputError for a language without an item, and where no language has
@@ -214,7 +214,7 @@ def translations(found: pd.DataFrame, codes: Iterable[str] = (), minimum_items: 
     kept = kept[kept["lang"].isin(wanted)].drop(columns=["wnid_a", "wnid_b", "shared", "apart"])
     rows = kept.melt(["lang", "item", "word"], ["a", "b"], var_name="sense", value_name="translation")
     rows = rows.assign(source=rows["word"]).sort_values(["lang", "item", "sense"], ignore_index=True)
-    return tables.check(rows, "tuples")
+    return tables.check(rows, "items")
 
 
 def counts(found: pd.DataFrame) -> pd.DataFrame:
@@ -284,10 +284,10 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
     return table
 
 
-def contexts_of(
+def item_images_of(
     pairs: pd.DataFrame, images: pd.DataFrame, images_per_sense: int, missing: int = 0, dataset: str = ""
 ) -> pd.DataFrame:
-    """Return a table `contexts` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
+    """Return a table `item_images` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
 
     An item of which a sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these,
     `attrs["missing"]` is the number of images that their classes lack, each counted once. Raises InputError where it is
@@ -314,7 +314,7 @@ def contexts_of(
         for sense, wnid in (("a", pair.wnid_a), ("b", pair.wnid_b))
         for number, path in enumerate(paths[wnid])
     ]
-    table = tables.check(pd.DataFrame(rows, columns=["item", "image", "path"]), "contexts")
+    table = tables.check(pd.DataFrame(rows, columns=["item", "image", "path"]), "item_images")
     table.attrs["left_out"], table.attrs["missing"] = pairs.loc[~whole, "item"].tolist(), lacking
     return table
 

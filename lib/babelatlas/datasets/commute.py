@@ -82,7 +82,7 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
 def read(
     folder: str | os.PathLike, dataset: str = "commute", wanted: Iterable[str] = (), identical: str = "keep"
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the items of CoMMuTE, schema `tuples`, and what is irregular: lang, finding, file, lines, item, treatment.
+    """Return the items of CoMMuTE, schema `items`, and what is irregular: lang, finding, file, lines, item, treatment.
 
     `folder` as released; `wanted`: codes of languages, none for all that it has; `identical`: what to do with items
     whose two translations are the same, "keep" or "leave out". Rows stand in the order of the files. `lines` is text,
@@ -102,7 +102,7 @@ def read(
     found: list[tuple] = []
     items = pd.concat([_items(there[code], code, identical, found) for code in codes], ignore_index=True)
     found += _between(items)
-    return tables.check(items.assign(word=""), "tuples"), pd.DataFrame(found, columns=COLUMNS).astype(str)
+    return tables.check(items.assign(word=""), "items"), pd.DataFrame(found, columns=COLUMNS).astype(str)
 
 
 def _lines(path: Path, lang: str, found: list[tuple]) -> list[str]:
@@ -269,7 +269,7 @@ def _files(images: str | os.PathLike, dataset: str) -> dict[str, list[Path]]:
 def pictured(
     items: pd.DataFrame, images: str | os.PathLike, dataset: str = "commute", missing: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return the items whose two images are there, these images (schema `contexts`, absolute paths), and what is not.
+    """Return the items whose two images are there, these (schema `item_images`, absolute paths), and what is not.
 
     `items` as `read` returns them; `images`: the folder of the images, or its archive; `missing`: how many images may
     be absent. An item that lacks one is left out in all languages, and named in the third table, whose columns are
@@ -302,8 +302,8 @@ def pictured(
         for item in kept["item"].unique()
         for sense, name in zip("ab", item.split("+"), strict=True)
     ]
-    contexts = pd.DataFrame(rows, columns=["item", "image", "path"])
-    return kept, tables.check(contexts, "contexts"), pd.DataFrame(found, columns=COLUMNS).astype(str)
+    item_images = pd.DataFrame(rows, columns=["item", "image", "path"])
+    return kept, tables.check(item_images, "item_images"), pd.DataFrame(found, columns=COLUMNS).astype(str)
 
 
 def counts(items: pd.DataFrame) -> pd.DataFrame:

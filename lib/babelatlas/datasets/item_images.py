@@ -1,4 +1,4 @@
-"""The images of a disambiguation data set: blending the two of an item, writing and reading the table `contexts`.
+"""The images of a disambiguation data set: blending the two of an item, writing and reading the table `item_images`.
 
 Each item, an ambiguous source with the senses "a" and "b", has an original image of each sense, named "a0" and "b0",
 perhaps further ones ("a1", "b1" ...), and two that show both senses at once, which ask what a translator prefers when
@@ -57,10 +57,10 @@ def side_by_side(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
     return both
 
 
-def check(contexts: pd.DataFrame) -> pd.DataFrame:
-    """Return a `contexts` table; InputError unless its images have the names they may have, and a0 and b0 are there."""
-    contexts = tables.check(contexts, "contexts")
-    strange = contexts[~contexts["image"].str.fullmatch(r"[ab](0|[1-9]\d*)|mix|side")]
+def check(item_images: pd.DataFrame) -> pd.DataFrame:
+    """Return an `item_images` table; InputError unless its images have names they may have, a0 and b0 among them."""
+    item_images = tables.check(item_images, "item_images")
+    strange = item_images[~item_images["image"].str.fullmatch(r"[ab](0|[1-9]\d*)|mix|side")]
     if len(strange):
         row = strange.iloc[0]
         raise InputError(
@@ -68,14 +68,14 @@ def check(contexts: pd.DataFrame) -> pd.DataFrame:
             f"and b3, or {' or '.join(BLENDED)}."
         )
     for image in ORIGINALS:
-        have = set(contexts.loc[contexts["image"] == image, "item"])
-        bare = [item for item in contexts["item"].unique() if item not in have]
+        have = set(item_images.loc[item_images["image"] == image, "item"])
+        bare = [item for item in item_images["item"].unique() if item not in have]
         if bare:
             raise InputError(
                 f"{len(bare)} item(s) have no image {image} of sense {image[0]!r}, the first: {bare[0]!r}; give one "
                 "image of each sense, or leave the item out."
             )
-    return contexts
+    return item_images
 
 
 def file_name(item: str, image: str) -> str:
@@ -90,39 +90,39 @@ def file_name(item: str, image: str) -> str:
 
 
 def write(
-    contexts: pd.DataFrame,
+    item_images: pd.DataFrame,
     output: str | os.PathLike,
     size: int,
     parameters: dict | None = None,
     inputs: list[str | os.PathLike] = (),
 ) -> Path:
-    """Blend the originals of each item, and write the table `contexts` with these images added; return its path.
+    """Blend the originals of each item, and write the table `item_images` with these images added; return its path.
 
-    Paths in `contexts` are absolute or relative to the folder of `output`; those below that folder are written relative
-    to it. `output`: the table's file, say `contexts/commute.parquet`; the blended images, PNG files of side `size`
-    ("mix") and twice that ("side"), go to the folder of the same name beside it.
+    Paths in `item_images` are absolute or relative to the folder of `output`; those below that folder are written
+    relative to it. `output`: the table's file, say `item_images/commute.parquet`; the blended images, PNG files of side
+    `size` ("mix") and twice that ("side"), go to the folder of the same name beside it.
     Without a row, as for a data set of which only the texts are at hand, it writes the empty table.
     Raises InputError where an item lacks a0 or b0, an image is blended already, or a file cannot be read.
     """
     output = tables.locate(output)
-    contexts = check(contexts)
-    made = contexts[contexts["image"].isin(BLENDED)]
+    item_images = check(item_images)
+    made = item_images[item_images["image"].isin(BLENDED)]
     if len(made):
         raise InputError(
             f"Item {made['item'].iloc[0]!r} already has an image {made['image'].iloc[0]!r}, which is made here: give "
             "the images of single senses only."
         )
-    paths = _absolute(contexts, output.parent)
+    paths = _absolute(item_images, output.parent)
     originals = paths[paths["image"].isin(ORIGINALS)].pivot(index="item", columns="image", values="path")
     folder, rows = output.parent / output.stem, []
-    for item in contexts["item"].unique():
+    for item in item_images["item"].unique():
         a, b = (datasets.open_image(originals.loc[item, image]) for image in ORIGINALS)
         for image, picture in (("mix", blend(a, b, size)), ("side", side_by_side(a, b, size))):
             path = folder / file_name(item, image)
             with tables.beside(path) as part:
                 picture.save(part, format="png")
             rows.append({"item": item, "image": image, "path": str(path)})
-    whole = pd.concat([paths, pd.DataFrame(rows, columns=list(contexts))], ignore_index=True)
+    whole = pd.concat([paths, pd.DataFrame(rows, columns=list(item_images))], ignore_index=True)
     # One item after the other, as they came; within an item the order of the names: a0, a1 ... b0 ... mix, side.
     whole["place"] = pd.factorize(whole["item"])[0]
     whole["kind"] = whole["image"].str[0]
@@ -130,41 +130,41 @@ def write(
     whole = whole.sort_values(["place", "kind", "number"], ignore_index=True)
     inside = [Path(path).is_relative_to(output.parent) for path in whole["path"]]
     whole.loc[inside, "path"] = [os.path.relpath(path, output.parent) for path in whole.loc[inside, "path"]]
-    return tables.write(whole[list(contexts)], output, "contexts", parameters, inputs)
+    return tables.write(whole[list(item_images)], output, "item_images", parameters, inputs)
 
 
-def _absolute(contexts: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Return `contexts` with absolute paths, the relative ones below `folder`; InputError where a file is absent."""
-    contexts = contexts.assign(path=[str(folder / path) for path in contexts["path"]])
-    absent = contexts[~contexts["path"].map(os.path.isfile).astype(bool)]
+def _absolute(item_images: pd.DataFrame, folder: Path) -> pd.DataFrame:
+    """Return `item_images` with absolute paths, the relative ones below `folder`; InputError where a file is absent."""
+    item_images = item_images.assign(path=[str(folder / path) for path in item_images["path"]])
+    absent = item_images[~item_images["path"].map(os.path.isfile).astype(bool)]
     if len(absent):
         row = absent.iloc[0]
         raise InputError(
-            f"{len(absent)} of {len(contexts)} images of the items do not exist, the first: {row['path']} (image "
+            f"{len(absent)} of {len(item_images)} images of the items do not exist, the first: {row['path']} (image "
             f"{row['image']} of item {row['item']!r}); make or fetch them again."
         )
-    return contexts
+    return item_images
 
 
 def read(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a `contexts` table with absolute paths; InputError where it or a file is absent, or it has no row."""
+    """Return an `item_images` table with absolute paths; InputError where it or a file is absent, or it has no row."""
     path = tables.locate(path)
-    contexts = check(tables.read(path, "contexts"))
-    if contexts.empty:
+    item_images = check(tables.read(path, "item_images"))
+    if item_images.empty:
         raise InputError(
             f"The table {path} names no image, so that no model can be scored on it: name the folder of the images of "
             f"{path.stem} in the config, under images."
         )
-    return _absolute(contexts, path.parent)
+    return _absolute(item_images, path.parent)
 
 
 def extend(
-    contexts: pd.DataFrame, folder: str | os.PathLike, names: Iterable[str]
+    item_images: pd.DataFrame, folder: str | os.PathLike, names: Iterable[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return `contexts` with the further images of a folder, and those that are left out; absolute paths.
+    """Return `item_images` with the further images of a folder, and those that are left out; absolute paths.
 
     `folder`: as `annotation.image_sheets` writes it; `names`: the names of all items of the data set, in every
-    language. Further images of items that the data set has but `contexts` lacks, say because one of their own is
+    language. Further images of items that the data set has but `item_images` lacks, say because one of their own is
     missing, are left out, and returned second. Raises InputError where the folder holds no such table, or one without a
     row, where an image of it is absent or called as an original one, and where an item of it is none of `names`.
     """
@@ -174,7 +174,7 @@ def extend(
             f"The folder of further images, {folder}, holds no {EXTENDED}: give what `babelatlas candidates "
             "read` wrote."
         )
-    further = _absolute(tables.read(path, "contexts"), path.parent)
+    further = _absolute(tables.read(path, "item_images"), path.parent)
     taken = further[~further["image"].str.fullmatch(r"[ab][1-9]\d*")]
     if len(taken):
         row = taken.iloc[0]
@@ -184,7 +184,7 @@ def extend(
         )
     if further.empty:
         raise InputError(f"The table {path} names no further image: choose some, or give no such folder.")
-    names = set(names) | set(contexts["item"])
+    names = set(names) | set(item_images["item"])
     strange = [item for item in further["item"].unique() if item not in names]
     if strange:
         # Only the nearest name, where there is one: a data set has hundreds of items.
@@ -194,6 +194,6 @@ def extend(
             f"{len(strange)} of the {further['item'].nunique()} items in {path} are none of the data set, the first: "
             f"{strange[0]!r}: {hint}"
         )
-    known = further["item"].isin(set(contexts["item"]))
-    joined = check(pd.concat([contexts, further[known]], ignore_index=True))
+    known = further["item"].isin(set(item_images["item"]))
+    joined = check(pd.concat([item_images, further[known]], ignore_index=True))
     return joined, further[~known].reset_index(drop=True)

@@ -18,45 +18,45 @@ from babelatlas.datasets import ambiguous_words, captions, pictograms
 SPLITS = {"train": 29_000, "val": 1014}
 
 
-def item_senses(tuples: pd.DataFrame) -> pd.DataFrame:
+def item_senses(items: pd.DataFrame) -> pd.DataFrame:
     """Return item, word, `wnid_a` and `wnid_b` of a set of pairs from their names; InputError for others' items."""
-    items = tuples[["item"]].drop_duplicates(ignore_index=True)
-    parts = items["item"].str.extract(r"^(.+):(n\d{8})\+(n\d{8})$")
+    named = items[["item"]].drop_duplicates(ignore_index=True)
+    parts = named["item"].str.extract(r"^(.+):(n\d{8})\+(n\d{8})$")
     if parts.isna().any(axis=None):
-        item = items.loc[parts.isna().any(axis=1), "item"].iloc[0]
-        raise InputError(f"The item {item!r} names no two synsets: give the tuples of a set of pairs (notebook 14).")
-    return items.assign(word=parts[0], wnid_a=parts[1], wnid_b=parts[2])
+        item = named.loc[parts.isna().any(axis=1), "item"].iloc[0]
+        raise InputError(f"The item {item!r} names no two synsets: give the items of a set of pairs (notebook 14).")
+    return named.assign(word=parts[0], wnid_a=parts[1], wnid_b=parts[2])
 
 
 def words(
-    labels: pd.DataFrame, tuples: pd.DataFrame, frequent: float = 0.75, share: float = 0.75, seed: int = 0
+    labels: pd.DataFrame, items: pd.DataFrame, frequent: float = 0.75, share: float = 0.75, seed: int = 0
 ) -> pd.DataFrame:
     """Return the examples of the embedded world: lang, source, wnid (what the image shows), translation, weight.
 
     A word of one sense is the English label of a concept; its translation is the label in the other language (`labels`,
-    schema `labels`). An ambiguous word (`tuples`, schema `tuples`, of a set of pairs) is translated as the sense that
+    schema `labels`). An ambiguous word (`items`, schema `items`, of a set of pairs) is translated as the sense that
     the image shows. One sense of each, chosen by `seed`, gets the share `frequent` of its examples and the others the
     rest evenly: that is the bias of the text. Ambiguous words get the share `share` of all examples; languages and
     words, each of their kind, weigh the same. The weights of a language sum to 1.
-    Raises InputError for shares out of range, and for a language of `tuples` without labels.
+    Raises InputError for shares out of range, and for a language of `items` without labels.
     """
     for name, value in {"frequent": frequent, "share": share}.items():
         if not 0 < value < 1:
             raise InputError(f"The share {name!r} of the examples is {value}: expected a number between 0 and 1.")
-    langs = sorted(tuples["lang"].unique())
+    langs = sorted(items["lang"].unique())
     absent = sorted({"en", *langs} - set(labels["lang"]))
     if absent:
         raise InputError(f"The labels have no word in {absent[0]!r}: {near(absent[0], labels['lang'].unique())}")
-    items = item_senses(tuples).set_index("item")
-    wnids = [items[f"wnid_{sense}"][item] for item, sense in zip(tuples["item"], tuples["sense"], strict=True)]
-    rows = tuples.assign(wnid=wnids)[["lang", "source", "wnid", "translation"]].drop_duplicates(ignore_index=True)
+    of_item = item_senses(items).set_index("item")
+    wnids = [of_item[f"wnid_{sense}"][item] for item, sense in zip(items["item"], items["sense"], strict=True)]
+    rows = items.assign(wnid=wnids)[["lang", "source", "wnid", "translation"]].drop_duplicates(ignore_index=True)
     # The frequent sense is the same in all languages: the first of the word's senses in an order drawn for the word.
     first = {}
-    for word, senses in items.groupby("word")[["wnid_a", "wnid_b"]]:
+    for word, senses in of_item.groupby("word")[["wnid_a", "wnid_b"]]:
         every = sorted(pd.unique(senses.to_numpy().ravel()))
         rng = np.random.default_rng([seed, *str(word).encode()])
         first |= {(word, wnid): int(place) for wnid, place in zip(every, rng.permutation(len(every)), strict=True)}
-    word_of = tuples.drop_duplicates("source").set_index("source")["word"]
+    word_of = items.drop_duplicates("source").set_index("source")["word"]
     rows["place"] = [first[word_of[source], wnid] for source, wnid in zip(rows["source"], rows["wnid"], strict=True)]
     key = [rows["lang"], rows["source"]]
     rarest = rows["place"] > rows["place"].groupby(key).transform("min")
@@ -66,7 +66,7 @@ def words(
     english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
     plain = labels[labels["lang"].isin(langs) & labels["wnid"].isin(english.index)]
     plain = plain.assign(source=plain["wnid"].map(english), translation=plain["label"])
-    plain = plain[~plain["source"].isin(set(tuples["source"]))]
+    plain = plain[~plain["source"].isin(set(items["source"]))]
     plain["weight"] = (1 - share) / plain.groupby("lang")["source"].transform("size")
     columns = ["lang", "source", "wnid", "translation", "weight"]
     table = pd.concat([rows[columns], plain[columns]], ignore_index=True)
@@ -75,17 +75,17 @@ def words(
 
 
 def development(
-    tuples: pd.DataFrame, folder: str | os.PathLike, images_per_sense: int = 1, seed: int = 0
+    items: pd.DataFrame, folder: str | os.PathLike, images_per_sense: int = 1, seed: int = 0
 ) -> pd.DataFrame:
-    """Draw the senses of a set of pairs as the development split does, and return the table `contexts` of the items.
+    """Draw the senses of a set of pairs as the development split does, and return the table `item_images` of the items.
 
     Settings are chosen on these drawings, which neither training nor test has. Files and what raises as in
     `ambiguous_words.draw`; also raises InputError for items that name no synsets.
     """
-    items = item_senses(tuples)
-    wnids = [*items["wnid_a"], *items["wnid_b"]]
+    named = item_senses(items)
+    wnids = [*named["wnid_a"], *named["wnid_b"]]
     images = ambiguous_words.draw(folder, wnids, images_per_sense, seed, pictograms.SIZE, "development")
-    return ambiguous_words.contexts_of(items, images, images_per_sense)
+    return ambiguous_words.item_images_of(named, images, images_per_sense)
 
 
 def multi30k(folder: str | os.PathLike, langs: Sequence[str], split: str = "train") -> pd.DataFrame:

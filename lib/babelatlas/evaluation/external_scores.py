@@ -74,27 +74,27 @@ def accuracy(correct: np.ndarray, incorrect: np.ndarray) -> float:
     return float(np.mean(correct < incorrect))
 
 
-def costs(correct: np.ndarray, incorrect: np.ndarray, tuples: pd.DataFrame) -> pd.DataFrame:
+def costs(correct: np.ndarray, incorrect: np.ndarray, items: pd.DataFrame) -> pd.DataFrame:
     """Return the costs of the originals from a pair of files: columns lang, item, image, text, cost.
 
-    `tuples` (schema tuples), of one language, has one row for each line, in the order of the files. The line of sense a
+    `items` (schema items), of one language, has one row for each line, in the order of the files. The line of sense a
     has image a0, its correct translation is a. Raises InputError where the number of lines is another, or the rows are
     of several languages.
     """
-    tuples = tables.check(tuples, "tuples")
-    langs = sorted(tuples["lang"].unique())
+    items = tables.check(items, "items")
+    langs = sorted(items["lang"].unique())
     if len(langs) != 1:
         raise InputError(
             f"A pair of files has the scores of one language, got items in {', '.join(langs) or 'none'}: name one."
         )
-    if len(correct) != len(tuples) or len(incorrect) != len(tuples):
+    if len(correct) != len(items) or len(incorrect) != len(items):
         raise InputError(
-            f"The files of scores have {len(correct)} and {len(incorrect)} lines, and the data set has {len(tuples)} "
+            f"The files of scores have {len(correct)} and {len(incorrect)} lines, and the data set has {len(items)} "
             f"in {langs[0]}: line k of a file belongs to line k of the data set, so give the whole files, and the "
             "folder of the data set where the table of items lacks some."
         )
-    sense = tuples["sense"]
-    rows = tuples[["lang", "item"]].assign(image=sense + "0")
+    sense = items["sense"]
+    rows = items[["lang", "item"]].assign(image=sense + "0")
     right = rows.assign(text=sense, cost=correct)
     wrong = rows.assign(text=sense.map({"a": "b", "b": "a"}), cost=incorrect)
     return pd.concat([right, wrong]).sort_index(kind="stable").reset_index(drop=True)
@@ -105,7 +105,7 @@ def collect(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the costs of the originals from pairs of files, one pair for each language, and what the files hold.
 
-    `files`: correct and incorrect of the first of `langs`, then of the second, and so on; `lines` (schema tuples) has a
+    `files`: correct and incorrect of the first of `langs`, then of the second, and so on; `lines` (schema items) has a
     row for each line of each language, in order. Costs as `costs` returns them; the second table has the columns lang,
     lines and accuracy, the share that `evaluate.py` prints.
     Raises InputError where files and languages do not go together, and what `read_pair` and `costs` raise.
@@ -145,13 +145,11 @@ def _has(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
     return ours.isin(theirs)
 
 
-def lacking(costs: pd.DataFrame, tuples: pd.DataFrame) -> pd.DataFrame:
-    """Return the languages of which `costs` lacks items of `tuples`: lang, items (how many), lacking (of these)."""
-    items = tuples[["lang", "item"]].drop_duplicates()
+def lacking(costs: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Return the languages of which `costs` lacks items of `items`: lang, items (how many), lacking (of these)."""
+    each = items[["lang", "item"]].drop_duplicates()
     told = (
-        items.assign(lacking=~_has(items, costs))
-        .groupby("lang")
-        .agg(items=("item", "size"), lacking=("lacking", "sum"))
+        each.assign(lacking=~_has(each, costs)).groupby("lang").agg(items=("item", "size"), lacking=("lacking", "sum"))
     )
     return told[told["lacking"] > 0].reset_index()
 
@@ -181,10 +179,10 @@ def treat(costs: pd.DataFrame, odd: pd.DataFrame, treatment: str = "leave out") 
     return costs[~gone].reset_index(drop=True)
 
 
-def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: str) -> pd.DataFrame:
+def table(path: str | os.PathLike, model: str, items: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Return a table of costs that somebody made, CSV or Parquet in the schema `disambiguation`, checked.
 
-    Its rows of `dataset` must be of the one model that is asked for, and of items that `tuples` has. It may lack some,
+    Its rows of `dataset` must be of the one model that is asked for, and of items that `items` has. It may lack some,
     or a language. Raises InputError that names the first thing that is not so, and what `disambiguation.units` raises.
     """
     found = tables.read(path, "disambiguation")
@@ -198,7 +196,7 @@ def table(path: str | os.PathLike, model: str, tuples: pd.DataFrame, dataset: st
             "and a table for each."
         )
     list(disambiguation.units(found))  # which says what is wrong with a row
-    wanted = tuples.groupby("lang")["item"].agg(set).to_dict()
+    wanted = items.groupby("lang")["item"].agg(set).to_dict()
     for (_, lang), part in found.groupby(["replicate", "lang"], sort=False):
         strange = set(part["item"]) - wanted.get(lang, set())
         if strange:

@@ -20,20 +20,20 @@ from babelatlas.models.tokens import Tokenizer
 BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 
 
-def select(tuples: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows of `tuples` (schema tuples) in the languages `wanted`, by any of their codes; () for all.
+def select(items: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the rows of `items` (schema items) in the languages `wanted`, by any of their codes; () for all.
 
     Raises InputError for an unknown code, and for a language that the table lacks.
     """
-    tuples = tables.check(tuples, "tuples")
+    items = tables.check(items, "items")
     codes = [languages.canonical(code) for code in wanted]
-    there = sorted(tuples["lang"].unique())
+    there = sorted(items["lang"].unique())
     absent = [code for code in codes if code not in there]
     if absent:
         raise InputError(
             f"The items have no translation in {', '.join(absent)}: expected among {', '.join(there) or 'none'}."
         )
-    return tuples[tuples["lang"].isin(codes)].reset_index(drop=True) if codes else tuples
+    return items[items["lang"].isin(codes)].reset_index(drop=True) if codes else items
 
 
 def visible(text: str) -> bool:
@@ -45,17 +45,17 @@ def visible(text: str) -> bool:
     return any(letter not in BLANK and unicodedata.category(letter)[0] in "LNSP" for letter in text)
 
 
-def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
+def join(items: pd.DataFrame, item_images: pd.DataFrame) -> pd.DataFrame:
     """Return each translation beside each image of its item: lang, item, image, path, text, source, translation.
 
-    `tuples`, `contexts`: the schemas of these names; `text` is the sense of the translation. Items that no language has
-    are left out. Raises InputError for an item with one sense only, one without an original image of a sense, a
+    `items`, `item_images`: the schemas of these names; `text` is the sense of the translation. Items that no language
+    has are left out. Raises InputError for an item with one sense only, one without an original image of a sense, a
     translation or source that has nothing to read (`visible`), and where there is no item.
     """
-    tuples, contexts = tables.check(tuples, "tuples"), tables.check(contexts, "contexts")
-    if tuples.empty:
+    items, item_images = tables.check(items, "items"), tables.check(item_images, "item_images")
+    if items.empty:
         raise InputError("There is no item to translate: the table of items is empty.")
-    senses = tuples.groupby(["lang", "item"], sort=False)["sense"].agg(lambda found: "".join(sorted(found)))
+    senses = items.groupby(["lang", "item"], sort=False)["sense"].agg(lambda found: "".join(sorted(found)))
     single = senses[senses != "ab"]
     if len(single):
         (lang, item), found = single.index[0], single.iloc[0]
@@ -64,8 +64,8 @@ def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
             "item(s)): give both translations, or leave the item out."
         )
     for column in ("source", "translation"):
-        texts = tuples[column].fillna("")
-        empty = tuples[~texts.isin([text for text in texts.unique() if visible(text)])]
+        texts = items[column].fillna("")
+        empty = items[~texts.isin([text for text in texts.unique() if visible(text)])]
         if len(empty):
             row = empty.iloc[0]
             raise InputError(
@@ -73,30 +73,30 @@ def join(tuples: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
                 f"({len(empty)} such row(s)): give one with a letter, a digit or a sign, or leave the item out."
             )
     for image in ORIGINALS:
-        without = set(tuples["item"]) - set(contexts.loc[contexts["image"] == image, "item"])
+        without = set(items["item"]) - set(item_images.loc[item_images["image"] == image, "item"])
         if without:
             raise InputError(
                 f"{len(without)} item(s) have no image {image}, the first {min(without)!r}: give one image for each "
                 "sense, or leave the item out."
             )
-    beside = tuples.rename(columns={"sense": "text"}).merge(contexts, "inner", "item")
+    beside = items.rename(columns={"sense": "text"}).merge(item_images, "inner", "item")
     return beside[["lang", "item", "image", "path", "text", "source", "translation"]]
 
 
-def check_tokens(tokenizer: Tokenizer, tuples: pd.DataFrame, name: str) -> None:
+def check_tokens(tokenizer: Tokenizer, items: pd.DataFrame, name: str) -> None:
     """Raise InputError, naming language and item, where a translation is nothing to a model's tokenizer.
 
-    `tuples`: schema tuples; `name` of the model. Nothing is what gives the tokens of an empty text, as a sign where
+    `items`: schema items; `name` of the model. Nothing is what gives the tokens of an empty text, as a sign where
     punctuation is removed before.
     """
-    texts = tuples["translation"].unique().tolist()
+    texts = items["translation"].unique().tolist()
     # Any one language will do: which it is adds the same mark to all texts.
     lang = "en" if tokenizer.needs_language else ""
     tokens = tokenizer(["", *texts], lang)
     ids = np.split(tokens.pieces, tokens.ends[:-1])
     lost = {text for text, found in zip(texts, ids[1:], strict=True) if np.array_equal(found, ids[0])}
     if lost:
-        row = tuples[tuples["translation"].isin(lost)].iloc[0]
+        row = items[items["translation"].isin(lost)].iloc[0]
         raise InputError(
             f"The tokenizer of {name!r} makes no token of the translation {row['translation']!a} ({row['lang']}, item "
             f"{row['item']!r}; {len(lost)} such translation(s)): correct the translation, or leave the item out."

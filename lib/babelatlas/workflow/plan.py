@@ -119,8 +119,8 @@ class Plan:
             "protocols": self.models if self.protocols else [],
             "models": [f"{model}/training_texts" for model in self.trained],
             "images": ["pictograms", "compositions"] if self.drawn else [],
-            "tuples": self.ambiguous,
-            "contexts": self.ambiguous,
+            "items": self.ambiguous,
+            "item_images": self.ambiguous,
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
         return {kind: [self.table(kind, name) for name in each] for kind, each in names.items()} | {"losses": losses}

@@ -75,9 +75,7 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
 @click.argument("sheets", nargs=-1, required=True)
 @click.option("--partial", is_flag=True, help="Score what is answered; the rest is left out.")
 @click.option("--output", default="", help="A Parquet file for the scores.")
-@click.option(
-    "--corrections", default="", help="A CSV file of corrections, for the config's verified_labels."
-)
+@click.option("--corrections", default="", help="A CSV file of corrections, for the config's verified_labels.")
 def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str) -> None:
     """Check and score a filled sheet, or compare the two of two speakers.
 
@@ -120,7 +118,7 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections:
 def candidates() -> None:
     """Find further images of a sense, for a person to choose from.
 
-    Example: babelatlas candidates captions --items tuples/commute.parquet --output captions.csv
+    Example: babelatlas candidates captions --items items/commute.parquet --output captions.csv
     """
 
 
@@ -131,14 +129,14 @@ def candidates() -> None:
 def captions(items: str, output: str, replace: bool) -> None:
     """Write the list of senses, to fill in a caption for each.
 
-    Example: babelatlas candidates captions --items tuples/commute.parquet --output captions.csv
+    Example: babelatlas candidates captions --items items/commute.parquet --output captions.csv
     """
     from babelatlas.annotation import image_sheets
     from babelatlas.base import tables
 
     if tables.locate(output).exists() and not replace:
         raise InputError(f"{output} exists and may hold captions: give another name, or --replace.")
-    senses = image_sheets.to_caption(tables.read(items, "tuples"))
+    senses = image_sheets.to_caption(tables.read(items, "items"))
     path = image_sheets.write_csv(senses, output)
     print(f"{path}: {len(senses)} senses of {senses['item'].nunique()} items; write what an image of each shows.")
 

@@ -4,6 +4,7 @@ What open_clip would fetch by name while it builds a model, the configuration an
 Hugging Face's, is taken from the companion "text" or the main folder. Loads torch and open_clip where they are needed.
 """
 
+import functools
 import json
 import logging
 import os
@@ -269,7 +270,14 @@ def _tokenizer(checkpoint: Checkpoint, tokenizer, trim: bool) -> Tokenizer:
     else:
         plain = pieces(checkpoint, inner)
         encode, end = (lambda texts, lang: plain(texts)), tail(plain)
-    return Tokenizer(encode, length, pad, trim, end, needs_language=told, canonicalise=tokenizer.clean_fn)
+    clean = functools.partial(_cleaned, tokenizer.clean_fn)
+    return Tokenizer(encode, length, pad, trim, end, needs_language=told, canonicalise=clean)
+
+
+@functools.lru_cache(2**17)
+def _cleaned(clean: Callable[[str], str], text: str) -> str:
+    """Return what open_clip's `clean` makes of a text: slower than tokenising, and the same in every precision."""
+    return clean(text)
 
 
 def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
