@@ -22,10 +22,10 @@ from PIL import Image
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
 from babelatlas.evaluation import embedding, zeroshot
-from babelatlas.lexicon import prompts
 from babelatlas.models import loading, training
 from babelatlas.models import registry as models
 from babelatlas.models.tokens import Tokenizer
+from reference_prompts import unique_prompts
 
 
 class Toy:
@@ -455,7 +455,7 @@ def test_a_class_is_the_mean_over_all_its_prompts_as_zeroshot_has_it(rows, texts
         vectors, counts = embedding.embed_classes(Toy(told=told), labels, table, cosine=cosine)
 
     for row, (lang, label) in enumerate(rows):
-        prompt_list, index = prompts.unique_prompts([label], own[lang])
+        prompt_list, index = unique_prompts([label], own[lang])
         alone = embedding.embed_texts(Toy(told=told), prompt_list, lang=lang)
         length = zeroshot.normalise if cosine else np.asarray
         np.testing.assert_allclose(vectors[[row]], length(length(alone)[index].mean(axis=1)), rtol=1e-5)

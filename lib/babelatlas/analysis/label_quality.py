@@ -242,11 +242,6 @@ def differences(
 ENOUGH, COMPLETE = 20, 0.95
 
 
-def uncleaned(table: pd.DataFrame, wnids: list[str]) -> pd.DataFrame:
-    """Return the label set that senses give without any cleaning: the first word that a source lists for each class."""
-    return labels.label_set(table, wnids, choice="first", english="keep", clashes="keep", rules=[], without=[])
-
-
 def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babel: pd.DataFrame) -> pd.DataFrame:
     """Return how often Babel-ImageNet's label is one of our words: lang, source, count, n (classes that both have).
 

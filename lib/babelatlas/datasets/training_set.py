@@ -143,7 +143,7 @@ def captions(texts: pd.DataFrame, templates: list[str] = PICTOGRAM_TEMPLATES) ->
 class Captions:
     """The captions of a training run, tokenised once; `sample` draws one for each image.
 
-    `pieces` has shape (captions, CONTEXT). The captions of text t, a row of `texts`, in each template start at row
+    `pieces` has shape (captions, context). The captions of text t, a row of `texts`, in each template start at row
     `start[t]`; English ones are followed by those with each colour. Class c, an item of `wnids`, has the texts
     `owned[c]`, and `odds[c]` sums up to 1 over them.
     """

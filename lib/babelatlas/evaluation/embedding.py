@@ -240,7 +240,10 @@ def _embed_texts(
         if without:
             names = ", ".join(without)
             print(f"{encoder.name} is told {nllb_fallback_language} for {names}: NLLB-200 has no code for these.")
-    protocols = {code: _protocol(tokenizer, code) for code in dict.fromkeys(told.values())}
+    # What the tokenizer does to a sample in each language, and where it cuts and pads.
+    samples = {code: tokenizer([SAMPLE], code).pieces.tolist() for code in dict.fromkeys(told.values())}
+    how = [tokenizer.context_length, tokenizer.tail, tokenizer.trim]
+    protocols = {code: json.dumps([ids, *how]).encode() for code, ids in samples.items()}
     # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
     forms = {
         lang: [(text, times / len(texts)) for text, times in sorted(Counter(prompts.check_templates(texts)).items())]
@@ -286,12 +289,6 @@ def _embed_texts(
             flush=True,
         )
     return vectors, counts.sum(0)
-
-
-def _protocol(tokenizer: Tokenizer, lang: str) -> bytes:
-    """Return what a tokenizer does to a sample in a language, and where it cuts and pads."""
-    ids = tokenizer([SAMPLE], lang).pieces.tolist()
-    return json.dumps([ids, tokenizer.context_length, tokenizer.tail, tokenizer.trim]).encode()
 
 
 def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:

@@ -148,7 +148,7 @@ def turns(
 def evaluate(
     dataset: str,
     entry,
-    load: Callable[[str], Encoder],
+    shared: Shared,
     images: str | os.PathLike,
     labels: str | os.PathLike = "",
     annotations: str | os.PathLike = "",
@@ -160,20 +160,18 @@ def evaluate(
     cache: str = "",
     nllb_fallback_language: str = "",
     seed: int = 0,
-    shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return what a model scores on a data set under each protocol, schema `protocols`, and what could not be computed.
 
-    `images`, `labels`, `annotations`, `missing`: as notebooks 20 and 21 take them. `languages`: none for all that have
-    labels for `minimum` classes or captions for `minimum` images. `prompts`: those of the base, "" for the preset's.
-    Where all pictures are square, the rows of the switch "preprocessing" and of its base are of a data set of their
-    own, whose name ends in `protocol.WIDE`; `seed` draws where a picture stands on its canvas. `attrs["cut"]` is as in
-    `classify`.
-    `shared`: the embeddings of data sets before, which are not made again.
-    For the other parameters see `turns` and `classify`. Raises what reading and embedding raise, and InputError where
-    no language has the minimum.
+    `shared`: the encoders, and the embeddings of data sets before. `images`, `labels`, `annotations`, `missing`: as
+    notebooks 20 and 21 take them. `languages`: none for all that have labels for `minimum` classes or captions for
+    `minimum` images. `prompts`: those of the base, "" for the preset's. Where all pictures are square, the rows of the
+    switch "preprocessing" and of its base are of a data set of their own, whose name ends in `protocol.WIDE`; `seed`
+    draws where a picture stands on its canvas. For the rest see `turns` and `classify`. Raises what reading and
+    embedding raise, and InputError where no language has the minimum.
     """
-    task, precision = datasets.get_dataset(dataset).task, "auto" if entry.family == "own" else load("auto").precision
+    task, load = datasets.get_dataset(dataset).task, shared.load
+    precision = "auto" if entry.family == "own" else load("auto").precision
     given = {"precision": precision}
     if task == "zero-shot":
         chosen = label_sets.check_label_set(datasets.read_labels(labels))
@@ -181,13 +179,13 @@ def evaluate(
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], list(languages), minimum)
         plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, square=_square(pictures["path"]))
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache, nllb_fallback_language, seed, shared)
+        table, left_out = classify(shared, entry, plan, pictures, chosen, cache, nllb_fallback_language, seed)
         return _named(table, entry.name, dataset, Path(labels).stem), left_out
     gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
     texts = retrieval.select(texts, minimum)
     plan = turns(task, entry, given, sets=texts["captions"].unique(), square=_square(gallery["path"]))
     place = getattr(load("auto"), "device", "cpu")
-    table, left_out = retrieve(load, plan, gallery, texts, cache, place, nllb_fallback_language, seed, shared)
+    table, left_out = retrieve(shared, plan, gallery, texts, cache, place, nllb_fallback_language, seed)
     return _named(table, entry.name, dataset, ""), left_out
 
 
@@ -213,7 +211,7 @@ def _named(table: pd.DataFrame, model: str, dataset: str, labels: str) -> pd.Dat
 
 
 def classify(
-    load: Callable[[str], Encoder],
+    shared: Shared,
     entry,
     plan: list[dict],
     images: pd.DataFrame,
@@ -221,18 +219,16 @@ def classify(
     cache: str = "",
     nllb_fallback_language: str = "",
     seed: int = 0,
-    shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
 
-    `load`: a precision's name -> the encoder in it, as `loader` gives it. `images`: schema `images`, absolute paths;
-    `labels`: columns lang, wnid, label. Columns of the first value: those of the schema `protocols` but model, dataset,
-    labels, and `wide` (whether pictures stand on wide canvases, where `seed` draws their place); `attrs["cut"]` says of
-    each set of prompts how many of its different texts lost their end, and how many there are. The second value names
-    protocols whose precision the model or the device does not bear, with the reason: their rows are lacking. Raises
-    what embedding raises for the others.
+    `images`: schema `images`, absolute paths; `labels`: columns lang, wnid, label. Columns of the first value: those of
+    the schema `protocols` but model, dataset, labels, and `wide` (whether pictures stand on wide canvases, where `seed`
+    draws their place); `attrs["cut"]`: of each set of prompts how many of its different texts lost their end, and how
+    many there are. The second value names protocols whose precision the model or the device does not bear, with the
+    reason; their rows are lacking. Raises what embedding raises for the others.
     """
-    shared, paths = shared or Shared(load), images["path"].tolist()
+    load, paths = shared.load, images["path"].tolist()
     labels, wnids, cut = labels.reset_index(drop=True), images["wnid"].tolist(), {}
     groups = [(lang, part.index, part["wnid"].tolist()) for lang, part in labels.groupby("lang", sort=False)]
     forms: dict[tuple, pd.DataFrame] = {}  # prompts and fallback -> templates
@@ -262,7 +258,7 @@ def classify(
 
 
 def retrieve(
-    load: Callable[[str], Encoder],
+    shared: Shared,
     plan: list[dict],
     gallery: pd.DataFrame,
     captions: pd.DataFrame,
@@ -270,14 +266,13 @@ def retrieve(
     device: str = "cpu",
     nllb_fallback_language: str = "",
     seed: int = 0,
-    shared: Shared | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
 
     `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets, whose names `attrs["cut"]`
     has.
     """
-    shared, cut, paths, names = shared or Shared(load), {}, gallery["path"].tolist(), gallery["image"].tolist()
+    load, cut, paths, names = shared.load, {}, gallery["path"].tolist(), gallery["image"].tolist()
     sets = {name: retrieval.parts(rows) for name, rows in captions.groupby("captions", sort=False)}
     made: dict[tuple, list[np.ndarray]] = {}  # precision and set -> the vectors of each language's captions
     chosen: dict[tuple, list] = {}  # set and choice -> of each language the captions to ask with and their rows

@@ -1,32 +1,12 @@
-"""Reasoning over pairs of images, as in NLVR2 and MaRVL (Liu et al. 2021): what printed shares and sentences allow.
-
-Papers print shares, not counts: `stats.rounding` says which a number of cases can give, `share_test` whether two
-differ. The others describe the sentences.
-"""
+"""Reasoning over pairs of images, as in NLVR2 and MaRVL (Liu et al. 2021): how long and varied the sentences are."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy import special
-from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-
-
-def share_test(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the two-sided p value that two shares are of one size (Fisher's exact test); each: (cases, of how many).
-
-    The test takes the two samples for independent: for two models on the same sentences, which tend to fail together,
-    p is too large, never too small. Raises InputError for a count above its total.
-
-    >>> round(share_test((8, 10), (1, 6)), 4)
-    0.035
-    """
-    for k, n in (first, second):
-        if not 0 <= k <= n or n < 1:
-            raise InputError(f"A share is of k cases among n, 0 ≤ k ≤ n and n ≥ 1, got {k} among {n}.")
-    return float(scipy_stats.fisher_exact([[k, n - k] for k, n in (first, second)]).pvalue)
 
 
 def wording(sentences: Sequence[str], tokenize: Callable[[str], list[str]]) -> dict[str, float]:

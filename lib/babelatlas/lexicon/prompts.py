@@ -16,7 +16,6 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from babelatlas.base import download, languages, tables
@@ -204,19 +203,6 @@ def tidy_templates(table: pd.DataFrame) -> pd.DataFrame:
 def fill(texts: list[str], label: str) -> list[str]:
     """Return the prompts that the templates `texts` make of `label`."""
     return [text.replace("{}", label) for text in texts]
-
-
-def unique_prompts(labels: list[str], texts: list[str]) -> tuple[list[str], np.ndarray]:
-    """Return the different prompts of all labels, and which of them belong to which label.
-
-    The prompts are in order of first use; the index has the shape (labels, templates): prompt `index[i, j]` is label i
-    in template j. A prompt that occurs several times for a label is encoded once and keeps its weight in the mean over
-    the template axis.
-    """
-    check_templates(texts)
-    place: dict[str, int] = {}
-    index = [[place.setdefault(prompt, len(place)) for prompt in fill(texts, label)] for label in labels]
-    return list(place), np.array(index, dtype=np.int64).reshape(len(labels), len(texts))
 
 
 def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataFrame:

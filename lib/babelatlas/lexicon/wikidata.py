@@ -238,9 +238,7 @@ def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: fl
         ) from problem
     lost = [entity for entity in batch if entity not in found]
     if lost:
-        raise InputError(
-            f"Wikidata's answer says nothing of {lost[0]}: run this again, it asks for the rest once more."
-        )
+        raise InputError(f"Wikidata's answer says nothing of {lost[0]}: run this again, it asks for the rest.")
     return found
 
 

@@ -34,6 +34,7 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import pictograms
 from babelatlas.datasets import registry as datasets
+from babelatlas.models import tokens
 from babelatlas.models.encoder import find_device
 from babelatlas.models.loaders import openclip
 from babelatlas.models.training import descend
@@ -210,22 +211,6 @@ class Pieces:
         return torch.tensor([[*row, *[self.pad] * (longest - len(row))] for row in rows])
 
 
-def new_tokenizer(texts: Sequence[str], pieces: int):
-    """Return a byte-level BPE (Sennrich et al. 2016) of at most `pieces` pieces, trained on `texts`."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    if pieces < len(alphabet):
-        raise InputError(f"A vocabulary of {pieces} pieces is too small: expected at least {len(alphabet)}, the bytes.")
-    bpe = Tokenizer(models.BPE())
-    bpe.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase(), normalizers.Strip()])
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    bpe.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=pieces, initial_alphabet=alphabet, show_progress=False)
-    bpe.train_from_iterator(texts, trainer)
-    return bpe
-
-
 def image_tower(place: str | os.PathLike, device: str = "cpu") -> Callable[[Sequence[Image.Image]], np.ndarray]:
     """Return what makes features (n, f), float32, of images: pooled, as they leave the network's last layer.
 
@@ -278,35 +263,6 @@ def _timm(name: str, folder: Path) -> tuple[nn.Module, Callable[[Image.Image], n
     return network, lambda image: transform(image).numpy()
 
 
-def features_of(
-    paths: Sequence[str], place: str | os.PathLike, cache: str | os.PathLike = "", device: str = "cpu", batch: int = 64
-) -> np.ndarray:
-    """Return the features (images, f), float32, of image files by the tower `place` (see `image_tower`).
-
-    `cache`: a file (.npz) that keeps them; it is used again for the same tower and names of files. Raises InputError
-    for an image that cannot be read.
-    """
-    names = [Path(path).name for path in paths]
-    file = tables.locate(cache) if os.fspath(cache) else None
-    if file is not None and file.is_file():
-        try:
-            with np.load(file, allow_pickle=False) as kept:
-                if str(kept["tower"]) == os.fspath(place) and kept["names"].tolist() == names:
-                    return kept["features"]
-        except Exception as error:  # numpy, zip and zlib each raise their own
-            raise InputError(f"The features in {file} cannot be read: delete the file and run again.") from error
-    tower, parts = image_tower(place, device), []
-    for start in range(0, len(paths), batch):
-        parts.append(tower([datasets.open_image(path) for path in paths[start : start + batch]]))
-        if start and start % (50 * batch) == 0:
-            print(f"features of {start} of {len(paths)} images", flush=True)
-    features = np.concatenate(parts)
-    if file is not None:
-        with tables.beside(file) as part, part.open("wb") as open_file:
-            np.savez(open_file, tower=os.fspath(place), names=np.array(names), features=features)
-    return features
-
-
 def drawn(
     wnids: Sequence[str], tower: str | os.PathLike, images_per_sense: int, seed: int = 0, size: int = pictograms.SIZE
 ) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -330,7 +286,8 @@ def photographs(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return features (images, f) of the image files `names` in `folder`, and for each name the row of its image.
 
-    `tower` and `cache` as in `features_of`. Raises InputError where images are missing, naming the first.
+    `tower` as in `image_tower`; `cache`: a file (.npz) that keeps features, used again for the same tower and names.
+    Raises InputError where images are missing, naming the first, and for one that cannot be read.
     """
     if not os.fspath(folder):
         raise InputError("No folder of images is given: give the photographs of Flickr30K, or train the gate 'text'.")
@@ -342,9 +299,25 @@ def photographs(
             f"{len(absent)} of {len(paths)} images are not in {tables.locate(folder)}, the first: {absent[0]}; give "
             "the folder that holds them all."
         )
-    features = features_of([str(path) for path in paths], tower, cache, device)
-    rows = {name: np.array([place]) for place, name in enumerate(different)}
-    return features, [rows[name] for name in names]
+    place = {name: np.array([row]) for row, name in enumerate(different)}
+    rows, file = [place[name] for name in names], tables.locate(cache) if os.fspath(cache) else None
+    if file is not None and file.is_file():
+        try:
+            with np.load(file, allow_pickle=False) as kept:
+                if str(kept["tower"]) == tower and kept["names"].tolist() == different:
+                    return kept["features"], rows
+        except Exception as error:  # numpy, zip and zlib each raise their own
+            raise InputError(f"The features in {file} cannot be read: delete the file and run again.") from error
+    features_of, parts = image_tower(tower, device), []
+    for start in range(0, len(paths), 64):
+        parts.append(features_of([datasets.open_image(path) for path in paths[start : start + 64]]))
+        if start and start % 3200 == 0:
+            print(f"features of {start} of {len(paths)} images", flush=True)
+    features = np.concatenate(parts)
+    if file is not None:
+        with tables.beside(file) as part, part.open("wb") as open_file:
+            np.savez(open_file, tower=tower, names=np.array(different), features=features)
+    return features, rows
 
 
 def _check(examples: pd.DataFrame, features: np.ndarray | None, gate: str, numbers: dict[str, float]) -> None:
@@ -405,7 +378,7 @@ def train(
     folder, device = tables.locate(folder), find_device(device)
     langs = sorted(languages.canonical(lang) for lang in examples["lang"].unique())
     texts = pd.unique(pd.concat([examples["source"], examples["translation"]]))
-    vocabulary = Pieces(new_tokenizer(texts, pieces), langs)
+    vocabulary = Pieces(tokens.train_bpe(texts, pieces, strip=True), langs)
     source = vocabulary.source(examples["source"])
     target = vocabulary.target(examples["translation"], examples["lang"].map(languages.canonical))
     torch.manual_seed(seed)
@@ -433,16 +406,12 @@ def train(
 
     log = descend(loss_of_a_batch, list(network.parameters()), optimiser, rate, steps, name or folder.name)
     if features is not None and standardise:
-        _take_raw_features(network.dense, mean, deviation)
-    save(network.eval(), vocabulary, folder, gate, size, sizes, tower)
-    return log
-
-
-def _take_raw_features(dense: nn.Linear, mean: np.ndarray, deviation: np.ndarray) -> None:
-    """Change a layer that was trained on standardised features so that it gives the same for features as they are."""
-    with torch.no_grad():
+        # The layer gives for features as they are what it gave for standardised ones.
+        dense = network.dense.requires_grad_(False)
         dense.weight /= torch.from_numpy(deviation).to(dense.weight)
         dense.bias -= dense.weight @ torch.from_numpy(mean).to(dense.weight)
+    save(network.eval(), vocabulary, folder, gate, size, sizes, tower)
+    return log
 
 
 def _batches(weights: np.ndarray, lengths: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

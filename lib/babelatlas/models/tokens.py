@@ -1,7 +1,7 @@
 """Texts as token ids: made once, cut where the model's context ends, padded batch by batch. Imports no torch."""
 
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,29 @@ def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
                 f"{noun.capitalize()} {row} of {len(texts)} is {reprlib.repr(text)}: expected a str of valid Unicode."
             )
     return texts
+
+
+def train_bpe(texts: Iterable[str], pieces: int, special: Sequence[str] = (), strip: bool = False):
+    """Return a byte-level BPE (Sennrich et al. 2016), of the library `tokenizers`, with at most so many pieces.
+
+    Texts are composed (NFC) and in lower case, with `strip` without blanks at their ends. `special` tokens are the
+    first pieces, then the bytes, so that no script is unknown. Raises InputError where `pieces` has no room for these.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    least = len(special) + len(alphabet)
+    if pieces < least:
+        what = "the bytes" + (f" and {len(special)} more" if special else "")
+        raise InputError(f"A vocabulary of {pieces} pieces is too small: expected at least {least}, {what}.")
+    bpe = Tokenizer(models.BPE())
+    steps = [normalizers.NFC(), normalizers.Lowercase(), *([normalizers.Strip()] if strip else [])]
+    bpe.normalizer = normalizers.Sequence(steps)
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    bpe.decoder = decoders.ByteLevel()
+    settings = {"special_tokens": list(special), "initial_alphabet": alphabet, "show_progress": False}
+    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=pieces, **settings))
+    return bpe
 
 
 @dataclass(frozen=True)

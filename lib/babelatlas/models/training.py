@@ -19,16 +19,16 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
 from babelatlas.datasets import pictograms, training_set
 from babelatlas.lexicon.prompts import PICTOGRAM_TEMPLATES, fill
+from babelatlas.models import tokens
 from babelatlas.models.loaders import openclip
 
 STEPS = {"picto-en": 310, "picto-multi": 220, "picto-distilled": 150}
 # Pieces of the vocabulary. With too few, a word of a language with few captions falls into bytes and is hard to learn.
 PIECES = {"picto-en": 1600, "picto-multi": 6000, "picto-distilled": 6000}
 ALONE = 0.3  # the share of the steps, from the start, that see concepts only: with all senses learning starts later
-CONTEXT = 24
-WIDTH = 128
 PAD, START, END = 0, 1, 2
 
 
@@ -62,79 +62,25 @@ def write_tokenizer(texts: list[str], folder: str | os.PathLike, size: int) -> P
     script it was not trained on falls into many pieces. Piece 0 pads, 1 starts and 2 ends a text. Raises InputError for
     a `size`, its number of pieces, that is too small for the bytes.
     """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import processors
 
-    names, alphabet = ["<pad>", "<start>", "<end>"], pre_tokenizers.ByteLevel.alphabet()
-    least = len(names) + len(alphabet)
-    if size < least:
-        raise InputError(
-            f"A vocabulary of {size} pieces is too small: expected at least {least}, the bytes and 3 more."
-        )
-    bpe = Tokenizer(models.BPE())
-    bpe.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    bpe.decoder = decoders.ByteLevel()
-    bpe.train_from_iterator(
-        texts,
-        trainers.BpeTrainer(
-            vocab_size=size,
-            special_tokens=names,
-            initial_alphabet=alphabet,
-            show_progress=False,
-        ),
-    )
+    settings = json.loads((DATA / "miniature" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    names = [settings[f"{role}_token"] for role in ("pad", "bos", "eos")]
+    bpe = tokens.train_bpe(texts, size, names)
     bpe.post_processor = processors.TemplateProcessing(
-        single="<start> $A <end>", special_tokens=[("<start>", START), ("<end>", END)]
+        single=f"{names[START]} $A {names[END]}", special_tokens=[(names[START], START), (names[END], END)]
     )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     bpe.save(str(folder / "tokenizer.json"))
-    settings = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": CONTEXT,
-        "pad_token": names[PAD],
-        "bos_token": names[START],
-        "eos_token": names[END],
-        "clean_up_tokenization_spaces": False,
-    }
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
     return folder / "tokenizer.json"
 
 
-def write_configuration(folder: str | os.PathLike, pieces: int, size: int = pictograms.SIZE) -> Path:
-    """Write `open_clip_config.json` of a tiny dual encoder; `size`: of its images, in pixels. Return its path."""
-    half = [0.5, 0.5, 0.5]
-    configuration = {
-        "model_cfg": {
-            "embed_dim": WIDTH,
-            "custom_text": True,
-            "vision_cfg": {
-                "timm_model_name": "pictogram_convnet",
-                "timm_pool": "avg",
-                "timm_proj": "linear",
-                "image_size": size,
-            },
-            "text_cfg": {
-                "context_length": CONTEXT,
-                "vocab_size": pieces,
-                "hf_tokenizer_name": "tokenizer.json",
-                "width": WIDTH,
-                "heads": 4,
-                "layers": 2,
-                "mlp_ratio": 2.0,
-                "pool_type": "eos",
-                "pad_id": PAD,
-                "eos_id": END,
-            },
-        },
-        "preprocess_cfg": {
-            "mean": half,
-            "std": half,
-            "size": size,
-            "interpolation": "bicubic",
-            "resize_mode": "squash",
-        },
-    }
+def write_configuration(folder: str | os.PathLike, pieces: int) -> Path:
+    """Write `open_clip_config.json` of a tiny dual encoder whose vocabulary has so many `pieces`; return its path."""
+    configuration = json.loads((DATA / "miniature" / "open_clip_config.json").read_text(encoding="utf-8"))
+    configuration["model_cfg"]["text_cfg"]["vocab_size"] = pieces
     path = Path(folder) / "open_clip_config.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(configuration, indent=1), encoding="utf-8")
@@ -166,14 +112,6 @@ def save(model, folder: str | os.PathLike) -> Path:
     return path
 
 
-def _trim(pieces: np.ndarray):
-    """Return the pieces as a tensor without the columns that only pad; exact, since the text tower is causal."""
-    import torch
-
-    longest = int((pieces != PAD).sum(1).max())
-    return torch.from_numpy(pieces[:, :longest].astype(np.int64))
-
-
 def _tensor(pixels: np.ndarray):
     import torch
 
@@ -201,24 +139,24 @@ def _lock_images(model, other) -> None:
 
 
 def _text(model, pieces: np.ndarray):
-    """Return text embeddings of length 1. In three parts by length: cutting columns that only pad saves time."""
+    """Return text embeddings of length 1. In three parts by length: cutting columns that only pad saves time.
+
+    It changes nothing, since the text tower is causal.
+    """
     import torch
 
-    order = np.argsort((pieces != PAD).sum(1), kind="stable")
+    lengths = (pieces != PAD).sum(1)
+    order = np.argsort(lengths, kind="stable")
     whole, parts = model.text.attn_mask, []
     try:
         for rows in np.array_split(order, min(3, len(order))):
-            part = _trim(pieces[rows])
-            model.text.attn_mask = whole[: part.shape[1], : part.shape[1]]  # open_clip wants the mask of this size
+            longest = int(lengths[rows].max())
+            model.text.attn_mask = whole[:longest, :longest]  # open_clip wants the mask of this size
+            part = torch.from_numpy(pieces[rows, :longest].astype(np.int64))
             parts.append(model.encode_text(part, normalize=True))
     finally:
         model.text.attn_mask = whole
     return torch.cat(parts)[torch.from_numpy(np.argsort(order))]
-
-
-def _progress(name: str, step: int, steps: int, began: float, loss: float) -> None:
-    left = (time.monotonic() - began) / step * (steps - step)
-    print(f"{name}: step {step} of {steps}, loss {loss:.3f}, {left:.0f} s left", flush=True)
 
 
 def descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, name: str) -> pd.DataFrame:
@@ -239,7 +177,8 @@ def descend(loss_of_a_batch, weights: list, optimiser, rate: float, steps: int, 
         schedule.step()
         log.append((step, loss.item()))
         if step % max(1, steps // 10) == 0:
-            _progress(name, step, steps, began, log[-1][1])
+            left = (time.monotonic() - began) / step * (steps - step)
+            print(f"{name}: step {step} of {steps}, loss {log[-1][1]:.3f}, {left:.0f} s left", flush=True)
     return pd.DataFrame(log, columns=["step", "loss"])
 
 
@@ -313,13 +252,13 @@ def train(
 
     def loss_of_a_batch():
         chosen = rng.choice(first if next(counter) < ALONE * steps else len(pixels), batch_size, replace=False)
-        tokens, said = deck.sample(classes[chosen], hues[chosen], rng, coloured)
+        drawn, said = deck.sample(classes[chosen], hues[chosen], rng, coloured)
         fits = (alike[chosen][:, None] == alike[chosen][None]) & (
             (said[None] < 0) | (hues[chosen][:, None] == said[None])
         )
         fits = torch.from_numpy(fits.astype(np.float32))
         images = model.encode_image(_tensor(pixels[chosen]), normalize=True) if seen is None else seen[chosen]
-        scores = model.logit_scale.exp().clamp(max=60) * images @ _text(model, tokens).T
+        scores = model.logit_scale.exp().clamp(max=60) * images @ _text(model, drawn).T
         return (
             F.cross_entropy(scores, fits / fits.sum(1, keepdim=True))
             + F.cross_entropy(scores.T, fits.T / fits.T.sum(1, keepdim=True))
@@ -375,9 +314,9 @@ def distil(
     place = {text: row for row, text in enumerate(different)}
     goal = np.array([place[text] for text in target])
     with torch.no_grad():
-        tokens = teacher_tokenizer(different).numpy()
-        wanted = torch.cat([_text(teacher_model, tokens[row : row + 512]) for row in range(0, len(tokens), 512)])
-    tokens = tokenizer(source).numpy()
+        asked = teacher_tokenizer(different).numpy()
+        wanted = torch.cat([_text(teacher_model, asked[row : row + 512]) for row in range(0, len(asked), 512)])
+    given = tokenizer(source).numpy()
     rng = np.random.default_rng([seed, 2])
     weights = list(model.text.parameters())
     optimiser = torch.optim.AdamW(weights, weight_decay=0.01)
@@ -387,7 +326,7 @@ def distil(
     def loss_of_a_batch():
         rows = rng.choice(len(source), batch_size, p=odds)
         np.add.at(times, rows, 1)
-        return ((_text(model, tokens[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
+        return ((_text(model, given[rows]) - wanted[goal[rows]]) ** 2).sum(1).mean()
 
     log = descend(loss_of_a_batch, weights, optimiser, rate, steps, name or folder.name)
     model.eval()
@@ -428,19 +367,15 @@ def write_record(
     parameters: dict,
     inputs: list[str | os.PathLike] = (),
 ) -> Path:
-    """Write beside a checkpoint what it was trained on and how it went; return the folder.
+    """Write what a checkpoint was trained on and how it went beside it; return the folder.
 
     `training_texts.parquet` (schema `training_texts`, `weight` the number of times shown) and `training.json` (loss of
     each step, development accuracy by language).
     """
     folder = tables.locate(folder)
     tables.write(shown, folder / "training_texts.parquet", "training_texts", parameters, inputs)
-    record = {
-        "parameters": parameters,
-        "loss": [round(loss, 6) for loss in log["loss"]],
-        "development": measured.round(6).to_dict("records"),
-    }
-    path = folder / "training.json"
-    with tables.beside(path) as part:
+    record = {"parameters": parameters, "loss": [round(loss, 6) for loss in log["loss"]]}
+    record["development"] = measured.round(6).to_dict("records")
+    with tables.beside(folder / "training.json") as part:
         part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
     return folder

@@ -32,15 +32,6 @@ RELATIONS = ("=", "<", ">", "≤", "≥")
 value = published.number
 
 
-def half_unit(printed: str) -> float:
-    """Return half a unit of the last printed digit: what rounding can have taken away.
-
-    >>> half_unit("12.67"), half_unit("100"), half_unit("0.5")
-    (0.005, 0.5, 0.05)
-    """
-    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
-
-
 def read(paths: str | os.PathLike | list[str | os.PathLike] = "") -> pd.DataFrame:
     """Return the claims of the given CSV files, of those that ship unless given, all as text, in the files' order.
 

@@ -2,8 +2,8 @@
 
 All follow from the reports that the authors released, by `coco_sm.spread` and `coco_sm.by_language`, which score our
 own models too. A report has three decimals; so a mean is known to half a thousandth, a deviation to a little more. What
-is computed from a report may differ from what its authors printed by `ROUNDING`: half a thousandth of the input, whose
-mean errs by no more, and half a thousandth of the print.
+is computed from a report may differ from what its authors printed by a thousandth: half of it is the input's, whose
+mean errs by no more, and half the print's.
 """
 
 from pathlib import Path
@@ -28,7 +28,6 @@ HALF = 0.0005  # half a unit of the reports' last decimal
 EXCLUDED = Path("meta") / "excluded.txt"
 # The names of what is taken over all translators, and over all languages, in the published numbers.
 MEAN, LANGUAGES = "mean of translators", "all 21 languages"
-ROUNDING = 0.001
 
 
 def published_report(model: str) -> pd.DataFrame:

@@ -102,7 +102,8 @@ def status(printed: str, relation: str, value: float, slack: float) -> str:
     if not np.isfinite(value):
         return "not recomputable"
     more = value - claims.value(printed)
-    off = {"=": abs(more) - claims.half_unit(printed), ">": -more, "≥": -more, "<": more, "≤": more}[relation]
+    half_unit = 0.5 * 10.0 ** -len(printed.partition(".")[2])  # of the last printed digit: what rounding can take away
+    off = {"=": abs(more) - half_unit, ">": -more, "≥": -more, "<": more, "≤": more}[relation]
     if off < -1e-9 or (abs(off) <= 1e-9 and relation not in "<>"):
         return "equal"
     return "within rounding" if off <= slack + 1e-9 and slack > 0 else "different"

@@ -15,17 +15,10 @@ ROOMS = (
 
 def modules() -> pd.DataFrame:
     """Return the modules of the library: room, module (dotted name), lines. Sorted from the top room to the ground."""
-    rows = [
-        (
-            room,
-            ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts),
-            len(path.read_text("utf-8").splitlines()),
-        )
-        for room in ROOMS
-        for path in sorted((LIBRARY / room).rglob("*.py"))
-        if path.name != "__init__.py"
-    ]
-    return pd.DataFrame(rows, columns=["room", "module", "lines"])
+    files = [(room, file) for room in ROOMS for file in sorted((LIBRARY / room).rglob("*.py"))]
+    files = pd.DataFrame([row for row in files if row[1].name != "__init__.py"], columns=["room", "file"])
+    names = [".".join(file.relative_to(LIBRARY.parent).with_suffix("").parts) for file in files["file"]]
+    return files.assign(module=names, lines=[len(file.read_text("utf-8").splitlines()) for file in files.pop("file")])
 
 
 def imports() -> pd.DataFrame:
