@@ -229,3 +229,22 @@ def test_the_accuracies_with_existing_translations_are_of_two_models_whose_order
     )
     assert len(higher) == 3
     assert higher.all(axis=None)
+
+
+def test_numbers_of_a_paper_that_is_not_checked_need_no_claims(tmp_path, monkeypatch):
+    row = {
+        "task": "zeroshot",
+        "dataset": "d",
+        "model": "m",
+        "lang": "en",
+        "metric": "accuracy@1",
+        "value": 0.5,
+        "n": 10,
+    }
+    columns = [*tables.SCHEMAS["published"][0], "cell"]
+    pd.DataFrame([row | {"source": "new2026", "table": "1"}], columns=columns).to_csv(
+        tmp_path / "new2026.csv", index=False
+    )
+    monkeypatch.setattr(published, "FOLDER", tmp_path)
+
+    assert published.read("new2026")["value"].tolist() == [0.5]

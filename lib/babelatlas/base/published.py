@@ -70,7 +70,8 @@ def _read(path: Path) -> pd.DataFrame:
     """Return a table of published numbers, those of claims among them."""
     table = tables.read_csv(path, "published", "cell")
     if "cell" in table:
-        table["value"] = table["value"].fillna(_claimed(table, path)).astype(float)
+        named = (table["cell"] != "").any()  # numbers of which none is a claim need no file of claims
+        table["value"] = (table["value"].fillna(_claimed(table, path)) if named else table["value"]).astype(float)
         table = table.drop(columns="cell")
     return tables.check(table, "published")
 
