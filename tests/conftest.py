@@ -55,7 +55,7 @@ def small_run(tmp_path_factory) -> Path:
     Where several processes share the tests (pytest-xdist), the first that asks makes it and the others wait for it.
     """
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "study"
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "eine stüdie"  # a blank and an umlaut
     said = folder.with_suffix(".txt")  # what Snakemake said, of a run that failed
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
