@@ -319,7 +319,7 @@ def test_entries_agree_with_open_clips_own_configurations():
 def test_a_page_cautions_about_the_embedded_models_and_about_no_others():
     text = models.caution(["openai-b32", "picto-en"])
     assert text.startswith("```{admonition}")
-    assert "picto-en: three quarters" in text
+    assert "picto-en: about a million parameters" in text
     assert models.caution(["openai-b32"]) == ""
 
 
