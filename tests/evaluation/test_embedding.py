@@ -601,7 +601,7 @@ def test_a_short_job_says_nothing_and_a_long_one_how_far_it_is(paths, monkeypatc
 # A run in a process of its own, which takes a while for each batch.
 RUN = """
 import sys, time
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from test_embedding import Toy, TEXTS, embedding
 toy, embedding.SHARD = Toy(), 4
 encode = toy.encode_texts
@@ -613,7 +613,7 @@ TEXTS = [f"text {number}" for number in range(100, 220)]
 
 
 def begin(cache):
-    code = RUN.format(tests=str(Path(__file__).parent), cache=str(cache))
+    code = RUN.format(tests=[str(folder) for folder in Path(__file__).parents[:2]], cache=str(cache))
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 

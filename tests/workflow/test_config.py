@@ -319,7 +319,7 @@ def test_a_run_of_retrieval_alone_makes_a_book(tmp_path, config):
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", config=path)
     assert done.returncode == 0, done.stderr
     lines = (done.stdout + done.stderr).splitlines()
-    (summary,) = [line for line in lines if re.search(r"workflow.warm \S+/00_summary\.ipynb", line)]
+    (summary,) = [line for line in lines if re.search(r"workflow.warm .+/00_summary\.ipynb", line)]
     assert '"accuracy": ""' in summary
 
 

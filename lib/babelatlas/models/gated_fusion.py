@@ -304,7 +304,7 @@ def photographs(
     if file is not None and file.is_file():
         try:
             with np.load(file, allow_pickle=False) as kept:
-                if str(kept["tower"]) == tower and kept["names"].tolist() == different:
+                if str(kept["tower"]) == os.fspath(tower) and kept["names"].tolist() == different:
                     return kept["features"], rows
         except Exception as error:  # numpy, zip and zlib each raise their own
             raise InputError(f"The features in {file} cannot be read: delete the file and run again.") from error
@@ -316,7 +316,7 @@ def photographs(
     features = np.concatenate(parts)
     if file is not None:
         with tables.beside(file) as part, part.open("wb") as open_file:
-            np.savez(open_file, tower=tower, names=np.array(different), features=features)
+            np.savez(open_file, tower=os.fspath(tower), names=np.array(different), features=features)
     return features, rows
 
 
