@@ -21,10 +21,10 @@ def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(protocol).failed == 0
 
 
-def test_every_preset_sets_every_switch_to_a_known_setting():
-    assert protocol.SWITCHES["prompts"] == prompts.NAMES
+def test_every_preset_sets_every_setting_to_a_known_setting():
+    assert protocol.SETTINGS["prompts"] == prompts.NAMES
     for preset, values in protocol.PRESETS.items():
-        assert set(values) == set(protocol.SWITCHES)
+        assert set(values) == set(protocol.SETTINGS)
         for task in protocol.TASKS:
             protocol.settings(
                 preset, task, CLIP, **{k: v for k, v in values.items() if protocol.ONLY.get(k, task) == task}
@@ -85,7 +85,7 @@ def test_an_empty_setting_is_the_presets_and_a_given_one_wins():
     assert protocol.settings("cosine", "zero-shot", CLIP, fallback_prompts=[])["fallback_prompts"] == ()
 
 
-def test_a_task_leaves_the_switches_it_does_not_have_empty():
+def test_a_task_leaves_the_settings_it_does_not_have_empty():
     retrieval, classes = (protocol.settings("paper", task, CLIP) for task in ("retrieval", "zero-shot"))
     assert (retrieval["prompts"], retrieval["fallback_prompts"], retrieval["choice"]) == ("", (), "all")
     assert (classes["prompts"], classes["choice"]) == ("nllb-80", "")
@@ -180,7 +180,7 @@ def test_the_four_ways_to_make_a_square_on_a_picture_counted_by_hand():
 @pytest.mark.parametrize("size", [(5, 5), (1, 1)])
 def test_a_square_picture_is_the_same_by_all_four_ways(size):
     picture = Image.fromarray(np.arange(size[0] * size[1] * 3, dtype=np.uint8).reshape(*size, 3))
-    for way in protocol.SWITCHES["preprocessing"]:
+    for way in protocol.SETTINGS["preprocessing"]:
         assert (protocol.prepare(whole, way)(picture) == whole(picture)).all()
 
 
@@ -230,7 +230,7 @@ def test_the_cache_keeps_the_ways_apart(tmp_path):
     Image.fromarray(np.ascontiguousarray(pixels)).save(tmp_path / "tall.png")
     paths, found = [str(tmp_path / "tall.png")], {}
     for turn in range(2):  # the second time from the cache
-        for way in protocol.SWITCHES["preprocessing"]:
+        for way in protocol.SETTINGS["preprocessing"]:
             vector = embedding.embed_images(Plain(way), paths, tmp_path / "cache")[0].tolist()
             assert vector == found.setdefault(way, vector), (turn, way)
     assert found["model"] != found["squash"] != found["pad"] != found["model"]
@@ -241,7 +241,7 @@ def test_the_cache_keeps_wide_canvases_apart(tmp_path):
     pixels = np.linspace(0, 255, 16 * 16 * 3).reshape(16, 16, 3).astype(np.uint8).transpose(1, 0, 2)
     Image.fromarray(np.ascontiguousarray(pixels)).save(tmp_path / "square.png")
     for turn in range(2):
-        for way in protocol.SWITCHES["preprocessing"]:
+        for way in protocol.SETTINGS["preprocessing"]:
             narrow, wide = Plain(way), Plain(way)
             wide.transform = lambda picture, prepare=narrow.transform: prepare(protocol.widen(picture))
             paths, cache = [str(tmp_path / "square.png")], tmp_path / "cache"
@@ -251,12 +251,12 @@ def test_the_cache_keeps_wide_canvases_apart(tmp_path):
 
 
 def test_the_rules_are_those_of_zero_shot():
-    assert protocol.SWITCHES["similarity"] == zeroshot.RULES
+    assert protocol.SETTINGS["similarity"] == zeroshot.RULES
 
 
-def measured(model, switch, setting, values, dataset="d", metric="accuracy@1"):
+def measured(model, setting, option, values, dataset="d", metric="accuracy@1"):
     """Scores of one model under one protocol: language -> value."""
-    key = {"model": model, "dataset": dataset, "metric": metric, "switch": switch, "setting": setting}
+    key = {"model": model, "dataset": dataset, "metric": metric, "setting": setting, "option": option}
     return pd.DataFrame([key | {"lang": lang, "value": value} for lang, value in values.items()])
 
 
@@ -283,8 +283,8 @@ def test_a_change_is_the_mean_difference_to_the_base_over_the_languages_of_both(
             measured("a", "prompts", "label", {"en": 0.7}),
         ]
     )
-    found = protocol.changes(table, n_resamples=50).set_index("switch")
-    assert list(found.index) == ["prompts", "precision"], "in the order of the switches"
+    found = protocol.changes(table, n_resamples=50).set_index("setting")
+    assert list(found.index) == ["prompts", "precision"], "in the order of the settings"
     assert found.loc["precision", ["value", "n"]].tolist() == pytest.approx([-0.05, 2])
     assert found.loc["prompts", "value"] == pytest.approx(0.1)
     assert found.loc["prompts", ["ci_low", "p", "p_holm"]].isna().all(), "one language has no interval"
@@ -293,30 +293,30 @@ def test_a_change_is_the_mean_difference_to_the_base_over_the_languages_of_both(
 def test_changes_have_the_test_of_the_paired_differences_corrected_over_all_rows():
     found = protocol.changes(world(), n_resamples=200)
     pairs = tests.paired_difference(
-        world().query("model == 'a'").assign(turn=lambda rows: rows["switch"] + rows["setting"]),
+        world().query("model == 'a'").assign(turn=lambda rows: rows["setting"] + rows["option"]),
         of="turn", pairs=[("promptslabel", "")], n_resamples=200,
     ).iloc[0]  # fmt: skip
-    own = found[(found["model"] == "a") & (found["switch"] == "prompts")].iloc[0]
+    own = found[(found["model"] == "a") & (found["setting"] == "prompts")].iloc[0]
     assert own[["value", "ci_low", "ci_high", "p"]].tolist() == pytest.approx(
         pairs[["value", "ci_low", "ci_high", "p"]].tolist()
     )
     assert len(found) == 4
     tested = found[found["same_as"] == ""]
-    assert tested[["model", "switch"]].to_numpy().tolist() == [["a", "prompts"]]
+    assert tested[["model", "setting"]].to_numpy().tolist() == [["a", "prompts"]]
     assert tested["p_holm"].tolist() == tested["p"].tolist(), "three changes of nothing are no comparisons"
 
 
 def test_what_changes_nothing_or_repeats_a_setting_is_no_comparison():
     first, other = {"de": 0.4, "en": 0.7, "fr": 0.3}, {"de": 0.5, "en": 0.7, "fr": 0.3}
     parts = [
-        measured("a", switch, setting, values)
-        for switch, setting, values in (
+        measured("a", setting, option, values)
+        for setting, option, values in (
             ("", "", {"de": 0.5, "en": 0.6, "fr": 0.1}),
             ("preset", "clip_benchmark", first), ("choice", "first", first),
             ("precision", "float16", {"de": 0.5, "en": 0.6, "fr": 0.1}), ("precision", "bfloat16", other),
         )
     ]  # fmt: skip
-    found = protocol.changes(pd.concat(parts), n_resamples=20).set_index("setting")
+    found = protocol.changes(pd.concat(parts), n_resamples=20).set_index("option")
     assert found["same_as"].to_dict() == {
         "float16": "base", "bfloat16": "", "first": "", "clip_benchmark": "choice: first"
     }  # fmt: skip
@@ -345,7 +345,7 @@ def test_scores_without_a_base_or_with_a_language_twice_are_refused():
 
 def test_ranks_are_those_of_the_means_over_the_languages_of_all():
     table = pd.concat([world(), measured("a", "", "", {"only a": 0.0})])
-    ranks = protocol.ranks(table, n_resamples=100).set_index(["switch", "setting", "model"])
+    ranks = protocol.ranks(table, n_resamples=100).set_index(["setting", "option", "model"])
     assert ranks.loc[("", "", "a"), ["rank", "base_rank", "rank_low", "rank_high", "n"]].tolist() == [1, 1, 1, 1, 12]
     assert ranks.loc[("prompts", "label", "a"), ["rank", "base_rank"]].tolist() == [2, 1]
     assert ranks.loc[("prompts", "label", "b"), "rank"] == 1
@@ -361,7 +361,7 @@ def test_a_protocol_with_fewer_languages_is_compared_with_the_base_in_these_alon
     values = {"a": {"l0": 0.9, "l1": 0.1, "l2": 0.1}, "b": {"l0": 0.2, "l1": 0.3, "l2": 0.3}}
     parts = [measured(model, "", "", own) for model, own in values.items()]
     parts += [measured(model, "captions", "bing", {"l1": own["l1"], "l2": own["l2"]}) for model, own in values.items()]
-    ranks = protocol.ranks(pd.concat(parts), n_resamples=20).set_index(["switch", "model"])
+    ranks = protocol.ranks(pd.concat(parts), n_resamples=20).set_index(["setting", "model"])
     assert ranks.loc[("", "a"), ["rank", "n"]].tolist() == [1, 3]
     assert ranks.loc[("captions", "a"), ["rank", "base_rank", "n"]].tolist() == [2, 2, 2]
     assert protocol.agreement(ranks.reset_index())["n_swapped"].tolist() == [0]
@@ -369,16 +369,16 @@ def test_a_protocol_with_fewer_languages_is_compared_with_the_base_in_these_alon
 
 def test_a_turned_order_is_counted_and_tested_on_both_sides():
     ranks = protocol.ranks(world(), n_resamples=100)
-    kept = protocol.agreement(ranks).set_index("switch")
+    kept = protocol.agreement(ranks).set_index("setting")
     assert kept.loc["prompts", ["tau", "n_swapped", "n_pairs"]].tolist() == [-1, 1, 1]
     assert kept.loc["prompts", "pairs"] == [("a", "b")]
     assert kept.loc["precision", ["tau", "n_swapped"]].tolist() == [1, 0]
     (swap,) = protocol.swaps(world(), n_resamples=200).itertuples()
-    assert (swap.first, swap.second, swap.switch, swap.n) == ("a", "b", "prompts", 12)
+    assert (swap.first, swap.second, swap.setting, swap.n) == ("a", "b", "prompts", 12)
     assert (swap.base, swap.turned) == (pytest.approx(0.155), pytest.approx(-0.155))
     assert swap.base_low < swap.base < swap.base_high
     assert swap.p_base == pytest.approx(2 * tests.paired_permutation_test(np.linspace(0.1, 0.21, 12)))
-    assert protocol.swaps(world().query("switch != 'prompts'"), n_resamples=20).empty
+    assert protocol.swaps(world().query("setting != 'prompts'"), n_resamples=20).empty
 
 
 @given(st.integers(0, 10_000))
@@ -386,8 +386,8 @@ def test_a_turned_order_is_counted_and_tested_on_both_sides():
 def test_turning_nothing_changes_nothing_and_keeps_every_order(seed):
     values = np.random.default_rng(seed).random((3, 5))
     parts = [
-        measured(f"m{row}", switch, setting, {f"l{place}": value for place, value in enumerate(values[row])})
-        for row in range(3) for switch, setting in (("", ""), ("precision", "float16"))
+        measured(f"m{row}", setting, option, {f"l{place}": value for place, value in enumerate(values[row])})
+        for row in range(3) for setting, option in (("", ""), ("precision", "float16"))
     ]  # fmt: skip
     table = pd.concat(parts, ignore_index=True)
     assert (protocol.changes(table, n_resamples=20)[["value", "ci_low", "ci_high"]] == 0).all(axis=None)
@@ -399,11 +399,11 @@ def test_the_published_prompts_move_every_real_model_up():
     released = published.read("babel-imagenet-results")
     released = released[released["variant"].isin(["label only", "translated prompts"])]
     first = released["variant"] == "label only"
-    table = released.assign(switch=first.map({True: "", False: "prompts"}), setting=released["variant"].mask(first, ""))
+    table = released.assign(setting=first.map({True: "", False: "prompts"}), option=released["variant"].mask(first, ""))
     table = table[table.groupby(["model", "lang"])["variant"].transform("nunique") == 2]
     found = protocol.changes(table, n_resamples=20)
     assert len(found) == released["model"].nunique() == 12
     assert (found["value"] > 0).all()
-    gap = table[table["switch"] == "prompts"].set_index(["model", "lang"])["value"]
-    gap = gap - table[table["switch"] == ""].set_index(["model", "lang"])["value"]
+    gap = table[table["setting"] == "prompts"].set_index(["model", "lang"])["value"]
+    gap = gap - table[table["setting"] == ""].set_index(["model", "lang"])["value"]
     assert found.set_index("model")["value"].to_dict() == pytest.approx(gap.groupby("model").mean().to_dict())

@@ -105,15 +105,15 @@ def literal(pictures, lang, templates, way="model", rule="cosine", rounded=False
     return right / len(pictures)
 
 
-def test_one_switch_is_turned_at_a_time():
+def test_one_setting_is_turned_at_a_time():
     for task, given, sets in (("zero-shot", GIVEN, ()), ("retrieval", {"precision": "float32"}, ("google", "bing"))):
         base, *others = protocol_sweep.turns(task, CLIP, given, ["label", "pictograms"] if not sets else (), sets)
-        assert (base["switch"], base["setting"]) == ("", "")
+        assert (base["setting"], base["option"]) == ("", "")
         for turn in others:
-            differ = {name for name in (*protocol.SWITCHES, "captions") if turn[name] != base[name]}
-            assert differ == {turn["switch"]} or turn["switch"] == "preset"
-            assert turn["switch"] == "preset" or turn[turn["switch"]] == turn["setting"]
-        settings = {(turn["switch"], turn["setting"]) for turn in others}
+            differ = {name for name in (*protocol.SETTINGS, "captions") if turn[name] != base[name]}
+            assert differ == {turn["setting"]} or turn["setting"] == "preset"
+            assert turn["setting"] == "preset" or turn[turn["setting"]] == turn["option"]
+        settings = {(turn["setting"], turn["option"]) for turn in others}
         assert len(settings) == len(others)
         assert {("precision", "bfloat16"), ("preprocessing", "pad"), ("preset", "paper")} <= settings
         assert (("prompts", "label") in settings) == (task == "zero-shot")
@@ -122,15 +122,15 @@ def test_one_switch_is_turned_at_a_time():
 
 def test_preparations_of_square_pictures_are_tried_on_wide_canvases_with_a_base_of_their_own():
     plan = protocol_sweep.turns("zero-shot", CLIP, GIVEN, ["label"], square=True)
-    wide = [(turn["switch"], turn["setting"]) for turn in plan if turn["wide"]]
+    wide = [(turn["setting"], turn["option"]) for turn in plan if turn["wide"]]
     assert wide == [("", ""), *(("preprocessing", way) for way in ("crop", "squash", "pad"))]
     assert not any(turn["wide"] for turn in plan_of())
     narrow = [turn for turn in plan if not turn["wide"]]
-    assert narrow == [turn for turn in plan_of() if turn["switch"] != "preprocessing"]
+    assert narrow == [turn for turn in plan_of() if turn["setting"] != "preprocessing"]
 
 
 def test_a_preset_keeps_the_prompts_of_the_base_and_has_a_fallback():
-    presets = {turn["setting"]: turn for turn in plan_of(M_CLIP) if turn["switch"] == "preset"}
+    presets = {turn["option"]: turn for turn in plan_of(M_CLIP) if turn["setting"] == "preset"}
     assert set(presets) == {"paper", "clip_benchmark"}
     assert {turn["prompts"] for turn in presets.values()} == {"pictograms"}
     assert presets["clip_benchmark"]["fallback_prompts"] == ("openai-80", "label")
@@ -143,7 +143,7 @@ def test_a_model_of_ones_own_file_keeps_its_precision():
 
 
 @pytest.mark.parametrize(
-    ("switch", "setting", "how"),
+    ("setting", "option", "how"),
     [
         ("", "", {}),
         ("prompts", "label", {"templates": ["{}"]}),
@@ -155,12 +155,12 @@ def test_a_model_of_ones_own_file_keeps_its_precision():
         ("preprocessing", "pad", {"way": "pad"}),
     ],
 )
-def test_each_setting_gives_what_its_definition_gives(pictures, tmp_path, switch, setting, how):
-    plan = [turn for turn in plan_of() if turn["switch"] in ("", switch)]
+def test_each_setting_gives_what_its_definition_gives(pictures, tmp_path, setting, option, how):
+    plan = [turn for turn in plan_of() if turn["setting"] in ("", setting)]
     table, left_out = protocol_sweep.classify(
         protocol_sweep.Shared(Loads()), CLIP, plan, pictures, LABELS, str(tmp_path / "cache")
     )
-    own = table[(table["switch"] == switch) & (table["setting"] == setting) & (table["metric"] == "accuracy@1")]
+    own = table[(table["setting"] == setting) & (table["option"] == option) & (table["metric"] == "accuracy@1")]
     expected = [
         literal(pictures, lang, **({"templates": prompts.templates("pictograms")} | how)) for lang in ("de", "en")
     ]
@@ -173,9 +173,9 @@ def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_product
     for names, rule in (("pictograms", "plain mean"), ("label", "dot product")):
         plan = protocol_sweep.turns("zero-shot", M_CLIP, GIVEN | {"prompts": names})
         table, _ = protocol_sweep.classify(protocol_sweep.Shared(Loads()), M_CLIP, plan, pictures, LABELS)
-        paper = table[(table["setting"] == "paper") & (table["metric"] == "accuracy@1")].set_index("lang")
+        paper = table[(table["option"] == "paper") & (table["metric"] == "accuracy@1")].set_index("lang")
         assert set(paper["similarity"]) == {rule}
-        assert set(table.loc[table["setting"] == "clip_benchmark", "similarity"]) == {"cosine"}
+        assert set(table.loc[table["option"] == "clip_benchmark", "similarity"]) == {"cosine"}
         expected = literal(pictures, "de", prompts.templates(names), rule=rule)
         assert paper.loc["de", "value"] == pytest.approx(expected)
 
@@ -183,7 +183,7 @@ def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_product
 def test_the_rows_are_of_the_schema_and_say_how_they_were_made(pictures):
     table, _ = protocol_sweep.classify(protocol_sweep.Shared(Loads()), CLIP, plan_of(), pictures, LABELS)
     tables.check(table.drop(columns="wide").assign(model="m", dataset="d", labels="l"), "protocols")
-    turned = table.drop_duplicates(["switch", "setting"]).set_index(["switch", "setting"])
+    turned = table.drop_duplicates(["setting", "option"]).set_index(["setting", "option"])
     assert turned.loc[("preprocessing", "pad"), "preprocessing"] == "pad"
     assert turned.loc[("precision", "bfloat16"), "precision"] == "bfloat16"
     assert turned.loc[("prompts", "label"), "prompts"] == "label"
@@ -249,18 +249,18 @@ def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
     table, left_out = protocol_sweep.retrieve(protocol_sweep.Shared(Loads()), plan, gallery, captions)
     assert left_out == []
     tables.check(table.drop(columns="wide").assign(model="m", dataset="d", labels=""), "protocols")
-    table = table.set_index(["switch", "setting", "metric", "lang"])
+    table = table.set_index(["setting", "option", "metric", "lang"])
     own = captions[(captions["captions"] == "google") & (captions["lang"] == "de")]
     other = captions[(captions["captions"] == "bing") & (captions["lang"] == "de")]
-    for (switch, setting), asked, rule in (
+    for (setting, option), asked, rule in (
         (("", ""), own, "cosine"),
         (("choice", "first"), own[own["number"] == 0], "cosine"),
         (("captions", "bing"), other, "cosine"),
         (("similarity", "dot product"), own, "dot product"),
     ):
         for k in (1, 5):
-            row = table.loc[(switch, setting, f"t2i recall@{k}", "de")]
-            assert row["value"] == pytest.approx(literal_recall(gallery, asked, k, rule)), (switch, setting, k)
+            row = table.loc[(setting, option, f"t2i recall@{k}", "de")]
+            assert row["value"] == pytest.approx(literal_recall(gallery, asked, k, rule)), (setting, option, k)
             assert row["n"] == len(asked)
     assert table.loc[("choice", "first", "i2t recall@1", "de"), "n"] == 12
     assert table.loc[("captions", "bing", "i2t recall@1", "de"), "captions"] == "bing"
@@ -273,17 +273,17 @@ def test_square_pictures_are_scored_as_they_are_and_on_wide_canvases(tmp_path):
     pictures = pd.DataFrame({"path": [str(tmp_path / f"{number}.png") for number in range(12)], "wnid": WNIDS * 4})
     plan = protocol_sweep.turns("zero-shot", CLIP, GIVEN, square=protocol_sweep._square(pictures["path"]))
     table, _ = protocol_sweep.classify(protocol_sweep.Shared(Loads()), CLIP, plan, pictures, LABELS, seed=3)
-    own = table[table["wide"] & (table["metric"] == "accuracy@1") & (table["lang"] == "de")].set_index("setting")
+    own = table[table["wide"] & (table["metric"] == "accuracy@1") & (table["lang"] == "de")].set_index("option")
     folder = tmp_path / "wide"
     folder.mkdir()
     for path in pictures["path"]:
         protocol.widen(Image.open(path).convert("RGB"), 3).save(folder / path.rpartition("/")[2])
     wide = pictures.assign(path=[str(folder / path.rpartition("/")[2]) for path in pictures["path"]])
-    for setting, way in (("", "model"), ("crop", "crop"), ("squash", "squash"), ("pad", "pad")):
-        assert own.loc[setting, "value"] == pytest.approx(literal(wide, "de", prompts.templates("pictograms"), way))
+    for option, way in (("", "model"), ("crop", "crop"), ("squash", "squash"), ("pad", "pad")):
+        assert own.loc[option, "value"] == pytest.approx(literal(wide, "de", prompts.templates("pictograms"), way))
     named = protocol_sweep._named(table, "m", "pictograms", "nouns")
     assert set(named["dataset"]) == {"pictograms", "pictograms on wide canvases"}
-    assert set(named.loc[named["switch"] == "preprocessing", "dataset"]) == {"pictograms on wide canvases"}
+    assert set(named.loc[named["setting"] == "preprocessing", "dataset"]) == {"pictograms on wide canvases"}
     assert not protocol_sweep._square(wide["path"])
 
 
@@ -305,7 +305,7 @@ def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):
     alone = zeroshot.normalise(np.stack([Toy.text(label) for label in LABELS["label"][:3]]))
     pixels = np.stack([Toy.transform(Image.open(path).convert("RGB")).ravel() - 128 for path in pictures["path"]])
     counts = zeroshot.evaluate(pixels, pictures["wnid"], alone, WNIDS)
-    row = table[(table["setting"] == "label") & (table["lang"] == "de") & (table["metric"] == "accuracy@1")].iloc[0]
+    row = table[(table["option"] == "label") & (table["lang"] == "de") & (table["metric"] == "accuracy@1")].iloc[0]
     assert row["value"] == pytest.approx(counts["n_correct"].sum() / 12)
 
 

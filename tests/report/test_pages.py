@@ -64,19 +64,19 @@ def label_rows(words, lang):
 def protocol_rows():
     rows = []
     for model, base, label in (("openai-b32", 0.5, 0.4), ("my-model", 0.2, 0.3)):
-        for switch, prompts, value in (
+        for setting, prompts, value in (
             ("", "nllb-80", base),
             ("prompts", "label", label),
             ("precision", "nllb-80", 0.9),
         ):
-            rows.append((model, "de", prompts, switch, prompts if switch else "", value))
-    table = pd.DataFrame(rows, columns=["model", "lang", "prompts", "switch", "setting", "value"])
+            rows.append((model, "de", prompts, setting, prompts if setting else "", value))
+    table = pd.DataFrame(rows, columns=["model", "lang", "prompts", "setting", "option", "value"])
     table = table.assign(
         task="zero-shot", dataset="toy", labels="toy", captions="", choice="", metric="accuracy@1", n=400
     )
     how = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
     table = table.assign(**how)
-    table.loc[table["switch"] == "precision", "precision"] = "bfloat16"
+    table.loc[table["setting"] == "precision", "precision"] = "bfloat16"
     return tables.check(table, "protocols")
 
 
@@ -178,7 +178,7 @@ def test_the_page_of_a_language_holds_scores_published_ones_labels_and_what_the_
     assert "| [openai-b32](70_model_openai-b32.ipynb) | 20.0 (10.0 to 30.0) | 50.0 (40.0 to 60.0) |" in text
     assert text.index("| my-model | 40.0 (") < text.index("| altclip-m9 | 30.0 (") < text.index("(70_model_openai-b32")
     assert "| 30.0 (+10.0) |" in text
-    assert "90.0" not in text  # another switch than the prompts
+    assert "90.0" not in text  # another setting than the prompts
     assert text.count("## ") == 4
     found = rendered(text)
     cells = [html.unescape(cell) for cell in re.findall(r'<bdi lang="de">(.*?)</bdi>', found)]

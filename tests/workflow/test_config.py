@@ -641,12 +641,12 @@ def test_the_tiny_translators_are_asked_for_the_words_they_know_only(tmp_path, c
 
 
 def test_each_tiny_translator_has_its_gate_and_needs_no_gpu(tmp_path):
-    targets = [f"results/demo/tokens/{name}_pictogram-pairs.parquet" for name in ("picto-gated-0.25", "picto-text")]
+    targets = [f"results/demo/tokens/{name}_pictogram-pairs.parquet" for name in ("picto-gated-0.5", "picto-text")]
     done = snakemake(tmp_path, "--dry-run", "--printshellcmds", "--", *targets, config=ROOT / "config" / "demo.yml")
     assert done.returncode == 0, done.stderr
     lines = [line for line in (done.stdout + done.stderr).splitlines() if "babelatlas.workflow.warm" in line]
     gates = re.findall(r'/13_gated\.ipynb.*"gate": "([\w.]+)".*"model": "([\w.-]+)"', "\n".join(lines))
-    assert sorted(gates) == [("0.25", "picto-gated-0.25"), ("text", "picto-text")]
+    assert sorted(gates) == [("0.5", "picto-gated-0.5"), ("text", "picto-text")]
     asked = [line for line in lines if "/23_translators.ipynb" in line]
     assert len(asked) == 2
     assert all("--gpu 0" in line for line in asked)

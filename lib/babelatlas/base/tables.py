@@ -58,7 +58,7 @@ COLUMNS = {
     "item_images": (["item", "image"], "path"),
     "disambiguation": (TRIAL, "cost"),
     "tokens": ([*TRIAL, "temperature"], "shared log_probabilities"),
-    "protocols": ([*SETTING, "switch", "setting", "metric"], "value n"),
+    "protocols": ([*SETTING, "setting", "option", "metric"], "value n"),
     "languages": ([*SETTING, "metric"], "value ci_low ci_high n items"),
     "scorecard": (
         ["paper", "place", "cell"],

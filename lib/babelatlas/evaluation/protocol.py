@@ -1,7 +1,7 @@
 """The protocol as data: the choices that change a score but not the model, and what other tools choose.
 
 Published numbers on one task disagree between tools because each makes these choices silently. Here every choice is a
-switch with a few settings, a preset sets all of them at once, and each row of a result says how they stood.
+setting with a few options, a preset sets all of them at once, and each row of a result says how they stood.
 
 What the presets set, and where that was read:
 
@@ -45,9 +45,9 @@ from babelatlas.evaluation import zeroshot
 from babelatlas.stats import bootstrap, tests
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
-# Switch -> its settings. `prompts` and `fallback_prompts` (sets for languages that the first lacks, in order) may also
+# Setting -> its options. `prompts` and `fallback_prompts` (sets for languages that the first lacks, in order) may also
 # be paths of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
-SWITCHES = {
+SETTINGS = {
     "prompts": ("label", "pictograms", "openai-80", "nllb-80"),
     "fallback_prompts": ("label", "pictograms", "openai-80", "nllb-80"),
     "similarity": zeroshot.RULES,
@@ -55,7 +55,7 @@ SWITCHES = {
     "preprocessing": ("model", "crop", "squash", "pad"),
     "choice": ("first", "all"),
 }
-# Switches that one of the tasks does not have.
+# Settings that one of the tasks does not have.
 ONLY = {"prompts": "zero-shot", "fallback_prompts": "zero-shot", "choice": "retrieval"}
 # Preset -> its settings. "" of `similarity`: it depends on model and prompts, see `settings`.
 PRESETS = {
@@ -74,8 +74,8 @@ PRESETS = {
 }  # fmt: skip
 # The metrics that stand for a task where one number must do, with the words for them.
 FIRST = {"accuracy@1": "top-1 accuracy", "t2i recall@1": "text-to-image R@1", "i2t recall@1": "image-to-text R@1"}
-# In which order tables and figures show the switches; "captions" is who wrote or translated them, "preset" all at once.
-ORDER = ("", *SWITCHES, "captions", "preset")
+# In which order tables and figures show the settings; "captions" is who wrote or translated them, "preset" all at once.
+ORDER = ("", *SETTINGS, "captions", "preset")
 # The grey around a picture that is padded to a square, the middle of the 256 shades.
 GREY = (128, 128, 128)
 # What follows the name of a data set whose pictures stand on wide canvases (`widen`), and how wide: 3 to 2, as photos.
@@ -85,12 +85,12 @@ PERMUTATIONS = 10_000
 
 
 def settings(preset: str, task: str, entry, **given) -> dict:
-    """Return all switches for one model and task: those given, and for "" what the preset says.
+    """Return all settings for one model and task: those given, and for "" what the preset says.
 
-    `task`: one of `TASKS`; `entry`: the model (`registry.Model`). A switch that the task does not have is "" (prompts,
+    `task`: one of `TASKS`; `entry`: the model (`registry.Model`). A setting that the task does not have is "" (prompts,
     choice) or () (fallback). The preset "paper" compares models with `entry.upstream_normalises` false by "plain mean"
     where prompts are templates, else by "dot product"; "cosine" compares by dot products where `entry.normalise` is
-    false. Raises InputError for an unknown preset, task, switch or setting, and for one that the task does not have.
+    false. Raises InputError for an unknown preset, task, setting or option, and for one that the task does not have.
 
     >>> from babelatlas.models import registry
     >>> settings("paper", "retrieval", registry.get_model("mclip-xlmr-l14"), choice="first")["similarity"]
@@ -101,34 +101,34 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     if task not in TASKS:
         raise InputError(f"There is no task {task!r}: {near(task, TASKS)}")
     chosen = dict(PRESETS[preset])
-    for switch, setting in given.items():
-        _check(switch, setting, task)
-        if setting != "":
-            chosen[switch] = tuple(setting) if switch == "fallback_prompts" else setting
+    for setting, option in given.items():
+        _check(setting, option, task)
+        if option != "":
+            chosen[setting] = tuple(option) if setting == "fallback_prompts" else option
     if entry.family == "own" and not given.get("precision"):  # a user's file computes as it likes
         chosen["precision"] = "auto"
-    for switch, only in ONLY.items():
+    for setting, only in ONLY.items():
         if only != task:
-            chosen[switch] = () if switch == "fallback_prompts" else ""
+            chosen[setting] = () if setting == "fallback_prompts" else ""
     if not chosen["similarity"]:
         chosen["similarity"] = _similarity(preset, task, entry, chosen["prompts"])
     return chosen
 
 
-def _check(switch: str, setting, task: str) -> None:
-    """Raise InputError where a switch or its setting is unknown, or where the task does not have it."""
-    if switch not in SWITCHES:
-        raise InputError(f"There is no switch {switch!r}: {near(switch, SWITCHES)}")
-    several = switch == "fallback_prompts" and not isinstance(setting, str)
-    for value in setting if several else [setting]:
-        file = switch in ("prompts", "fallback_prompts") and str(value).endswith((".parquet", ".csv"))
-        if value and value not in SWITCHES[switch] and not file:
-            raise InputError(f"There is no {switch} {value!r}: {near(str(value), SWITCHES[switch])}")
-    if switch == "fallback_prompts" and setting and not several:
-        raise InputError(f"The fallback {setting!r} should be a list of sets of prompts: put it between brackets.")
-    if setting and ONLY.get(switch, task) != task:
-        raise InputError(f"The switch {switch!r} has no meaning for {task}, got {setting!r}: leave it empty.")
-    if setting == "plain mean" and task != "zero-shot":
+def _check(setting: str, option, task: str) -> None:
+    """Raise InputError where a setting or its option is unknown, or where the task does not have it."""
+    if setting not in SETTINGS:
+        raise InputError(f"There is no setting {setting!r}: {near(setting, SETTINGS)}")
+    several = setting == "fallback_prompts" and not isinstance(option, str)
+    for value in option if several else [option]:
+        file = setting in ("prompts", "fallback_prompts") and str(value).endswith((".parquet", ".csv"))
+        if value and value not in SETTINGS[setting] and not file:
+            raise InputError(f"There is no {setting} {value!r}: {near(str(value), SETTINGS[setting])}")
+    if setting == "fallback_prompts" and option and not several:
+        raise InputError(f"The fallback {option!r} should be a list of sets of prompts: put it between brackets.")
+    if option and ONLY.get(setting, task) != task:
+        raise InputError(f"The setting {setting!r} has no meaning for {task}, got {option!r}: leave it empty.")
+    if option == "plain mean" and task != "zero-shot":
         raise InputError("Single texts have no mean: compare them by 'cosine' or 'dot product', not by 'plain mean'.")
 
 
@@ -151,14 +151,14 @@ def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dic
 
 
 def called(preset: str, task: str, entry, **given) -> str:
-    """Return the name of a protocol: the preset, and the switches given otherwise than it sets them (`settings`).
+    """Return the name of a protocol: the preset, and the settings given otherwise than it sets them (`settings`).
 
     >>> from babelatlas.models import registry
     >>> called("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
     'paper, but prompts'
     """
     chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
-    found = [name for name in SWITCHES if name != "similarity" and chosen[name] != plain[name]]
+    found = [name for name in SETTINGS if name != "similarity" and chosen[name] != plain[name]]
     if asked := given.get("similarity"):
         sets = [chosen["prompts"], *chosen["fallback_prompts"]]
         rules = {PRESETS[preset]["similarity"] or _similarity(preset, task, entry, name) for name in sets}
@@ -201,8 +201,8 @@ def prepare(transform: Callable[[Image.Image], np.ndarray], preprocessing: str) 
     stretched to a square as wide as its longer side. "pad": grey is added on two sides until it is one. Raises
     InputError for another name.
     """
-    if preprocessing not in SWITCHES["preprocessing"]:
-        known = SWITCHES["preprocessing"]
+    if preprocessing not in SETTINGS["preprocessing"]:
+        known = SETTINGS["preprocessing"]
         raise InputError(f"There is no preprocessing {preprocessing!r}: {near(preprocessing, known)}")
     return transform if preprocessing == "model" else lambda picture: transform(_squared(picture, preprocessing))
 
@@ -237,39 +237,39 @@ def widen(picture: Image.Image, seed: int = 0) -> Image.Image:
 
 
 def changes(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return by how much each turned switch changes the scores of each model, over languages.
+    """Return by how much each varied setting changes the scores of each model, over languages.
 
-    `table`: columns model, dataset, metric, switch, setting, lang, value (schema `protocols`, say); the rows whose
-    switch is "" are the base. One row for each model, dataset, metric, switch and setting, in the order of the switches
+    `table`: columns model, dataset, metric, setting, option, lang, value (schema `protocols`, say); the rows whose
+    setting is "" are the base. One row for each model, dataset, metric, setting and option, in the order of settings
     (`ORDER`): value (mean of turned minus base over the languages of both, a fraction), ci_low, ci_high (bootstrap over
     languages), p (paired sign-flip test), p_holm (Holm's correction over all comparisons), n (languages), same_as. With
-    one language there is neither interval nor p (NaN). A setting that gives every language the score it has without it,
-    or by a setting before, is no comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p
+    one language there is neither interval nor p (NaN). An option that gives every language the score it has without it,
+    or by an option before, is no comparison of its own: `same_as` names that ("base", "choice: first"; else ""), and p
     is NaN. Raises InputError where there is no base, and for a language that occurs twice.
     """
     key, rows = ["model", "dataset", "metric"], []
     _once(table)
     for names, part in table.groupby(key, sort=False):
-        one = part[part["switch"] == ""].set_index("lang")["value"]
+        one = part[part["setting"] == ""].set_index("lang")["value"]
         if one.empty:
             raise InputError(
                 f"The scores of {names[0]} on {names[1]} have no base to compare with: run notebook 28 for this model."
             )
-        turned = part[part["switch"] != ""]
-        turned = turned.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable")
+        turned = part[part["setting"] != ""]
+        turned = turned.sort_values("setting", key=lambda names: names.map(ORDER.index), kind="stable")
         seen = {}
-        for switch, own in turned.groupby(["switch", "setting"], sort=False):
+        for setting, own in turned.groupby(["setting", "option"], sort=False):
             own = own[own["lang"].isin(one.index)].sort_values("lang")
             gap = own["value"].to_numpy() - own["lang"].map(one).to_numpy(float)
-            same = seen.setdefault((*own["lang"], *gap), ": ".join(switch)) if gap.any() else "base"
-            same = "" if same == ": ".join(switch) else same
+            same = seen.setdefault((*own["lang"], *gap), ": ".join(setting)) if gap.any() else "base"
+            same = "" if same == ": ".join(setting) else same
             found = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
                 found = tests.paired_mean(gap, own["lang"], n_resamples, seed=seed, n_permutations=PERMUTATIONS)
                 found[3] = np.nan if same else found[3]
-            rows.append([*names, *switch, *found, len(gap), same])
-    result = pd.DataFrame(rows, columns=[*key, "switch", "setting", "value", "ci_low", "ci_high", "p", "n", "same_as"])
-    result = result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
+            rows.append([*names, *setting, *found, len(gap), same])
+    result = pd.DataFrame(rows, columns=[*key, "setting", "option", "value", "ci_low", "ci_high", "p", "n", "same_as"])
+    result = result.sort_values("setting", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
     known = result["p"].notna()
     result.loc[known, "p_holm"] = tests.holm(result.loc[known, "p"])
     return result.astype({"p_holm": float}) if len(result) else result.assign(p_holm=[])
@@ -292,12 +292,12 @@ def told(p_holm: Sequence[float], same_as: Sequence[str] = ()) -> list[str]:
 
 def _once(table: pd.DataFrame) -> None:
     """Raise InputError where a language has two values under one protocol."""
-    double = table[table.duplicated(["model", "dataset", "metric", "switch", "setting", "lang"])]
+    double = table[table.duplicated(["model", "dataset", "metric", "setting", "option", "lang"])]
     if len(double):
         first = double.iloc[0]
         raise InputError(
             f"The scores of {first['model']} on {first['dataset']} have {first['lang']} twice under one protocol "
-            f"({first['switch']} {first['setting']}): keep one value for each language."
+            f"({first['setting']} {first['option']}): keep one value for each language."
         )
 
 
@@ -305,7 +305,7 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.Dat
     """Return the rank of each model under each protocol by its mean over languages, with intervals over languages.
 
     `table` as for `changes`. Means are over the languages that every model has under the protocol and under the base.
-    Columns: dataset, metric, switch, setting, those of `tests.rank_intervals` with `model` for name, base_value and
+    Columns: dataset, metric, setting, option, those of `tests.rank_intervals` with `model` for name, base_value and
     base_rank (under the base, over the same languages), n (languages). Raises InputError where no data set and metric
     has two models with results in two languages.
     """
@@ -313,28 +313,28 @@ def ranks(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.Dat
     _once(table)
     for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
         models = list(part["model"].unique())
-        for switch, setting in part[["switch", "setting"]].drop_duplicates().itertuples(index=False):
-            base, turned = _sides(part, models, switch, setting)
+        for setting, option in part[["setting", "option"]].drop_duplicates().itertuples(index=False):
+            base, turned = _sides(part, models, setting, option)
             if len(models) < 2 or len(base) < 2:
                 continue
             drawn = bootstrap.resample_weights(len(base), n_resamples, seed) / len(base)
             found = tests.rank_intervals(models, turned.mean(axis=0), drawn @ turned, n_clusters=len(base))
             before = pd.Series(base.mean(axis=0), index=models)
-            found = found.assign(dataset=dataset, metric=metric, switch=switch, setting=setting, n=len(base))
+            found = found.assign(dataset=dataset, metric=metric, setting=setting, option=option, n=len(base))
             order = before.rank(ascending=False, method="min").astype(int)
             parts.append(found.assign(base_value=found["name"].map(before), base_rank=found["name"].map(order)))
     if not parts:
         raise InputError("A ranking needs two models with results in the same two languages or more on one data set.")
     result = pd.concat(parts, ignore_index=True).rename(columns={"name": "model"})
-    first = ["dataset", "metric", "switch", "setting"]
+    first = ["dataset", "metric", "setting", "option"]
     result = result[[*first, *(column for column in result if column not in first)]]
-    return result.sort_values("switch", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
+    return result.sort_values("setting", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
 
 
-def _sides(part: pd.DataFrame, models: list[str], switch: str, setting: str) -> tuple[np.ndarray, np.ndarray]:
+def _sides(part: pd.DataFrame, models: list[str], setting: str, option: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the values (languages, models) under the base and under a protocol, in the languages that all have."""
-    wide = part.pivot(index="lang", columns=["switch", "setting", "model"], values="value")
-    turns = [[(*turn, model) for model in models] for turn in (("", ""), (switch, setting))]
+    wide = part.pivot(index="lang", columns=["setting", "option", "model"], values="value")
+    turns = [[(*turn, model) for model in models] for turn in (("", ""), (setting, option))]
     base, turned = (wide.reindex(columns=pd.MultiIndex.from_tuples(names)).to_numpy(float) for names in turns)
     both = np.isfinite(base).all(axis=1) & np.isfinite(turned).all(axis=1)
     return base[both], turned[both]
@@ -343,11 +343,11 @@ def _sides(part: pd.DataFrame, models: list[str], switch: str, setting: str) -> 
 def agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return how far each protocol ranks the models as the base does, from a table that `ranks` made.
 
-    One row for each dataset, metric, switch and setting: tau (Kendall's tau-b of the mean scores), n_models, n_pairs,
+    One row for each dataset, metric, setting and option: tau (Kendall's tau-b of the mean scores), n_models, n_pairs,
     n_swapped (pairs whose order is the other one), pairs (these, by name, the better one under the base first).
     """
-    rows, key = [], ["dataset", "metric", "switch", "setting"]
-    for names, own in table[table["switch"] != ""].groupby(key, sort=False):
+    rows, key = [], ["dataset", "metric", "setting", "option"]
+    for names, own in table[table["setting"] != ""].groupby(key, sort=False):
         own = own.sort_values(["base_value", "model"], ascending=[False, True])
         base, value, pairs = own["base_value"].to_numpy(), own["value"].to_numpy(), len(own) * (len(own) - 1) // 2
         first, second = np.triu_indices(len(own), 1)
@@ -361,8 +361,8 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
 def swaps(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the pairs of models whose order a protocol turns round, and whether the difference holds on either side.
 
-    `table` as for `changes`; languages as in `ranks`. One row for each swapped pair of a dataset, metric, switch and
-    setting, the better one under the base first: base, base_low, base_high (mean difference first minus second under
+    `table` as for `changes`; languages as in `ranks`. One row for each swapped pair of a dataset, metric, setting and
+    option, the better one under the base first: base, base_low, base_high (mean difference first minus second under
     the base, a fraction, with its bootstrap interval over languages), turned, turned_low, turned_high (the same under
     the protocol), p_base, p_turned (paired sign-flip tests, Holm-adjusted over all of this table), n (languages).
     """
@@ -370,16 +370,16 @@ def swaps(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.Dat
     for row in agreement(ranks(table, 1, seed)).itertuples():
         part = table[(table["dataset"] == row.dataset) & (table["metric"] == row.metric)]
         models = list(part["model"].unique())
-        sides = _sides(part, models, row.switch, row.setting) if row.pairs else ()
+        sides = _sides(part, models, row.setting, row.option) if row.pairs else ()
         for first, second in row.pairs:
             gaps = [values[:, models.index(first)] - values[:, models.index(second)] for values in sides]
             (*base, p), (*turned, q) = (
                 tests.paired_mean(gap, None, n_resamples, seed=seed, n_permutations=PERMUTATIONS) for gap in gaps
             )
-            where = [row.dataset, row.metric, row.switch, row.setting]
+            where = [row.dataset, row.metric, row.setting, row.option]
             rows.append([*where, first, second, *base, *turned, p, q, len(gaps[0])])
     numbers = ["base", "base_low", "base_high", "turned", "turned_low", "turned_high", "p_base", "p_turned"]
-    columns = ["dataset", "metric", "switch", "setting", "first", "second", *numbers, "n"]
+    columns = ["dataset", "metric", "setting", "option", "first", "second", *numbers, "n"]
     result = pd.DataFrame(rows, columns=columns)
     both = tests.holm(result[["p_base", "p_turned"]].to_numpy(float).ravel()).reshape(-1, 2)
     return result.assign(p_base=both[:, 0], p_turned=both[:, 1])

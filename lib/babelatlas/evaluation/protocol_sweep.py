@@ -1,4 +1,4 @@
-"""One model under many protocols: what its scores become when one switch is turned, or when a preset sets all.
+"""One model under many protocols: what its scores become when one setting is varied, or when a preset sets all.
 
 `turns` lists the protocols to try; `classify` and `retrieve` evaluate one model by each of them, and `evaluate` does so
 on a data set by its name. Pictures and texts are embedded once for every precision and preparation, and whatever else
@@ -105,13 +105,13 @@ class Shared:
 def turns(
     task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = (), square: bool = False
 ) -> list[dict]:
-    """Return the protocols to try: the base, one for each other setting of each switch, and the presets.
+    """Return the protocols to try: the base, one for each other option of each setting, and the presets.
 
     `given`: what the base has other than the preset "cosine", its precision by name among it. `prompts`: other sets of
     prompts to try; `sets`: the sets of captions, of which the base takes the first. A preset keeps the prompts of the
     base where they are given, so that what differs is the rest, and its fallback where it has none of its own. A model
     of the user's own file keeps its precision.
-    Each is a dict of all switches and `switch`, `setting` (both "" for the base), `preset`, `captions`, `wide` and
+    Each is a dict of all settings and `setting`, `option` (both "" for the base), `preset`, `captions`, `wide` and
     `rule`, the similarity where it holds for all prompts, else "".
     `square`: whether all pictures are. Then another shape cannot be made of them, and the preparations are tried on the
     pictures on wide canvases (`protocol.widen`, `wide` true), with a base of their own.
@@ -120,28 +120,28 @@ def turns(
     own = entry.family == "own"
     tried = {
         "prompts": prompts,
-        "similarity": protocol.SWITCHES["similarity"] if task == "zero-shot" else ("cosine", "dot product"),
+        "similarity": protocol.SETTINGS["similarity"] if task == "zero-shot" else ("cosine", "dot product"),
         "precision": () if own else PRECISIONS,
-        "preprocessing": protocol.SWITCHES["preprocessing"],
-        "choice": protocol.SWITCHES["choice"] if task == "retrieval" else (),
+        "preprocessing": protocol.SETTINGS["preprocessing"],
+        "choice": protocol.SETTINGS["choice"] if task == "retrieval" else (),
         "captions": sets,
     }
     first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"], "wide": False}
-    result = [first | {"switch": "", "setting": ""}]
-    for switch, settings in tried.items():
-        wide = {"wide": square and switch == "preprocessing"}
-        result += [first | wide | {"switch": "", "setting": ""}] if wide["wide"] else []
-        for setting in dict.fromkeys(settings):
-            if setting != first[switch]:
-                turned = first | wide | {switch: setting, "switch": switch, "setting": setting}
+    result = [first | {"setting": "", "option": ""}]
+    for setting, options in tried.items():
+        wide = {"wide": square and setting == "preprocessing"}
+        result += [first | wide | {"setting": "", "option": ""}] if wide["wide"] else []
+        for option in dict.fromkeys(options):
+            if option != first[setting]:
+                turned = first | wide | {setting: option, "setting": setting, "option": option}
                 result.append(turned | {"rule": turned["similarity"]})
-    kept = {switch: given[switch] for switch in ("prompts", "fallback_prompts") if given.get(switch)}
+    kept = {setting: given[setting] for setting in ("prompts", "fallback_prompts") if given.get(setting)}
     kept |= {"precision": base["precision"]} if own else {}
     for preset in [name for name in protocol.PRESETS if name != first["preset"]]:
         chosen = protocol.settings(preset, task, entry, **kept)
         chosen["fallback_prompts"] = chosen["fallback_prompts"] or base["fallback_prompts"]
         rule = chosen["similarity"] if task == "retrieval" else ""
-        result.append(first | chosen | {"preset": preset, "rule": rule, "switch": "preset", "setting": preset})
+        result.append(first | chosen | {"preset": preset, "rule": rule, "setting": "preset", "option": preset})
     return result
 
 
@@ -166,7 +166,7 @@ def evaluate(
     `shared`: the encoders, and the embeddings of data sets before. `images`, `labels`, `annotations`, `missing`: as
     notebooks 20 and 21 take them. `languages`: none for all that have labels for `minimum` classes or captions for
     `minimum` images. `prompts`: those of the base, "" for the preset's. Where all pictures are square, the rows of the
-    switch "preprocessing" and of its base are of a data set of their own, whose name ends in `protocol.WIDE`; `seed`
+    setting "preprocessing" and of its base are of a data set of their own, whose name ends in `protocol.WIDE`; `seed`
     draws where a picture stands on its canvas. For the rest see `turns` and `classify`. Raises what reading and
     embedding raise, and InputError where no language has the minimum.
     """
@@ -320,7 +320,7 @@ def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict], cut: dict) ->
         except InputError as error:
             if turn["precision"] == plan[0]["precision"]:
                 raise
-            left_out.append(f"{turn['switch']} {turn['setting']}: {error}")
+            left_out.append(f"{turn['setting']} {turn['option']}: {error}")
     table = pd.concat(parts, ignore_index=True)
     table.attrs["cut"] = cut
     return table, left_out
@@ -328,6 +328,6 @@ def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict], cut: dict) ->
 
 def _rows(rows: list[dict], turn: dict, encoder: Encoder, task: str) -> pd.DataFrame:
     """Return rows with `wide` and the columns of the schema `protocols` that do not depend on the run."""
-    same = {name: turn[name] for name in ("captions", "choice", "preprocessing", "switch", "setting")}
+    same = {name: turn[name] for name in ("captions", "choice", "preprocessing", "setting", "option")}
     table = pd.DataFrame(rows).assign(task=task, precision=encoder.precision, wide=turn["wide"], **same)
     return table[[column for column in (*COLUMNS, "wide") if column in table]]

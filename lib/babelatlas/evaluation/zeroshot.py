@@ -209,8 +209,8 @@ def write_vectors(
     for lang, (wnids, vectors) in classes.items():
         arrays |= {f"{lang} wnids": np.array(wnids, dtype=str), f"{lang} classes": np.asarray(vectors, np.float32)}
     arrays |= {f"{lang} prompts": np.array(name) for lang, name in (prompts or {}).items()}
-    for lang, switches in (protocol or {}).items():
-        arrays |= {f"{lang} {switch}": np.array(setting) for switch, setting in switches.items()}
+    for lang, settings in (protocol or {}).items():
+        arrays |= {f"{lang} {name}": np.array(option) for name, option in settings.items()}
     with beside(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)
     return path
@@ -231,14 +231,14 @@ def read_prompts(path: str | os.PathLike) -> dict[str, str]:
 
 
 def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
-    """Return how each language's vectors were made and are compared: {language: {column of a result: setting}}.
+    """Return how each language's vectors were made and are compared: {language: {column of a result: option}}.
 
     Raises InputError where the file does not say it.
     """
-    arrays = _stored(path, tuple(f" {switch}" for switch in ("wnids", *PROTOCOL)))
+    arrays = _stored(path, tuple(f" {name}" for name in ("wnids", *PROTOCOL)))
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
     try:
-        return {lang: {switch: str(arrays[f"{lang} {switch}"]) for switch in PROTOCOL} for lang in languages}
+        return {lang: {name: str(arrays[f"{lang} {name}"]) for name in PROTOCOL} for lang in languages}
     except KeyError as error:
         raise InputError(
             f"The embeddings {path} do not say by which protocol they were made ({error.args[0]} is missing): run "

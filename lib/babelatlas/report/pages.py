@@ -269,20 +269,20 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
 def prompt_table(changes: pd.DataFrame, lang: str, linked: Sequence[str] = ()) -> str:
     """Return how the prompts change the models' scores in one language, as a Markdown table; "" where nothing is known.
 
-    `changes`: a `protocols` table: its rows of the switch "prompts", and the base (switch "") to compare with. A cell
+    `changes`: a `protocols` table: its rows of the setting "prompts", and the base (setting "") to compare with. A cell
     is the score in percent and, in all columns but the base's, the change in points.
     """
-    rows = changes[(changes["lang"] == lang) & changes["switch"].isin(["", "prompts"])]
-    rows = rows[rows["metric"] == "accuracy@1"].sort_values("switch", kind="stable")  # the base first
-    rows = rows[rows["dataset"].isin(rows.loc[rows["switch"] == "prompts", "dataset"])]  # not those on wide canvases
-    if not (rows["switch"] == "prompts").any():
+    rows = changes[(changes["lang"] == lang) & changes["setting"].isin(["", "prompts"])]
+    rows = rows[rows["metric"] == "accuracy@1"].sort_values("setting", kind="stable")  # the base first
+    rows = rows[rows["dataset"].isin(rows.loc[rows["setting"] == "prompts", "dataset"])]  # not those on wide canvases
+    if not (rows["setting"] == "prompts").any():
         return ""
     key = ["dataset", "labels", "model"]
-    base = rows[rows["switch"] == ""].drop_duplicates(key).set_index(key)["value"]
+    base = rows[rows["setting"] == ""].drop_duplicates(key).set_index(key)["value"]
     cells = []
     for row in rows.drop_duplicates([*key, "prompts"]).itertuples():
         before = base.get((row.dataset, row.labels, row.model), np.nan)
-        change = "" if row.switch == "" or pd.isna(before) else f" ({100 * (row.value - before):+.1f})"
+        change = "" if row.setting == "" or pd.isna(before) else f" ({100 * (row.value - before):+.1f})"
         cells.append((row.dataset, row.model, row.prompts, f"{100 * row.value:.1f}{change}"))
     table = pd.DataFrame(cells, columns=["dataset", "model", "prompts", "told"])
     order = list(dict.fromkeys(table["prompts"]))
