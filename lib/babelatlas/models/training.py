@@ -203,10 +203,10 @@ def train(
     batch_size: int = 192,
     rate: float = 3e-3,
     coloured: float = 0.35,
-    images_per_class: int = 72,
+    images_per_class: int = 0,
     seed: int = 0,
     name: str = "",
-    images_per_sense: int = 24,
+    images_per_sense: int = 0,
     pieces: int = PIECES["picto-en"],
     image_tower: str | os.PathLike = "",
 ):
@@ -215,12 +215,14 @@ def train(
     `texts`: schema `training_texts`. Contrastive, in both directions: a caption belongs to every drawing in the batch
     of its concept or of one that is drawn alike, and of its colour where it names one. `coloured`: the share of English
     captions with a colour; `rate`: the highest learning rate; `images_per_class`, `images_per_sense`: drawings of a
-    concept and of a sense that is none, which are met as often as there are drawings of them, the latter after the
-    share `ALONE` of the steps. `pieces`: of the vocabulary. `image_tower`: the folder of a model whose image tower is
-    taken as it is, so that the text tower alone learns (locked-image tuning, Zhai et al. 2022) and all senses are met
-    from the start; "" trains both. The log has the columns `step` and `loss`; what was shown is `texts` with the number
-    of times as `weight`.
+    concept and of a sense that is none (0: 72 and 24, a third of that with an `image_tower`), which are met as often as
+    there are drawings of them, the latter after the share `ALONE` of the steps. `pieces`: of the vocabulary.
+    `image_tower`: the folder of a model whose image tower is taken as it is, so that the text tower alone learns
+    (locked-image tuning, Zhai et al. 2022) and all senses are met from the start; "" trains both. The log has the
+    columns `step` and `loss`; what was shown is `texts` with the number of times as `weight`.
     """
+    third = 3 if os.fspath(image_tower) else 1
+    images_per_class, images_per_sense = images_per_class or 72 // third, images_per_sense or 24 // third
     _check_sizes(texts, steps, batch_size, images_per_class=images_per_class, images_per_sense=images_per_sense)
     import torch
     from torch.nn import functional as F
