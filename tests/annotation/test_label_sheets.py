@@ -16,6 +16,7 @@ from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import own_words, wordnets
+from babelatlas.stats import bootstrap
 from babelatlas.workflow import command_line, sheets
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -258,9 +259,9 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 def test_the_interval_is_the_exact_binomial_one():
     # None wrong of 10: 1 - 0.025 ** (1 / 10), which the "rule of three" approximates; Clopper and Pearson (1934).
-    assert label_sheets.exact(0, 10) == pytest.approx((0, 1 - 0.025**0.1))
+    assert bootstrap.exact_interval(0, 10) == pytest.approx((0, 1 - 0.025**0.1))
     # R's binom.test(5, 100): 0.01643188 0.11283491.
-    assert label_sheets.exact(5, 100) == pytest.approx((0.01643188, 0.11283491), abs=1e-8)
+    assert bootstrap.exact_interval(5, 100) == pytest.approx((0.01643188, 0.11283491), abs=1e-8)
 
 
 def test_unsure_is_left_out_and_its_bounds_are_given():
@@ -270,7 +271,7 @@ def test_unsure_is_left_out_and_its_bounds_are_given():
     assert value(scores, "label error rate, unsure wrong")["value"] == 3 / 10
     assert value(scores, "label error rate, better wrong")["value"] == 3 / 9
     row = value(scores, "label error rate")
-    assert (row["ci_low"], row["ci_high"]) == label_sheets.exact(2, 9)
+    assert (row["ci_low"], row["ci_high"]) == bootstrap.exact_interval(2, 9)
     assert row[["task", "dataset", "lang", "variant"]].tolist() == ["verification", "imagenet-1k", "de", "a"]
 
 
@@ -282,7 +283,7 @@ def test_where_nobody_was_sure_there_is_no_error_rate():
 def test_so_many_answers_as_needed_make_the_interval_narrow_enough_and_one_fewer_does_not():
     for width, rate in ((0.1, 0.05), (0.2, 0.3), (0.05, 0.0)):
         number = label_sheets.needed(width, rate)
-        spans = [high - low for low, high in (label_sheets.exact(rate * n, n) for n in (number - 1, number))]
+        spans = [high - low for low, high in (bootstrap.exact_interval(rate * n, n) for n in (number - 1, number))]
         assert spans[0] > width >= spans[1]
 
 

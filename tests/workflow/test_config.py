@@ -499,7 +499,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["pictograms"] == 1
     assert planned["train"] == planned["disambiguation"] == 3
     assert planned["pairs"] == 1
-    assert planned["gated"] == planned["translation"] == 5
+    assert planned["gated"] == planned["translation"] == 3
     assert planned["zeroshot"] == planned["subsets"] == 6
     assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
     assert planned["language_pages"] == 1

@@ -26,6 +26,7 @@ from babelatlas.annotation import sheets
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.lexicon import labels
+from babelatlas.stats import bootstrap
 
 # What an answer may be, and what a speaker is told about it.
 VERDICTS = {
@@ -224,14 +225,6 @@ def corrections(filled: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"lang": of(filled)["language"], "wnid": said["wnid"], "label": label, "was": said["label"]})
 
 
-def exact(wrong: int, total: int) -> tuple[float, float]:
-    """Return the exact 95 % binomial interval (Clopper and Pearson 1934) of the share `wrong` of `total`."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(wrong, total, alpha=1 - 0.95, method="beta")
-    return low, high
-
-
 def needed(width: float, rate: float = 0.05) -> int:
     """Return how many answers make the exact 95 % interval at most `width` wide where the share `rate` is wrong.
 
@@ -244,7 +237,7 @@ def needed(width: float, rate: float = 0.05) -> int:
         raise InputError(f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and {rate}.")
     # An interval of n answers is never much wider than 2 / sqrt(n).
     numbers = np.arange(1, int(min(5 / width**2 + 10 / width, 100_000)) + 1)
-    low, high = exact(rate * numbers, numbers)
+    low, high = bootstrap.exact_interval(rate * numbers, numbers)
     enough = np.flatnonzero(high - low <= width)
     if not len(enough):
         raise InputError(f"An interval {width} wide takes more than 100,000 answers: ask for a wider one.")
@@ -276,7 +269,7 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
         "label error rate, unsure wrong": (wrong + unsure, sure + unsure),
         "label error rate, better wrong": (wrong + better, sure),
     }
-    rows = [_score(filled, variant, name, k / n, *exact(k, n), n) for name, (k, n) in shares.items()]
+    rows = [_score(filled, variant, name, k / n, *bootstrap.exact_interval(k, n), n) for name, (k, n) in shares.items()]
     return tables.check(pd.DataFrame(rows), "scores")
 
 
@@ -311,7 +304,8 @@ def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> p
 
     both = _pairs(first, second)
     same = both["verdict_first"] == both["verdict_second"]
-    rows = [_score(first, variant, "raw agreement", same.mean(), *exact(int(same.sum()), len(both)), len(both))]
+    ends = bootstrap.exact_interval(int(same.sum()), len(both))
+    rows = [_score(first, variant, "raw agreement", same.mean(), *ends, len(both))]
     sure = both[(both["verdict_first"] != "unsure") & (both["verdict_second"] != "unsure")]
     wrong = sure[["verdict_first", "verdict_second"]] == "wrong"
     verdicts = both[["verdict_first", "verdict_second"]]

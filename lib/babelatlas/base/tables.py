@@ -66,6 +66,10 @@ COLUMNS = {
     ),
     "scores": (SCORE_KEY, "value ci_low ci_high n"),
     "published": (SCORE_KEY, "value ci_low ci_high n source table note"),
+    "released": (
+        ["harness", "checkpoint", "dataset", "lang", "variant", "direction", "metric"],
+        "task model value ci_low ci_high n n_correct source address",
+    ),
 }
 # Name of the table -> (columns and types, columns of the key).
 SCHEMAS = {

@@ -111,8 +111,16 @@ def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, f
     n_correct = round(share * n)
     if n < 1 or not 0 <= n_correct <= n or abs(n_correct - share * n) > 1e-6:
         raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
-    found = scipy_stats.binomtest(n_correct, n).proportion_ci(level, method="exact")
-    return float(found.low), float(found.high)
+    low, high = exact_interval(n_correct, n, level)
+    return float(low), float(high)
+
+
+def exact_interval(n_correct: np.ndarray, n: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the exact binomial intervals of shares, `n_correct` of `n` (Clopper & Pearson 1934)."""
+    n_correct, n, tail = np.asarray(n_correct, float), np.asarray(n, float), (1 - level) / 2
+    low = scipy_stats.beta.ppf(tail, n_correct, n - n_correct + 1)
+    high = scipy_stats.beta.ppf(1 - tail, n_correct + 1, n - n_correct)
+    return np.where(n_correct > 0, low, 0.0), np.where(n_correct < n, high, 1.0)
 
 
 def mean_interval(

@@ -54,6 +54,7 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
     from babelatlas.base import languages, tables
     from babelatlas.lexicon import labels as label_sets
     from babelatlas.lexicon import wordnets
+    from babelatlas.stats import bootstrap
 
     writers = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}
     writer = writers.get(Path(output).suffix.lower())
@@ -64,7 +65,7 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
     table = tables.read(labels, "labels") if labels else label_sets.shipped()
     known = wordnets.glosses(label_sheets.draw(table, language, number, seed)["wnid"])
     made = label_sheets.sheet(table, language, known, number, seed, dataset)
-    low, high = label_sheets.exact(0.05 * number, number)
+    low, high = bootstrap.exact_interval(0.05 * number, number)
     print(
         f"{writer(made, output)}: {len(made)} labels in {languages.name(language)}. If 5 % are found wrong, the error "
         f"rate lies between {low:.1%} and {high:.1%}."

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.analysis import coverage, label_quality, prompt_gains
-from babelatlas.base import tables
+from babelatlas.analysis import coverage, harness_results, label_quality, prompt_gains
+from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
@@ -110,6 +110,14 @@ def _kashanimotlagh2024(folder: str) -> str:
     return f"Items of {len(counts)} languages: {kashanimotlagh2024.COUNTS}"
 
 
+def _released(folder: str) -> str:
+    table = harness_results.build(folder)
+    before = released.read() if released.TABLE.is_file() else table.iloc[:0]
+    tables.write(table, released.TABLE, "released", traced=False)
+    changes = ", ".join(f"{number:,} {what}" for what, number in harness_results.moved(before, table).items())
+    return f"{len(table):,} results of {table['model'].nunique()} models: {released.TABLE}\nRows {changes}."
+
+
 # Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy of it, "" where none is given).
 BABEL_IMAGENET = "Babel-ImageNet's repository"
 MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
@@ -122,6 +130,7 @@ MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
     "geigle2024": (_geigle2024, BABEL_IMAGENET, "babel-imagenet"),
     "liu2021": (_liu2021, "MaRVL's release and NLTK's WordNet", "marvl"),
     "kashanimotlagh2024": (_kashanimotlagh2024, "CoMMuTE's release", "commute"),
+    "released": (_released, "a folder with `released` and `mirror`, as data/released/sources.toml names them", ".."),
 }
 
 
