@@ -50,7 +50,7 @@ def models() -> pd.DataFrame:
 
     Numbers (`parameters_m`, `gflops`, `image_size`, `samples_seen`) are NaN, and texts "", where nobody says.
     """
-    return _listed("models.csv").set_index("model", drop=False, verify_integrity=True)
+    return _listed("models.csv").set_index("model", drop=False)
 
 
 def checkpoints() -> pd.DataFrame:
