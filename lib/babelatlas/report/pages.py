@@ -315,6 +315,7 @@ def language_page(
     words = label_text(lang, labels or {})
     printed = published_text(lang)
     text = [
+        "---\norphan: true\n---",  # the list of languages links to it, the sidebar does not
         f"# {escape(name)}",
         f"Which model understands {escape(name)} best?",
         real_results.section(lang) if real else "No result of a real model was released in this language.",

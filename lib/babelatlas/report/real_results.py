@@ -296,8 +296,8 @@ def section(lang: str) -> str:
         front,
         "## All released results",
         "In percent with exact 95 % intervals, where the number of queries is known; for similarity of sentences, "
-        "Spearman's correlation. A model's name leads to the file that its number is from. Numbers of two harnesses differ in "
-        "protocol and do not compare: see [the chapter on harnesses](22_harnesses.ipynb).",
+        "Spearman's correlation. A model's name leads to the file that its number is from. Numbers of two harnesses "
+        "differ in protocol and do not compare: see [the chapter on harnesses](22_harnesses.ipynb).",
         tables_of(lang),
         missing(lang),
     ]
