@@ -47,6 +47,8 @@ def _results() -> pd.DataFrame:
     table = table.assign(weights=table["model"].map(facts["weights"]), title=table["model"].map(facts["title"]))
     table["parameters_m"] = table["model"].map(facts["parameters_m"])
     table["variant"] = table["variant"].mask(table["variant"].str.startswith("data set"), "")
+    texts = table.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]
+    table = table.astype(dict.fromkeys(texts, object))  # pandas' own strings are slow, one at a time
     return table.assign(gflops=table["model"].map(facts["gflops"]))
 
 
@@ -183,20 +185,19 @@ def tables_of(lang: str) -> str:
     """Return all results in a language as HTML, one table a board, each folded but the first."""
     parts = []
     for number, (title, rows) in enumerate(boards(lang)):
-        cells = pd.DataFrame(
-            {
-                "model": [
-                    f'<a href="{html_escape(row.address)}">{html_escape(row.title)}</a>' for row in rows.itertuples()
-                ],
-                MEASURES[rows.iloc[0].metric]: [value(row) for row in rows.itertuples()],
-                "parameters (millions)": [_number(number) for number in rows["parameters_m"]],
-                "GFLOPs": [_number(number) for number in rows["gflops"]],
-                "weights": rows["weights"].to_numpy(),
-                "n": [f"{n:,}" if n else "–" for n in rows["n"]],
-            }
+        heads = ["model", MEASURES[rows.iloc[0].metric], "parameters (millions)", "GFLOPs", "weights", "n"]
+        cells = zip(
+            (f'<a href="{row.address}">{html_escape(row.title)}</a>' for row in rows.itertuples()),
+            map(value, rows.itertuples()),
+            map(_number, rows["parameters_m"]),
+            map(_number, rows["gflops"]),
+            rows["weights"],
+            (f"{n:,}" if n else "–" for n in rows["n"]),
+            strict=True,
         )
-        table = cells.to_html(index=False, escape=False, border=0, classes="table real-results")
-        table = "\n".join(line.strip() for line in table.splitlines())
+        body = "\n".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
+        head = f"<tr><th>{'</th><th>'.join(heads)}</th></tr>"
+        table = f'<table class="table">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
         count = f"{len(rows)} model{'' if len(rows) == 1 else 's'}"
         opened = " open" if number == 0 and len(rows) <= 20 else ""
         parts.append(f"<details{opened}><summary>{html_escape(title)}: {count}</summary>\n{table}\n</details>")
