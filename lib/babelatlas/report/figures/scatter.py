@@ -8,7 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.base import languages
-from babelatlas.report.figures.look import COLOURS, MARKERS, line_of, log_axis, look_of, percent_axis, side_by_side
+from babelatlas.report.figures.look import (
+    COLOURS,
+    LINES,
+    MARKERS,
+    line_of,
+    log_axis,
+    look_of,
+    percent_axis,
+    side_by_side,
+)
 
 
 def correlation_panels(
@@ -243,9 +252,11 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
             odds = np.log(rows["value"] / (1 - rows["value"]))
             line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
             # One more step for each round, so that no two series share both.
-            look = line_of(place) | {"marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]}
-            axis.plot(rows[x], rows["value"], markersize=5.5, label=name, **(look | {"linestyle": ""}))
+            other = (place + place // len(COLOURS)) % len(MARKERS)
+            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[other], "marker": MARKERS[other]}
+            axis.plot(rows[x], rows["value"], markersize=5.5, **(look | {"linestyle": ""}))
             axis.plot(rows[x], 1 / (1 + np.exp(-line)), linewidth=1.2, **(look | {"marker": ""}))
+            axis.plot([], [], label=name, markersize=5.5, linewidth=1.2, **look)  # both in the legend
         log_axis(axis, "x", ticks)
         axis.set_xlabel(xlabel, size=10.5)
     axes[0].set_yscale("logit")
