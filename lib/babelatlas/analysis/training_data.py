@@ -122,7 +122,7 @@ def constant_data(wide: pd.DataFrame, least: int = 3, models: pd.DataFrame | Non
     models = released.models() if models is None else models
     models = models[models["model"].isin(wide.columns) & models["gflops"].notna() & (models["training_data"] != "")]
     models = models.reset_index(drop=True).sort_values(["samples_seen", "model"], ascending=[False, True])
-    names = models["training_data"].str.replace(r"[,(].*", "", regex=True).str.strip()
+    names = models["training_data"].str.partition(",")[0]
     models["data"] = names + models["multilingual_text"].map({"yes": " (multilingual)"}).fillna("")
     models = models.drop_duplicates(["data", "family", "architecture", "text_tower", "image_size"])
     models = models[models.groupby("data")["gflops"].transform("nunique") >= least]
