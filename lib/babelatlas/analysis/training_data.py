@@ -79,9 +79,9 @@ def retained(
 
     `wide` as of `recall`, `pairs` as of `same_compute`; `groups`: name -> languages, all but English unless given. A
     row has the columns of `pairs`, group, filtered and before (mean recall), value (filtered / before) with ci_low and
-    ci_high, points (filtered - before) with points_low and points_high, p and p_family (of the points, sign-flip tests
-    by language and by family), p_holm and p_family_holm (corrected for all rows), n, n_families. Intervals draw
-    families; a group of one family has none. Raises InputError for a model or language that `wide` has not.
+    ci_high, points (filtered - before), p and p_family (of the points, sign-flip tests by language and by family),
+    p_holm and p_family_holm (corrected for all rows), n, n_families. Intervals draw families; a group of one family has
+    none. Raises InputError for a model or language that `wide` has not, and where there is nothing to compare.
     """
     groups = groups or {"all": [code for code in wide.index if code != ENGLISH]}
     lost = sorted((set(pairs["model"]) | set(pairs["unfiltered"])) - set(wide))
@@ -99,14 +99,11 @@ def retained(
             recalls = wide.loc[codes, [pair["model"], pair["unfiltered"]]].to_numpy()
             after, before = (times @ recalls).T
             share = np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
-            ends = np.full((2, 2), np.nan)
-            if n > 1:
-                ends = np.array(bootstrap.percentile_interval(np.array([share, after - before]).T[1:], n_clusters=n))
+            low, high = bootstrap.percentile_interval(share[1:], n_clusters=n) if n > 1 else (np.nan, np.nan)
             gap = recalls[:, :1] - recalls[:, 1:]
             p, p_family = (ranking.sign_flip_test(gap, n_permutations, seed, each)[0] for each in (None, member))
-            found = {"group": group, "filtered": after[0], "before": before[0], "value": share[0]}
-            found |= {"ci_low": ends[0, 0], "ci_high": ends[1, 0], "points": after[0] - before[0]}
-            found |= {"points_low": ends[0, 1], "points_high": ends[1, 1], "p": p, "p_family": p_family}
+            found = {"group": group, "filtered": after[0], "before": before[0], "value": share[0], "ci_low": low}
+            found |= {"ci_high": high, "points": after[0] - before[0], "p": p, "p_family": p_family}
             rows.append(pair | found | {"n": len(codes), "n_families": n})
     table = pd.DataFrame(rows)
     return table.assign(p_holm=tests.holm(table["p"]), p_family_holm=tests.holm(table["p_family"]))
@@ -134,12 +131,7 @@ def constant_data(wide: pd.DataFrame, least: int = 3, models: pd.DataFrame | Non
 
 
 def slopes(
-    wide: pd.DataFrame,
-    sizes: pd.DataFrame,
-    x: str = "gflops",
-    scale: str = "logit",
-    n_resamples: int = 2000,
-    seed: int = 0,
+    wide: pd.DataFrame, sizes: pd.DataFrame, x: str = "gflops", scale: str = "logit", n_resamples: int = 2000, seed=0
 ) -> pd.DataFrame:
     """Return how much recall changes with ten times the size: in English, in the others, and the difference of both.
 
@@ -159,7 +151,7 @@ def slopes(
             f"{sizes['data'].nunique()} data set(s), too few models for: {', '.join(few.index) or 'none'}, no results "
             f"for: {', '.join(lost) or 'none'}. Leave these out."
         )
-    _, at, spread = _within(sizes, x)
+    at, spread = _within(sizes, x)
     others = [code for code in wide.index if code != ENGLISH]
     index, n_families = checks.cluster_index(list(languages.families(others).values()), "A slope over languages")
     times = np.vstack([np.ones(n_families), bootstrap.resample_weights(n_families, n_resamples, seed)])[:, index]
@@ -188,18 +180,18 @@ def slopes(
     return table.assign(p_holm=table.groupby("of")["p"].transform(tests.holm))
 
 
-def _within(sizes: pd.DataFrame, x: str) -> tuple[pd.Series, np.ndarray, np.ndarray]:
-    """Return log10 of column `x`, the same less the mean of its data set, and which model is of which data set."""
+def _within(sizes: pd.DataFrame, x: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return log10 of column `x` less its mean in the data set, and which model is of which data set (1 or 0)."""
     if x not in ("gflops", "parameters_m"):
         raise InputError(f"The size of a model is gflops or parameters_m, got {x!r}.")
     log = np.log10(sizes[x])
     spread = np.column_stack([sizes["data"] == name for name in dict.fromkeys(sizes["data"])]).astype(float)
-    return log, (log - log.groupby(sizes["data"]).transform("mean")).to_numpy(), spread
+    return (log - log.groupby(sizes["data"]).transform("mean")).to_numpy(), spread
 
 
 def language_slopes(wide: pd.DataFrame, sizes: pd.DataFrame, x: str = "gflops") -> pd.DataFrame:
     """Return the pooled slope of each language in points of recall: lang, points, mean (recall); the highest first."""
-    _, at, _ = _within(sizes, x)
+    at, _ = _within(sizes, x)
     recalls = wide[sizes["model"]]
     found = pd.DataFrame(
         {"points": recalls.to_numpy() @ at / (at @ at), "mean": recalls.mean(axis=1)}, index=wide.index
