@@ -52,6 +52,9 @@ def same_compute(models: pd.DataFrame | None = None) -> pd.DataFrame:
 
     Columns: scale (samples seen), filtering, filter, model, unfiltered (model), in the order of `SCALES` and `FILTERS`.
     The same compute is the same architecture and as many samples seen. `models`: as of `released.models`.
+
+    >>> same_compute().groupby("scale", sort=False).size().to_dict()
+    {'12.8 M': 5, '128 M': 6, '1.28 B': 6, '12.8 B': 3}
     """
     models = released.models() if models is None else models
     models = models[models["family"].isin(["CommonPool", "DataComp"])].reset_index(drop=True)
