@@ -38,6 +38,7 @@ from babelatlas.report.figures.scatter import (
     classes_against_tokens,
     correlation_panels,
     paired_counts,
+    size_lines,
     text_against_image,
     times,
     two_ways,

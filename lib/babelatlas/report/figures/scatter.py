@@ -8,7 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.base import languages
-from babelatlas.report.figures.look import COLOURS, MARKERS, line_of, log_axis, look_of, percent_axis, side_by_side
+from babelatlas.report.figures.look import (
+    COLOURS,
+    LINES,
+    MARKERS,
+    line_of,
+    log_axis,
+    look_of,
+    percent_axis,
+    side_by_side,
+)
 
 
 def correlation_panels(
@@ -227,3 +236,33 @@ def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple
         if all(abs(at[0] - getattr(one, x)) > gap[0] or abs(at[1] - getattr(one, y)) > gap[1] for one in kept):
             kept.append(row)
     return kept
+
+
+def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float]) -> np.ndarray:
+    """Draw recall against the size of the models, panels side by side, with a line for each value of `series`.
+
+    `table`: panel, series, x (the column named), value (a fraction between 0 and 1). Sizes are on a log axis with
+    `ticks`, values on one of log odds, on which each line is the least-squares one. Returns the Axes of the panels.
+    """
+    panels, names = (list(dict.fromkeys(table[column])) for column in ("panel", "series"))
+    figure, axes = side_by_side(panels, 5.0)
+    for axis, title in zip(axes, panels, strict=True):
+        for place, name in enumerate(names):
+            rows = table[(table["panel"] == title) & (table["series"] == name)].sort_values(x)
+            odds = np.log(rows["value"] / (1 - rows["value"]))
+            line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
+            # One more step for each round, so that no two series share both.
+            other = (place + place // len(COLOURS)) % len(MARKERS)
+            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[other], "marker": MARKERS[other]}
+            axis.plot(rows[x], rows["value"], markersize=5.5, **(look | {"linestyle": ""}))
+            axis.plot(rows[x], 1 / (1 + np.exp(-line)), linewidth=1.2, **(look | {"marker": ""}))
+            axis.plot([], [], label=name, markersize=5.5, linewidth=1.2, **look)  # both in the legend
+        log_axis(axis, "x", ticks)
+        axis.set_xlabel(xlabel, size=10.5)
+    axes[0].set_yscale("logit")
+    shares = [share for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8) if share <= 1.2 * table["value"].max()]
+    axes[0].set_yticks(shares, [f"{share:.0%}" for share in shares])
+    axes[0].yaxis.minorticks_off()
+    axes[0].set_ylabel("recall@1", size=10.5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return axes
