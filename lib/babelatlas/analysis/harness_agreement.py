@@ -29,14 +29,15 @@ def paired(table: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """Return what two harnesses report for the same weights: one row for each case that both have.
 
     `table`: released results of one run for each model and harness (`released.one_run`). Columns: those of `CASE`,
-    value_first, value_second (fractions), n_first, n_second, and value, the first minus the second. Raises InputError where they share no case, or one harness has a case twice.
+    value_first, value_second (fractions), n_first, n_second, and value, the first minus the second. Raises InputError
+    where they share no case, or one harness has a case twice.
     """
     sides = [table[table["harness"] == name].set_index(CASE)[["value", "n"]] for name in (first, second)]
     for name, side in zip((first, second), sides, strict=True):
         if side.index.duplicated().any():
             model = side.index[side.index.duplicated()][0][0]
             raise InputError(f"{name} has a case of {model} twice: keep one run of each model (`released.one_run`).")
-    both = sides[0].join(sides[1], lsuffix="_first", rsuffix="_second", how="inner").reset_index()
+    both = sides[0].add_suffix("_first").join(sides[1].add_suffix("_second"), how="inner").reset_index()
     if both.empty:
         known = ", ".join(sorted(table["harness"].unique())) or "none"
         raise InputError(f"{first} and {second} have no case in common; the harnesses of the table are {known}.")
@@ -47,10 +48,10 @@ def sampling_error(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return pairs of `paired` with what sampling error explains of each difference.
 
     Added columns: ci_low, ci_high (Newcombe's interval of a difference of two shares, 1998, method 10), p (Fisher's
-    exact test), p_holm (Holm's correction over all rows that have p). Both take the two sets of queries for
-    independent. Where one contains the other, as all captions contain the first ones, they are too wide and too large:
-    with two captions an image the variance of the difference is at most a third of that assumed. Rows whose number of
-    queries is not known (n = 0) have NaN.
+    exact test, twice the smaller tail), p_holm (Holm's correction over all rows that have p); NaN where the number of
+    queries is not known (n = 0). They take the two sets of queries for independent. Where one contains the other, as
+    all captions contain the first ones, intervals are too wide and p too large: with two captions an image the variance
+    of the difference is at most a third of that assumed.
     """
     checks.check_numbers(pairs, ["value_first", "value_second", "n_first", "n_second"], "A difference of harnesses")
     known = pairs[(pairs["n_first"] > 0) & (pairs["n_second"] > 0)]
@@ -63,8 +64,9 @@ def sampling_error(pairs: pd.DataFrame) -> pd.DataFrame:
         found.loc[known.index, "ci_high"] = one - other + np.hypot(high - one, other - low_other)
         n = known[["n_first", "n_second"]].to_numpy(int)
         right = np.rint(known[["value_first", "value_second"]].to_numpy() * n).astype(int)
-        p = [scipy_stats.fisher_exact([a, b - a]).pvalue for a, b in zip(right, n, strict=True)]
-        found.loc[known.index, "p"] = np.clip(p, 0, 1)
+        exact = scipy_stats.hypergeom(n.sum(axis=1), right.sum(axis=1), n[:, 0])
+        tails = [exact.cdf(right[:, 0]), exact.sf(right[:, 0] - 1)]
+        found.loc[known.index, "p"] = np.clip(2 * np.minimum(*tails), 0, 1)
         found.loc[known.index, "p_holm"] = tests.holm(found.loc[known.index, "p"])
     return pairs.assign(**found)
 
@@ -73,7 +75,7 @@ def by_model(pairs: pd.DataFrame, families: Mapping[str, str], n_resamples: int 
     """Return each model's mean difference over languages, tested by language and by family of languages.
 
     `pairs`: one dataset, direction and metric of `paired`. Columns: model, value, ci_low, ci_high (bootstrap over
-    families), size (mean absolute difference), p_lang, p_family (sign-flip tests; Holm's correction over the models),
+    families), size (mean absolute difference), p_lang, p_family (sign-flip tests, not yet corrected for their number),
     n (languages), n_clusters. Raises InputError for two rows of one model and language, or models that do not share
     their languages.
     """
@@ -83,7 +85,7 @@ def by_model(pairs: pd.DataFrame, families: Mapping[str, str], n_resamples: int 
     kin = pd.Series(wide.index, index=wide.index).map(families)
     parts = [bootstrap.mean_interval(wide[model], kin, n_resamples, seed=seed).assign(model=model) for model in wide]
     member = pd.get_dummies(kin).to_numpy(float)
-    p = [tests.holm(ranking.sign_flip_test(wide.to_numpy(), seed=seed, member=each)) for each in (None, member)]
+    p = [ranking.sign_flip_test(wide.to_numpy(), seed=seed, member=each) for each in (None, member)]
     table = pd.concat(parts, ignore_index=True).assign(size=wide.abs().mean().to_numpy(), p_lang=p[0], p_family=p[1])
     return table[["model", "value", "ci_low", "ci_high", "size", "p_lang", "p_family", "n", "n_clusters"]]
 
@@ -110,7 +112,8 @@ def rank_agreement(pairs: pd.DataFrame, n_draws: int = 200, seed: int = 0) -> pd
 def shares_of_variance(pairs: pd.DataFrame) -> pd.Series:
     """Return how the differences of `paired` split between languages and models: language, model, rest (sum 1).
 
-    Two-way analysis of variance without interaction, every model in every language; the mean difference is taken off.
+    Two-way analysis of variance without interaction, every model in every language; the mean is taken off. Raises
+    InputError where all differences are equal.
 
     >>> rows = pd.DataFrame({"model": list("aabb"), "lang": ["de", "si"] * 2, "value": [0.1, 0.3, 0.1, 0.3]})
     >>> shares_of_variance(rows).round(2).to_dict()
@@ -119,7 +122,7 @@ def shares_of_variance(pairs: pd.DataFrame) -> pd.Series:
     values = ranking.by_language(pairs).to_numpy()
     mean = values.mean()
     total = ((values - mean) ** 2).mean()
-    if total == 0:
+    if np.ptp(values) < 1e-12:
         raise InputError("The differences are all equal: there is no variance to share out.")
     parts = [((values.mean(axis=axis) - mean) ** 2).mean() / total for axis in (1, 0)]
     return pd.Series([*parts, 1 - sum(parts)], index=["language", "model", "rest"])
