@@ -197,7 +197,7 @@ def tables_of(lang: str) -> str:
         )
         body = "\n".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
         head = f"<tr><th>{'</th><th>'.join(heads)}</th></tr>"
-        table = f'<table class="table">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+        table = f'<div class="table-wrapper"><table class="table">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
         count = f"{len(rows)} model{'' if len(rows) == 1 else 's'}"
         opened = " open" if number == 0 and len(rows) <= 20 else ""
         parts.append(f"<details{opened}><summary>{html_escape(title)}: {count}</summary>\n{table}\n</details>")

@@ -142,7 +142,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     rank.set_xlabel("rank", size=10)
     last = int(max(len(rows), rows["rank_high"].max()))  # below the last row, where only the best are drawn
     rank.set_xlim(0.5, last + 0.5)
-    step = max(1, round(last / 6))
+    step = max(1, round(last / (6 if last < 20 else 3)))
     rank.set_xticks(sorted({1, *range(step, last + 1, step)}))
     for place, word in enumerate(order):
         members = [number for number, row in enumerate(words) if word in row]
