@@ -354,21 +354,20 @@ def _own(lang, rows, labels, changes, linked, note, images) -> list[str]:
     ]
 
 
-def index_page(found: pd.DataFrame) -> str:
-    """Return the page that lists the languages by family and by name, each with its best released results.
-
-    `found`: rows of `boards`, of the run's own models; their languages are listed too.
-    """
-    codes = sorted({*real_results.with_results(), *found["lang"]}, key=languages.name)
+def index_page(codes: Sequence[str]) -> str:
+    """Return the page that lists languages by family and by name, each with its best released results."""
+    codes = sorted(codes, key=languages.name)
+    known = len({*codes} & {*real_results.with_results()})
     family = {code: name if name != code else "no family" for code, name in languages.families(codes).items()}
     levels = {title: real_results.highest(dataset) for dataset, title in real_results.LISTED.items()}
     sizes = pd.Series(family).value_counts()
     count = len(sizes.drop("no family", errors="ignore"))
     text = [
         "# The languages",
-        f"In which languages were models evaluated? {len(real_results.with_results())} languages have released results "
-        f"of real models. All {len(codes)} languages with a page, of {count} families, stand below, with the highest "
-        "result of an open model, in percent; the best of several is partly luck.",
+        f"In which languages were models evaluated? {known} of these {len(codes)} languages, of "
+        f"{count} {'family' if count == 1 else 'families'}, have released results of real models; the others have "
+        "results of this run. Below is the highest result of an open model, in percent; the best of several is partly "
+        "luck.",
     ]
     for name in sizes.sort_index().sort_values(ascending=False, kind="stable").index:
         rows = [code for code in codes if family[code] == name]

@@ -196,8 +196,9 @@ def tables_of(lang: str) -> str:
             strict=True,
         )
         body = "\n".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
-        head = f"<tr><th>{'</th><th>'.join(heads)}</th></tr>"
-        table = f'<div class="table-wrapper"><table class="table">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
+        head = f"<thead><tr><th>{'</th><th>'.join(heads)}</th></tr></thead>"
+        table = f'<table class="table">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
+        table = f'<div class="pst-scrollable-table-container">\n{table}\n</div>'
         count = f"{len(rows)} model{'' if len(rows) == 1 else 's'}"
         opened = " open" if number == 0 and len(rows) <= 20 else ""
         parts.append(f"<details{opened}><summary>{html_escape(title)}: {count}</summary>\n{table}\n</details>")

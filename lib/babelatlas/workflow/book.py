@@ -25,6 +25,7 @@ from pathlib import Path
 
 import yaml
 
+from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
@@ -150,6 +151,7 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     kept = contents(toc, staged)
     shown = {name for pattern in [*listed(kept), *UNLISTED] for name in fnmatch.filter(staged, pattern)}
     absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
+    absent |= {f"language-{code}" for code in languages.table()["code"]} - staged
     content = {Path("_config.yml"): (project / "_config.yml").read_bytes()}
     content[Path("_toc.yml")] = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True).encode()
     for place, file in prose.items():
