@@ -11,7 +11,7 @@ from babelatlas.report.figures.curves import (
     training_curves,
 )
 from babelatlas.report.figures.diagnostics import mixed_checks, residual_panels
-from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap
+from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap, two_triangles
 from babelatlas.report.figures.intervals import (
     class_counts,
     forest,
