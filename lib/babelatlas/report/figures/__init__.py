@@ -6,11 +6,12 @@ from babelatlas.report.figures.curves import (
     at_least,
     class_count_curves,
     languages_above,
+    steps_over_time,
     temperature_curves,
     training_curves,
 )
 from babelatlas.report.figures.diagnostics import mixed_checks, residual_panels
-from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap
+from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap, two_triangles
 from babelatlas.report.figures.intervals import (
     class_counts,
     forest,

@@ -116,3 +116,42 @@ def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
         axis.set_title(title, size=10.5)
         axis.legend(fontsize=9)
     return axes[:, 0]
+
+
+def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, bold: Sequence[str] = ()) -> np.ndarray:
+    """Draw values that change at dates as steps, one panel below the other, a line for each value of `series`.
+
+    `table`: panel, series, date, value, ci_low, ci_high (fractions; the band, NaN where there is none). Each line ends
+    at the last date of its panel and carries its name there, moved apart from the others; those in `bold` are thicker.
+    A dotted line stands at 0 where it is in view. Returns the Axes of the panels.
+    """
+    panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[series]))
+    shared = {"sharex": True, "squeeze": False, "layout": "constrained"}
+    _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 0.5 + 3.1 * len(panels)), **shared)
+    low = min(table["ci_low"].min(), table["value"].min(), 0)
+    top = max(table["ci_high"].max(), table["value"].max())
+    bottom, top = low - 0.03 * (top - low), top + 0.03 * (top - low)
+    for axis, title in zip(axes[:, 0], panels, strict=True):
+        rows = table[table[panel] == title]
+        end, last = rows["date"].max(), {}
+        for name in (name for name in names if name in set(rows[series])):
+            place = names.index(name)
+            part = rows[rows[series] == name].sort_values("date")
+            part = pd.concat([part, part.tail(1).assign(date=end)])
+            look, band = line_of(place), {"alpha": 0.13, "linewidth": 0, "step": "post"}
+            axis.fill_between(part["date"], part["ci_low"], part["ci_high"], color=look["color"], **band)
+            look |= {"marker": MARKERS[place % len(MARKERS)], "markersize": 4.5, "linewidth": 1.2 + (name in bold)}
+            axis.plot(part["date"], part["value"], drawstyle="steps-post", **look)
+            last[name] = part["value"].iloc[-1]
+        least, at = 0.075 * (top - bottom), -np.inf
+        for name in sorted(last, key=last.get):
+            at = max(last[name], at + least)
+            look = {"color": line_of(names.index(name))["color"], "weight": "bold" if name in bold else "normal"}
+            beside = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "size": 10.5}
+            axis.annotate(f"{name} {100 * last[name]:.0f}", (end, at), annotation_clip=False, **beside, **look)
+        if bottom < 0 < top:
+            axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
+        axis.set_title(title, size=11, loc="left")
+        axis.set(ylim=(bottom, top), ylabel=ylabel)
+        percent_axis(axis).tick_params(labelbottom=True)
+    return axes[:, 0]

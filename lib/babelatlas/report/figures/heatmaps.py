@@ -88,3 +88,40 @@ def overlap_heatmap(
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
     percent_axis(bar.ax, "x")
     return axes
+
+
+def two_triangles(table: pd.DataFrame, panel: str, below: str, above: str, note: str, label: str) -> np.ndarray:
+    """Draw two numbers for each pair of names, one below and one above the diagonal; return the Axes of the panels.
+
+    `table`: panel, first, second, the columns `below` and `above` (at most 1; NaN stays blank) and `note`, a short text
+    below the number. Panels stand below one another, names in the order in which they first occur. `label` names the
+    colour bar.
+    """
+    parts = []
+    for title, rows in table.groupby(panel, sort=False):
+        parts.append((title, rows, list(dict.fromkeys([*rows["first"], *rows["second"]]))))
+    heights = [0.5 * len(names) for *_, names in parts]
+    look = {"figsize": (7.2, sum(heights) + 0.75 * len(parts) + 0.9), "height_ratios": heights}
+    figure, axes = plt.subplots(len(parts), 1, squeeze=False, layout="constrained", **look)
+    low = min(0.0, table[[below, above]].min(axis=None))
+    for axis, (title, rows, names) in zip(axes[:, 0], parts, strict=True):
+        cells, notes = np.full((len(names), len(names)), np.nan), {}
+        for _, row in rows.iterrows():
+            one, other = sorted((names.index(row["first"]), names.index(row["second"])))
+            cells[other, one], cells[one, other] = row[below], row[above]
+            notes[other, one] = notes[one, other] = row[note]
+        image = axis.imshow(cells, aspect="auto", vmin=low, vmax=1, cmap=SEQUENTIAL, interpolation="nearest")
+        for place, text in notes.items():
+            if np.isfinite(cells[place]):
+                look = {"c": "black" if cells[place] > low + 0.6 * (1 - low) else "white", "size": 9.5}
+                axis.text(*place[::-1], f"{cells[place]:.2f}\n{text}", ha="center", va="center", **look)
+        axis.set_yticks(range(len(names)), names, size=9.5)
+        axis.set_xticks(range(len(names)), names, size=9.5)
+        axis.tick_params(left=False, bottom=False, pad=2)
+        axis.grid(False)
+        axis.spines[:].set_visible(False)
+        axis.axline((-0.5, -0.5), (0.5, 0.5), color="0.6", linewidth=1, linestyle="-", marker="")
+        axis.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5))
+        axis.set_title(title, size=10.5, loc="left")
+    figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.02, label=label)
+    return axes[:, 0]
