@@ -433,3 +433,21 @@ def test_two_ways_of_one_point_have_room_around_it_and_no_legend():
     (axis,) = figures.two_ways(table, "base", "other", "set")
     assert axis.get_xlim() == (0.49, 0.51)
     assert axis.figure.legends == []
+
+
+def test_cost_fronts_number_the_models_of_the_front_and_leave_out_those_without_a_cost():
+    points = pd.DataFrame(
+        {
+            "panel": ["millions"] * 3 + ["GFLOPs"] * 3,
+            "cost": [100, 200, 300, 10, np.nan, 40],
+            "value": [0.2, 0.1, 0.5] * 2,
+            "series": ["English", "English", "many"] * 2,
+            "name": list("abc") * 2,
+            "number": [2, 0, 1, 2, 0, 1],
+        }
+    )
+    axes = figures.cost_fronts(points, "mean recall")
+    assert [axis.get_xlabel() for axis in axes] == ["millions", "GFLOPs"]
+    assert [[text.get_text() for text in axis.texts] for axis in axes] == [["2", "1"]] * 2
+    assert [sum(len(line.get_xdata()) for line in axis.lines[:2]) for axis in axes] == [3, 2]
+    assert [text.get_text() for text in axes[0].figure.legends[0].get_texts()] == ["English", "many", "c", "a"]
