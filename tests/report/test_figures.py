@@ -471,3 +471,21 @@ def test_two_triangles_hold_the_two_numbers_of_a_pair_and_leave_what_is_missing_
     assert cells[0, 1] == 0.75
     assert np.isnan(cells[[0, 1, 0], [0, 2, 2]]).all()
     assert sorted(texts(axes[0].texts)) == ["-0.25\n4, 5", "0.50\n12, 3", "0.75\n12, 3"]
+
+
+def test_cost_fronts_number_the_models_of_the_front_and_leave_out_those_without_a_cost():
+    points = pd.DataFrame(
+        {
+            "panel": ["millions"] * 3 + ["GFLOPs"] * 3,
+            "cost": [100, 200, 300, 10, np.nan, 40],
+            "value": [0.2, 0.1, 0.5] * 2,
+            "series": ["English", "English", "many"] * 2,
+            "name": list("abc") * 2,
+            "number": [2, 0, 1, 2, 0, 1],
+        }
+    )
+    axes = figures.cost_fronts(points, "mean recall")
+    assert [axis.get_xlabel() for axis in axes] == ["millions", "GFLOPs"]
+    assert [[text.get_text() for text in axis.texts] for axis in axes] == [["2", "1"]] * 2
+    assert [sum(len(line.get_xdata()) for line in axis.lines[:2]) for axis in axes] == [3, 2]
+    assert [text.get_text() for text in axes[0].figure.legends[0].get_texts()] == ["English", "many", "c", "a"]

@@ -122,7 +122,8 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     """
     rows = table.reset_index(drop=True)
     words = [single_letters(letters) for letters in rows["letters"]]
-    order = sorted({word for row in words for word in row}, key=lambda word: [word in row for row in words].index(True))
+    letters = sorted({word for row in words for word in row})
+    order = sorted(letters, key=lambda word: [word in row for row in words].index(True))
     size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
     widths = [2.4, min(3, 0.5 + 0.22 * len(order)), 3]
     size_in = (7.2, 1.1 + height * len(rows))
@@ -142,7 +143,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     rank.set_xlabel("rank", size=10)
     last = int(max(len(rows), rows["rank_high"].max()))  # below the last row, where only the best are drawn
     rank.set_xlim(0.5, last + 0.5)
-    step = max(1, round(last / (6 if last < 20 else 3)))
+    step = max(1, round(last / (6 if last <= 20 else 3)))
     rank.set_xticks(sorted({1, *range(step, last + 1, step)}))
     for place, word in enumerate(order):
         members = [number for number, row in enumerate(words) if word in row]
