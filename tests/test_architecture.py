@@ -229,7 +229,7 @@ def measures(root: Path) -> list[Measure]:
 # As many as before the rooms: a change may not add any.
 REPEATED = 17
 # 27,000 lines for what the house did when it was built, and for each capability since then what it added.
-LINES = 27_000 + 1_900  # released results of real models: readers, eight chapters, pages of languages
+LINES = 27_000 + 2_000  # released results of real models: readers, eight chapters, pages of languages
 
 
 def used() -> float:

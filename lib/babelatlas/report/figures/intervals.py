@@ -152,7 +152,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     letter.set_xlim(-0.6, max(len(order), 2) - 0.4)
     letter.tick_params(labelsize=size)
     letter.grid(axis="x", visible=False)
-    letter.set_xlabel("not told apart", size=10)
+    letter.set_xlabel("not significantly\ndifferent", size=10)
     rank.set_yticks(range(len(rows)), rows["model"])
     rank.set_ylim(len(rows) - 0.5, -0.5)
     return axes
