@@ -220,7 +220,7 @@ def measures(root: Path) -> list[Measure]:
         most("lines of the longest module", module, 600, by_length),
         most("lines of the Snakefile", snakefile, 80),
         most("lines of the longest file of rules", rule, 150, by_rules),
-        most("lines of the library", size, 27_000),
+        most("lines of the library", size, LINES),
         most("uses of another module's private names", len(private), 0, private),
         most("repeated blocks", len(twins), REPEATED, twins),
     ]  # fmt: skip
@@ -228,6 +228,8 @@ def measures(root: Path) -> list[Measure]:
 
 # As many as before the rooms: a change may not add any.
 REPEATED = 17
+# 27,000 lines for what the house did when it was built, and for each capability since then what it added.
+LINES = 27_000 + 1_900  # released results of real models: readers, eight chapters, pages of languages
 
 
 def used() -> float:

@@ -435,6 +435,22 @@ def test_two_ways_of_one_point_have_room_around_it_and_no_legend():
     assert axis.figure.legends == []
 
 
+def test_lines_of_size_are_least_squares_on_the_log_odds_and_no_two_look_alike():
+    odds = np.exp([-2.0, -1, 0])
+    rows = [
+        (f"s{place}", size, value)
+        for place in range(9)
+        for size, value in zip([1, 10, 100], odds / (1 + odds), strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["series", "size", "value"]).assign(panel="English")
+    (axis,) = figures.size_lines(table, "size", "GFLOPs", [1, 10, 100])
+    marks, line = axis.lines[:2]
+    np.testing.assert_allclose(line.get_ydata(), marks.get_ydata())  # three points on one line
+    assert axis.get_yscale() == "logit"
+    handles = axis.figure.legends[0].legend_handles
+    assert len({(each.get_color(), each.get_marker()) for each in handles}) == 9
+
+
 def test_steps_over_time_end_at_the_last_date_of_their_panel_and_carry_their_names():
     dates = pd.to_datetime(["2021-01-01", "2022-01-01", "2023-01-01"])
     table = pd.DataFrame({"set": "one", "line": ["A", "A", "B"], "date": dates, "value": [0.1, 0.3, 0.3]})

@@ -50,7 +50,7 @@ def models() -> pd.DataFrame:
 
     Numbers (`parameters_m`, `gflops`, `image_size`, `samples_seen`) are NaN, and texts "", where nobody says.
     """
-    return _listed("models.csv").set_index("model", drop=False, verify_integrity=True)
+    return _listed("models.csv").set_index("model", drop=False)
 
 
 def checkpoints() -> pd.DataFrame:
@@ -92,4 +92,4 @@ def harnesses() -> pd.DataFrame:
         shared = {key: value for key, value in harness.items() if not isinstance(value, dict)}
         for dataset, own in harness["datasets"].items():
             rows.append({**shared, **own, "harness": name, "dataset": dataset})
-    return pd.DataFrame(rows).fillna("")[[*columns, "queries", "where"]]
+    return pd.DataFrame(rows, columns=[*columns, "queries", "where"]).astype(object).fillna("")

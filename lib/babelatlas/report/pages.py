@@ -21,6 +21,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
+from babelatlas.report import real_results
 from babelatlas.report.formatting import escape, markdown_table, percent, word
 
 EXAMPLES = 8
@@ -205,7 +206,7 @@ def published_text(lang: str) -> str:
     """Return what others have published of a language as Markdown: a sentence on each source, and `published_table`."""
     told = published_table(lang)
     if not told:
-        return f"Neither Babel-ImageNet's paper nor COCO-SM has results in {escape(languages.name(lang))}."
+        return ""
     accuracy, coco = _published()
     rows, lines = accuracy[accuracy["lang"] == lang], []
     if len(rows):
@@ -301,73 +302,80 @@ def language_page(
     note: str = "",
     images: dict[str, int] | None = None,
 ) -> str:
-    """Return the page of one language as MyST Markdown.
+    """Return the page of one language as MyST Markdown: real models first, then labels, the run's own models last.
 
     `found`: rows of `boards`, of this language among others; `labels`: label set -> its `labels` table; `changes`: a
     `protocols` table; `linked`: models that have a page; `note`: Markdown to stand above the run's scores, as
-    `models.caution` gives it; `images`: as `galleries` gives it. Raises InputError where the language has no score.
+    `models.caution` gives it; `images`: as `galleries` gives it. Raises InputError where the language has no score and
+    nobody released one.
     """
-    name, rows = languages.name(lang), found[found["lang"] == lang]
-    if rows.empty:
-        known = ", ".join(sorted(found["lang"].unique()))
-        raise InputError(f"There is no score in {name} ({lang}): evaluated were {known}.")
+    name, rows, real = languages.name(lang), found[found["lang"] == lang], lang in real_results.with_results()
+    if rows.empty and not real:
+        raise InputError(f"There is no score in {name} ({lang}), of this run or released: give another language.")
     words = label_text(lang, labels or {})
-    used = [part for part in dict.fromkeys(rows["labels"]) if part and part not in (labels or {})]
-    absent = f"The tables of this run do not have the label set {', '.join(map(escape, used))}." if used else ""
-    told = prompt_table(changes, lang, linked) if changes is not None and len(changes) else ""
+    printed = published_text(lang)
     text = [
+        "---\norphan: true\n---",  # the list of languages links to it, the sidebar does not
         f"# {escape(name)}",
-        f"What can models do in {escape(name)}: those of this run, and those of published studies?",
+        f"Which model understands {escape(name)} best?",
+        real_results.section(lang) if real else "No result of a real model was released in this language.",
+        f"## What papers print\n\n{printed}" if printed else "",
+        "## The language",
         about(lang),
-        "## The models of this run",
-        note,
-        "Percent, with 95 % intervals, which draw classes or images anew. The order of the rows is no test: the "
-        "chapter on the leaderboard has the tests. t2i: a caption asks for its image; i2t: an image asks for its "
-        "captions.",
-        score_table(rows, linked, images),
-        "\n".join(
-            f"- {escape(name)}: {escape(leaderboard.protocol(board))}"
-            for name, board in rows.groupby("dataset", sort=False)
-        ),
-        "## Published models",
-        published_text(lang),
         "## Labels",
-        words,
-        absent,
-        "" if words or absent else f"No label set of the study has words in {escape(name)}; it has captions only.",
-        "## What changed with the prompt",
-        "Top-1 accuracy in percent for each set of prompts, and in brackets the change in points from the first. No "
-        f"interval is given here: which changes hold is tested in the chapter on the protocol.\n\n{told}"
-        if told
-        else "This run did not try other prompts in this language.",
+        words or f"No label set of the study has words in {escape(name)}.",
+        "Is a word wrong? [Check the labels of a language](label-sets.md), and send the corrections." if words else "",
+        *(_own(lang, rows, labels, changes, linked, note, images) if len(rows) else []),
         "All languages: [the list](languages.md).",
     ]
     return "\n\n".join(part.strip() for part in text if part.strip()) + "\n"
 
 
-def index_page(found: pd.DataFrame) -> str:
-    """Return the page that lists the languages by family and by name, each with its best score on every board.
+def _own(lang, rows, labels, changes, linked, note, images) -> list[str]:
+    """Return the parts of a language's page on the run's own models; `note` marks those of the miniature."""
+    told = prompt_table(changes, lang, linked) if changes is not None and len(changes) else ""
+    used = [part for part in dict.fromkeys(rows["labels"]) if part and part not in (labels or {})]
+    absent = f"The tables of this run do not have the label set {', '.join(map(escape, used))}." if used else ""
+    return [
+        f"## {'The miniature models' if note else 'The models'} of this run",
+        note,
+        "Percent, with 95 % intervals, which resample classes or images. The order of the rows is no test: the "
+        "leaderboard has the tests. t2i: text to image; i2t: image to text.",
+        score_table(rows, linked, images),
+        "\n".join(
+            f"- {escape(name)}: {escape(leaderboard.protocol(board))}"
+            for name, board in rows.groupby("dataset", sort=False)
+        ),
+        absent,
+        "Other prompts: top-1 accuracy in percent, and in brackets the change in points from the first. The chapter on "
+        f"the protocol tests the changes.\n\n{told}"
+        if told
+        else "This run did not try other prompts in this language.",
+    ]
 
-    `found`: rows of `boards`.
+
+def index_page(found: pd.DataFrame) -> str:
+    """Return the page that lists the languages by family and by name, each with its best released results.
+
+    `found`: rows of `boards`, of the run's own models; their languages are listed too.
     """
-    rows = best(found)
-    families = rows.groupby("family")["lang"].nunique().sort_values(ascending=False, kind="stable")
-    count = families.drop(["no family", *languages.NOT_FAMILIES], errors="ignore")
+    codes = sorted({*real_results.with_results(), *found["lang"]}, key=languages.name)
+    family = {code: name if name != code else "no family" for code, name in languages.families(codes).items()}
+    levels = {title: real_results.highest(dataset) for dataset, title in real_results.LISTED.items()}
+    sizes = pd.Series(family).value_counts()
+    count = len(sizes.drop("no family", errors="ignore"))
     text = [
         "# The languages",
-        f"In which languages were models evaluated? In {rows['lang'].nunique()}, of {len(count)} "
-        f"{'family' if len(count) == 1 else 'families'}; each has a page. The scores are those of the best model in "
-        "each language, in percent; the best of several is partly luck.",
+        f"In which languages were models evaluated? {len(real_results.with_results())} languages have released results "
+        f"of real models. All {len(codes)} languages with a page, of {count} families, stand below, with the highest "
+        "result of an open model, in percent; the best of several is partly luck.",
     ]
-    for family in families.index:
-        part = rows[rows["family"] == family]
-        table = part.assign(told=[percent(value) for value in part["value"]])
-        table = table.pivot(index=["language", "lang"], columns="title", values="told")
-        table = table.reindex(columns=[name for name in rows["title"].unique() if name in table]).fillna("")
-        table = table.rename(columns=escape).reset_index()
-        pairs = zip(table["language"], table["lang"], strict=True)
-        table["language"] = [f"[{escape(name)}]({file_name(code)})" for name, code in pairs]
-        text += [f"## {escape(family[0].upper() + family[1:])}", markdown_table(table.rename(columns={"lang": "code"}))]
+    for name in sizes.sort_index().sort_values(ascending=False, kind="stable").index:
+        rows = [code for code in codes if family[code] == name]
+        table = pd.DataFrame({"language": [f"[{escape(languages.name(code))}]({file_name(code)})" for code in rows]})
+        for title, level in levels.items():
+            table[escape(title)] = [percent(level.get(code, np.nan)) for code in rows]
+        text += [f"## {escape(name[0].upper() + name[1:])}", markdown_table(table.assign(code=rows))]
     return "\n\n".join(text) + "\n"
 
 

@@ -40,6 +40,8 @@ UNWANTED = [
     r"<script>kernelName = .*?</script>",
     r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
 ]
+# Too many for the list that every page carries: another page lists them. (They take half of the rendering there.)
+UNLISTED = ["language-*"]
 UNUSED = ["*.map", "locales", "sphinx-thebe.*"]  # what Sphinx and the theme copy and no page asks for
 MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
@@ -79,7 +81,7 @@ def listed(toc: dict) -> Iterator[str]:
 
 def check_contents(toc_path: str | os.PathLike, pages: list[str]) -> None:
     """Raise InputError where a page, named without suffix, is not in the table of contents: it would not appear."""
-    known = list(listed(yaml.safe_load(Path(toc_path).read_text(encoding="utf-8"))))
+    known = [*listed(yaml.safe_load(Path(toc_path).read_text(encoding="utf-8"))), *UNLISTED]
     for page in pages:
         if page != TITLE_PAGE and not any(fnmatch.fnmatchcase(page, pattern) for pattern in known):
             raise InputError(
@@ -146,12 +148,13 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     if toc["root"] not in staged:
         raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
     kept = contents(toc, staged)
-    shown = {name for pattern in listed(kept) for name in fnmatch.filter(staged, pattern)}
+    shown = {name for pattern in [*listed(kept), *UNLISTED] for name in fnmatch.filter(staged, pattern)}
     absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
     content = {Path("_config.yml"): (project / "_config.yml").read_bytes()}
     content[Path("_toc.yml")] = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True).encode()
     for place, file in prose.items():
-        content |= _page(place, file, absent)
+        if place.stem not in absent or place.suffix not in (".md", ".ipynb"):
+            content |= _page(place, file, absent)
     _sync(folder, content)
     return folder
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import languages, published, tables
+from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.models import registry
@@ -30,6 +30,9 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "languages": lambda: languages.table().copy(),
     "models": registry.table,
     "published": _published,
+    "released": released.read,
+    "real_models": lambda: released.models().reset_index(drop=True),
+    "checkpoints": released.checkpoints,
     "claims": claims.read,
     "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),

@@ -38,7 +38,9 @@ from babelatlas.report.figures.maps import STEPS, accuracy_map, world_map
 from babelatlas.report.figures.scatter import (
     classes_against_tokens,
     correlation_panels,
+    cost_fronts,
     paired_counts,
+    size_lines,
     text_against_image,
     times,
     two_ways,

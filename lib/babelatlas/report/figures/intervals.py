@@ -140,9 +140,10 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     percent_axis(mean, "x").set_xlabel(label, size=10)
     mean.set_xlim(left=min(0, rows["ci_low"].min()) if rows["ci_low"].notna().any() else 0)
     rank.set_xlabel("rank", size=10)
-    rank.set_xlim(0.5, len(rows) + 0.5)
-    step = max(1, round(len(rows) / 6))
-    rank.set_xticks(sorted({1, *range(step, len(rows) + 1, step)}))
+    last = int(max(len(rows), rows["rank_high"].max()))  # below the last row, where only the best are drawn
+    rank.set_xlim(0.5, last + 0.5)
+    step = max(1, round(last / (6 if last < 20 else 3)))
+    rank.set_xticks(sorted({1, *range(step, last + 1, step)}))
     for place, word in enumerate(order):
         members = [number for number, row in enumerate(words) if word in row]
         letter.plot([place] * len(members), members, "o-", color="0.25", linewidth=1.4, markersize=4)

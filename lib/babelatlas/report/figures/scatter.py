@@ -8,7 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.base import languages
-from babelatlas.report.figures.look import COLOURS, MARKERS, line_of, log_axis, look_of, percent_axis, side_by_side
+from babelatlas.report.figures.look import (
+    COLOURS,
+    LINES,
+    MARKERS,
+    line_of,
+    log_axis,
+    look_of,
+    percent_axis,
+    side_by_side,
+)
 
 
 def correlation_panels(
@@ -218,6 +227,45 @@ def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
     return axis
 
 
+def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
+    """Draw the value of every model against its costs, panels side by side, and join the models of each Pareto front.
+
+    `points`: panel (the cost and its unit, which labels the axis), cost (log axis), value (fraction; `label` names it),
+    series (colour and marker), name, and number: what a model of the front is called in the panels, 0 for the others;
+    the key below gives the name of each number. Rows without a cost are left out. Returns the Axes of the panels.
+    """
+    drawn = points.dropna(subset=["cost"])
+    panels, names = list(dict.fromkeys(drawn["panel"])), list(dict.fromkeys(drawn["series"]))
+    keys = drawn[drawn["number"] > 0].drop_duplicates("number").sort_values("number")
+    lines = -(-len(keys) // 2)
+    size = (7.2, 3.6 + 0.21 * (lines + 1))
+    figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for axis, title in zip(axes[0], panels, strict=True):
+        rows = drawn[drawn["panel"] == title]
+        for place, name in enumerate(names):
+            part = rows[rows["series"] == name]
+            colour, marker = look_of(name, place)
+            axis.plot(
+                part["cost"], part["value"], marker, color=colour, linestyle="", markersize=5, alpha=0.75, label=name
+            )
+        front = rows[rows["number"] > 0].sort_values("cost")
+        axis.step(front["cost"], front["value"], where="post", marker="", color="0.35", linestyle="--", linewidth=1.2)
+        for row in front.itertuples():
+            at = {"textcoords": "offset points", "size": 9.5, "ha": "right", "weight": "bold"}
+            axis.annotate(f"{row.number}", (row.cost, row.value), (-3, 3), **at)
+        ticks = [tick for tick in (1, 10, 100, 1000, 10_000) if rows["cost"].min() / 2 < tick < 2 * rows["cost"].max()]
+        log_axis(axis, "x", ticks)
+        axis.set_xlabel(title, size=10.5)
+        axis.margins(x=0.1)
+    axes[0, 0].set_ylim(bottom=0)
+    percent_axis(axes[0, 0], "y").set_ylabel(label, size=10.5)
+    handles, texts = axes[0, 0].get_legend_handles_labels()
+    empty = {"linestyle": "", "color": "0.1", "markersize": 8, "markeredgewidth": 0}
+    handles += [plt.Line2D([], [], marker=f"$\\mathbf{{{number}}}$", **empty) for number in keys["number"]]
+    figure.legend(handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9)
+    return axes[0]
+
+
 def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple[float, float]) -> list:
     """Return the rows (tuples) with these names, in the order of `names`, without those too near to one before."""
     kept: list = []
@@ -227,3 +275,33 @@ def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple
         if all(abs(at[0] - getattr(one, x)) > gap[0] or abs(at[1] - getattr(one, y)) > gap[1] for one in kept):
             kept.append(row)
     return kept
+
+
+def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float]) -> np.ndarray:
+    """Draw recall against the size of the models, panels side by side, with a line for each value of `series`.
+
+    `table`: panel, series, x (the column named), value (a fraction between 0 and 1). Sizes are on a log axis with
+    `ticks`, values on one of log odds, on which each line is the least-squares one. Returns the Axes of the panels.
+    """
+    panels, names = (list(dict.fromkeys(table[column])) for column in ("panel", "series"))
+    figure, axes = side_by_side(panels, 5.0)
+    for axis, title in zip(axes, panels, strict=True):
+        for place, name in enumerate(names):
+            rows = table[(table["panel"] == title) & (table["series"] == name)].sort_values(x)
+            odds = np.log(rows["value"] / (1 - rows["value"]))
+            line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
+            # One more step for each round, so that no two series share both.
+            other = (place + place // len(COLOURS)) % len(MARKERS)
+            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[other], "marker": MARKERS[other]}
+            axis.plot(rows[x], rows["value"], markersize=5.5, **(look | {"linestyle": ""}))
+            axis.plot(rows[x], 1 / (1 + np.exp(-line)), linewidth=1.2, **(look | {"marker": ""}))
+            axis.plot([], [], label=name, markersize=5.5, linewidth=1.2, **look)  # both in the legend
+        log_axis(axis, "x", ticks)
+        axis.set_xlabel(xlabel, size=10.5)
+    axes[0].set_yscale("logit")
+    shares = [share for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8) if share <= 1.2 * table["value"].max()]
+    axes[0].set_yticks(shares, [f"{share:.0%}" for share in shares])
+    axes[0].yaxis.minorticks_off()
+    axes[0].set_ylabel("recall@1", size=10.5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return axes

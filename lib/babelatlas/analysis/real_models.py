@@ -1,0 +1,162 @@
+"""Leaderboards of real models from released results: the best of a language, the best for a size, who differs."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas.analysis import ranking
+from babelatlas.base import released
+from babelatlas.base.errors import InputError, near
+from babelatlas.stats import bootstrap, checks, tests
+
+HARNESSES = {"clip_benchmark": "CLIP_benchmark", "babel-imagenet": "Babel-ImageNet's code", "iglue": "IGLUE"}
+DATASETS = {"xm3600": "Crossmodal-3600", "xtd": "XTD", "xflickrco": "xFlickrCO", "wit": "WIT", "marvl": "MaRVL"}
+DATASETS |= {"babel-imagenet": "Babel-ImageNet", "xvnli": "XVNLI", "xgqa": "xGQA", "nlvr2": "NLVR2"}
+COLUMNS = ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
+
+
+def title(harness: str, dataset: str, metric: str) -> str:
+    """Return what a leaderboard is called.
+
+    >>> title("mteb", "xm3600", "recall@1")
+    'Crossmodal-3600, recall@1 (mteb)'
+    """
+    return f"{DATASETS.get(dataset, dataset)}, {metric} ({HARNESSES.get(harness, harness)})"
+
+
+def board(harness: str, dataset: str, metric: str, variant: str | None = None) -> pd.DataFrame:
+    """Return the released scores of one leaderboard: model, lang, value (fraction), n, n_correct, directions.
+
+    A score is the mean of the directions that the harness has, text to image and image to text; its n is that of the
+    direction with the fewer cases, because both ask about the same images, and n_correct is that many times the value.
+    Each model counts once (`released.one_run`), and of `variant` only rows are taken where it is given. Raises what
+    `released.read` raises, and InputError where a model has several values in a language: give a variant.
+
+    >>> board("mteb", "xm3600", "recall@1").groupby("model").size().unique().tolist()
+    [36]
+    """
+    where = {} if variant is None else {"variant": variant}
+    rows = released.one_run(released.read(harness=harness, dataset=dataset, metric=metric, **where))
+    twice = rows[rows.duplicated(["model", "lang", "direction"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise InputError(
+            f"The leaderboard of {harness} on {dataset} has several {metric} of {row['model']} in {row['lang']!r}: "
+            f"give one of its variants, {', '.join(sorted(map(repr, rows['variant'].unique())))}."
+        )
+    found = rows.groupby(["model", "lang"], as_index=False).agg(
+        value=("value", "mean"), n=("n", "min"), directions=("direction", "nunique")
+    )
+    return found.assign(n_correct=found["value"] * found["n"])
+
+
+def neighbours(
+    scores: pd.DataFrame, cluster: Mapping[str, str] | None = None, n_permutations: int = 10_000, seed: int = 0
+) -> pd.DataFrame:
+    """Compare each model with the next in the ranking by a paired test over languages: first, second, value, p, p_holm.
+
+    `scores` and `cluster` as in `ranking.ranks`; value is the difference of the means, p that of a sign-flip test which
+    turns whole clusters, p_holm corrected for all neighbours by Holm's method. One row less than there are models.
+    """
+    wide = ranking.by_language(scores)
+    mean = wide.mean().round(12)
+    order = sorted(wide, key=lambda model: (-mean[model], model))
+    gaps = wide[order[:-1]].to_numpy() - wide[order[1:]].to_numpy()
+    homes = [code if cluster is None else cluster[code] for code in wide.index]
+    member = pd.get_dummies(homes, dtype=float).to_numpy()
+    p = ranking.sign_flip_test(gaps, n_permutations, seed, member) if len(order) > 1 else []
+    found = {"first": order[:-1], "second": order[1:], "value": gaps.mean(axis=0), "p": p, "p_holm": tests.holm(p)}
+    return pd.DataFrame(found)
+
+
+def within_budgets(table: pd.DataFrame, cost: str, budgets: Sequence[float]) -> pd.DataFrame:
+    """Return, for each budget, the row with the highest `value` among those whose `cost` is at most the budget.
+
+    A column budget comes first; rows of unknown cost are left out, and a budget that no row meets has no row.
+    """
+    known = table.dropna(subset=[cost]).sort_values(["value", cost], ascending=[False, True], kind="stable")
+    parts = [known[known[cost] <= budget].head(1).assign(budget=budget) for budget in budgets]
+    found = pd.concat(parts, ignore_index=True) if parts else known.head(0).assign(budget=[])
+    return found[["budget", *(column for column in found if column != "budget")]]
+
+
+def best(table: pd.DataFrame, budget: float | None = None, alpha: float = 0.05) -> pd.DataFrame:
+    """Return the models of one language by their value, the best first, and which do not differ from the best.
+
+    `table`: model, value (fraction), n (cases; 0 where not known), n_correct (NaN where not known), one row for each
+    model. With `budget` only models of at most so many million parameters are taken; those of unknown size are left
+    out. Columns: model, value, ci_low, ci_high (exact binomial interval), p_holm (two-sided test of two shares, pooled
+    and unpaired, against the best; Holm's correction over these comparisons), same (True for the best itself and where
+    p_holm is at least `alpha`). The models saw the same images, so that an unpaired test is conservative. Where n is
+    not known there is neither interval nor test (NaN), and `same` is False. No model left: no rows. Raises InputError
+    for a missing column, a model with two rows, or, with a budget, a model that is not in `released.models()`.
+
+    >>> rows = pd.DataFrame({"model": list("abc"), "value": [0.5, 0.49, 0.2], "n": 1000, "n_correct": [500, 490, 200]})
+    >>> best(rows)["same"].tolist()
+    [True, True, False]
+    """
+    missing = [column for column in ("model", "value", "n", "n_correct") if column not in table]
+    if missing:
+        raise InputError(f"The best model needs the column(s) {', '.join(missing)}; got {', '.join(map(str, table))}.")
+    if table["model"].duplicated().any():
+        name = table.loc[table["model"].duplicated(), "model"].iloc[0]
+        raise InputError(f"The best model needs one row for each model, but {name!r} has several: select one result.")
+    if budget is not None:
+        if not budget > 0:
+            raise InputError(f"A budget is a number of million parameters above 0, got {budget}: give 500, say.")
+        sizes = released.models()["parameters_m"]
+        unknown = sorted(set(table["model"]) - set(sizes.index))
+        if unknown:
+            raise InputError(f"No released model has the name {unknown[0]!r}: {near(unknown[0], sizes.index)}")
+        table = table[table["model"].map(sizes) <= budget]
+    if table.empty:
+        return pd.DataFrame(columns=COLUMNS).astype({"same": bool})
+    checks.check_numbers(table, ["value", "n"], "The best model", ["model"])
+    found = table.sort_values(["value", "model"], ascending=[False, True], ignore_index=True)
+    n = found["n"].to_numpy(float)
+    # A share that is no whole number of its cases, within its rounding, still gives their number nearly.
+    correct = found["n_correct"].fillna((found["value"] * found["n"]).round()).to_numpy(float)
+    known = n > 0
+    low, high = np.full((2, len(found)), np.nan)
+    low[known], high[known] = bootstrap.exact_interval(correct[known], n[known])
+    p = np.full(len(found), np.nan)
+    if known[0]:
+        p[known] = two_shares(correct[0], n[0], correct[known], n[known])
+    p[0] = np.nan
+    found = found.assign(ci_low=low, ci_high=high, p_holm=tests.holm(p))
+    return found.assign(same=(found["p_holm"] >= alpha) | (found.index == 0))[COLUMNS]
+
+
+def two_shares(first: np.ndarray, n_first: np.ndarray, second: np.ndarray, n_second: np.ndarray) -> np.ndarray:
+    """Return two-sided p values that two shares are equal, from counts: the pooled z test, 1 where all or none hit.
+
+    >>> two_shares(50, 100, np.array([50, 30]), 100).round(4).tolist()
+    [1.0, 0.0039]
+    """
+    pooled = (first + second) / (n_first + n_second)
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / n_first + 1 / n_second))
+    gap = np.abs(first / n_first - second / n_second)
+    return 2 * scipy_stats.norm.sf(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0))
+
+
+def pareto_front(table: pd.DataFrame, cost: str, value: str) -> pd.DataFrame:
+    """Return the rows that no other row beats with at most the same cost, from the cheapest to the most expensive.
+
+    Another row beats one with a higher value at the same or a lower cost, or the same value at a lower cost; equal rows
+    stay together. Rows without a cost or a value are left out. Raises InputError for a missing column.
+
+    >>> pareto_front(pd.DataFrame({"cost": [1, 2, 3, None], "value": [0.2, 0.1, 0.5, 0.9]}), "cost", "value")
+       cost  value
+    0   1.0    0.2
+    2   3.0    0.5
+    """
+    missing = [column for column in (cost, value) if column not in table]
+    if missing:
+        raise InputError(f"A Pareto front needs the column(s) {', '.join(missing)}; got {', '.join(map(str, table))}.")
+    kept = table.dropna(subset=[cost, value]).sort_values([cost, value], ascending=[True, False], kind="stable")
+    # The highest value of all cheaper rows, and of the rows of the same cost.
+    of_cost = kept.groupby(cost)[value].max()
+    cheaper = of_cost.cummax().shift(fill_value=-np.inf)
+    return kept[(kept[value] == kept[cost].map(of_cost)) & (kept[value] > kept[cost].map(cheaper))]
