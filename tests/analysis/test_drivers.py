@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis import coverage, drivers, real_models
+from babelatlas.analysis import coverage, drivers
+from babelatlas.analysis.released import real_models
 from babelatlas.base import published
 from babelatlas.base.errors import InputError
 from babelatlas.stats import mixed_model

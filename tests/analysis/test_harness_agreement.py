@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from babelatlas.analysis import harness_agreement as agreement
+from babelatlas.analysis.released import harness_agreement as agreement
 from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis import harness_results
+from babelatlas.analysis.released import harness_results
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis import progress
+from babelatlas.analysis.released import progress
 from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError
 from babelatlas.stats import tests

@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 
-from babelatlas.analysis import real_models
+from babelatlas.analysis.released import real_models
 from babelatlas.base import released
 from babelatlas.base.errors import InputError
 from babelatlas.stats import tests

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from babelatlas.analysis import task_agreement
+from babelatlas.analysis.released import task_agreement
 from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from babelatlas.analysis import coverage, real_models, training_languages
+from babelatlas.analysis import coverage, training_languages
+from babelatlas.analysis.released import real_models
 from babelatlas.base import languages, published, released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry

@@ -3,7 +3,7 @@
 `data/released/released.parquet` has a row for each value that a harness released: Crossmodal-3600, WIT, Babel-ImageNet
 and others, language by language. `models.csv` says what each model is, `checkpoints.csv` which checkpoint of which
 harness has its weights, `sources.toml` from where each file is, under which licence, and how the harness evaluates.
-`babelatlas ship released --folder FOLDER` makes the table again (analysis/harness_results.py).
+`babelatlas ship released --folder FOLDER` makes the table again (analysis/released/harness_results.py).
 """
 
 import tomllib

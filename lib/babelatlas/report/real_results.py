@@ -9,7 +9,7 @@ from html import escape as html_escape
 
 import pandas as pd
 
-from babelatlas.analysis import real_models
+from babelatlas.analysis.released import real_models
 from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import escape, markdown_table

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.analysis import coverage, harness_results, label_quality, prompt_gains
+from babelatlas.analysis import coverage, label_quality, prompt_gains
+from babelatlas.analysis.released import harness_results
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
