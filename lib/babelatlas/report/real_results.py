@@ -47,9 +47,24 @@ def _results() -> pd.DataFrame:
     table = table.assign(weights=table["model"].map(facts["weights"]), title=table["model"].map(facts["title"]))
     table["parameters_m"] = table["model"].map(facts["parameters_m"])
     table["variant"] = table["variant"].mask(table["variant"].str.startswith("data set"), "")
+    table = table.assign(gflops=table["model"].map(facts["gflops"])).drop(columns=["checkpoint", "source", "task"])
     texts = table.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]
     table = table.astype(dict.fromkeys(texts, object))  # pandas' own strings are slow, one at a time
-    return table.assign(gflops=table["model"].map(facts["gflops"]))
+    told = [
+        (
+            value(row),
+            f'<a href="{row.address}">{html_escape(row.title)}</a>',
+            _number(row.parameters_m),
+            _number(row.gflops),
+        )
+        for row in table.itertuples()
+    ]
+    return table.assign(**pd.DataFrame(told, table.index, ["told", "link", "size", "flops"], object))
+
+
+@cache
+def _by_language() -> dict[str, pd.DataFrame]:
+    return dict(list(_results().groupby("lang")))
 
 
 def with_results() -> list[str]:
@@ -58,7 +73,7 @@ def with_results() -> list[str]:
     >>> len(with_results())
     293
     """
-    return sorted(set(_results()["lang"]))
+    return sorted(_by_language())
 
 
 @cache
@@ -67,7 +82,7 @@ def boards(lang: str) -> list[tuple[str, pd.DataFrame]]:
 
     A board is a harness, data set, variant and direction.
     """
-    rows = _results()[_results()["lang"] == languages.canonical(lang)]
+    rows = _by_language().get(languages.canonical(lang), _results().iloc[:0])
     keys = ["dataset", "harness", "variant", "direction"]
     found = []
     for (dataset, harness, variant, direction), part in rows.groupby(keys, sort=False):
@@ -167,7 +182,7 @@ def fronts(lang: str) -> str:
                 "model": [escape(name) for name in kept["title"]],
                 "parameters (millions)": [f"{number:,.0f}" for number in kept["parameters_m"]],
                 "GFLOPs": [f"{number:,.0f}" for number in kept["gflops"]],
-                MEASURES[kept.iloc[0].metric]: [value(row) for row in kept.itertuples()],
+                MEASURES[kept.iloc[0].metric]: kept["told"].to_numpy(),
                 "best for its": [
                     " and ".join(
                         word for word, cost in (("size", "parameters_m"), ("FLOPs", "gflops")) if name in sides[cost]
@@ -186,15 +201,9 @@ def tables_of(lang: str) -> str:
     parts = []
     for number, (title, rows) in enumerate(boards(lang)):
         heads = ["model", MEASURES[rows.iloc[0].metric], "parameters (millions)", "GFLOPs", "weights", "n"]
-        cells = zip(
-            (f'<a href="{row.address}">{html_escape(row.title)}</a>' for row in rows.itertuples()),
-            map(value, rows.itertuples()),
-            map(_number, rows["parameters_m"]),
-            map(_number, rows["gflops"]),
-            rows["weights"],
-            (f"{n:,}" if n else "–" for n in rows["n"]),
-            strict=True,
-        )
+        counts = [f"{n:,}" if n else "–" for n in rows["n"]]
+        columns = [rows[name] for name in ("link", "told", "size", "flops", "weights")]
+        cells = zip(*columns, counts, strict=True)
         body = "\n".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
         head = f"<thead><tr><th>{'</th><th>'.join(heads)}</th></tr></thead>"
         table = f'<table class="table">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
@@ -253,7 +262,7 @@ def rank(lang: str) -> str:
         title = DATASETS[dataset][0]
         told = f"By its best open model on {title} ({100 * levels[lang]:.1f} %), {escape(languages.name(lang))} is "
         told += f"{_ordinal(place)} of {len(levels)} languages; the languages differ in their {differ}. "
-        family = languages.families(levels.index)
+        family = _families(dataset)
         kin = levels[[code for code in levels.index if family[code] == family[lang] and code != lang]]
         near = kin.loc[(kin - levels[lang]).abs().sort_values(kind="stable").index[:6]].sort_values(ascending=False)
         links = ", ".join(
@@ -263,6 +272,11 @@ def rank(lang: str) -> str:
             return f"{told}No related language has a result there."
         return f"{told}Related languages with a similar result ({escape(family[lang])}): {links}."
     return ""
+
+
+@cache
+def _families(dataset: str) -> dict[str, str]:
+    return languages.families(highest(dataset).index)
 
 
 def _ordinal(number: int) -> str:
@@ -277,8 +291,7 @@ def _ordinal(number: int) -> str:
 
 def missing(lang: str) -> str:
     """Return which data sets have no released result in a language."""
-    rows = _results()
-    there = set(rows.loc[rows["lang"] == languages.canonical(lang), "dataset"])
+    there = {rows["dataset"].iloc[0] for _, rows in boards(lang)}
     absent = [title for name, (title, _, _) in DATASETS.items() if name not in there and name != "imagenet-1k"]
     return f"No released result in this language: {', '.join(map(escape, absent))}." if absent else ""
 
