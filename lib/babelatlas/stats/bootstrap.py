@@ -120,7 +120,7 @@ def exact_interval(n_correct: np.ndarray, n: np.ndarray, level: float = 0.95) ->
     n_correct, n, tail = np.asarray(n_correct, float), np.asarray(n, float), (1 - level) / 2
     low = scipy_stats.beta.ppf(tail, n_correct, n - n_correct + 1)
     high = scipy_stats.beta.ppf(1 - tail, n_correct + 1, n - n_correct)
-    return np.where(n_correct > 0, low, 0.0), np.where(n_correct < n, high, 1.0)
+    return np.where(n_correct > 0, low, 0.0)[()], np.where(n_correct < n, high, 1.0)[()]
 
 
 def mean_interval(
