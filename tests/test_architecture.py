@@ -229,7 +229,7 @@ def measures(root: Path) -> list[Measure]:
 # As many as before the rooms: a change may not add any.
 REPEATED = 17
 # 27,000 lines for what the house did when it was built, and for each capability since then what it added.
-LINES = 27_000 + 2_000  # released results of real models: readers, eight chapters, pages of languages
+LINES = 27_000 + 2_050  # released results of real models: readers, eight chapters, pages of languages
 
 
 def used() -> float:
@@ -330,7 +330,7 @@ BAD = {
     "lines of the longest module": ({"lib/babelatlas/base/a.py": "x = 1\n" * 601}, "a.py: 601"),
     "lines of the Snakefile": ({"Snakefile": "# line\n" * 81}, ""),
     "lines of the longest file of rules": ({"rules/papers.smk": "# line\n" * 151}, "papers.smk: 151"),
-    "lines of the library": ({f"lib/babelatlas/base/a{number}.py": "#\n" * 500 for number in range(58)}, ""),
+    "lines of the library": ({f"lib/babelatlas/base/a{number}.py": "#\n" * 500 for number in range(59)}, ""),
     "uses of another module's private names": (
         {"lib/babelatlas/base/a.py": "from babelatlas.base import hall\nx = hall._x\n"},
         "babelatlas.base.a:2 uses hall._x",

@@ -46,20 +46,14 @@ def test_models_that_all_miss_or_all_hit_do_not_differ():
     assert real_models.best(rows([1000, 1000]))["same"].tolist() == [True, True]
 
 
-def test_a_budget_keeps_models_of_at_most_that_size_and_none_of_unknown_size():
+def test_the_best_of_a_language_is_the_highest_of_its_released_results():
     table = released.one_run(
         released.read(harness="clip_benchmark", dataset="xm3600", metric="recall@1", direction="t2i", lang="sw")
     )
-    whole = real_models.best(table)
-    assert len(whole) == 114
-    assert whole["model"].iloc[0] == "nllb-siglip-mrl-large"
-    sizes = released.models()["parameters_m"]
-    small = real_models.best(table, budget=500)
-    assert set(small["model"]) == {name for name in whole["model"] if sizes[name] <= 500}
-    assert small["same"].iloc[0]
-    assert sizes[small["model"].iloc[0]] <= 500
-    unknown = sizes.index[sizes.isna()][0]
-    assert real_models.best(rows([5], names=[unknown]), budget=1e6).empty
+    found = real_models.best(table)
+    assert len(found) == len(table) == table["model"].nunique()
+    assert found["value"].iloc[0] == table["value"].max()
+    assert found["same"].iloc[0]
 
 
 def test_results_without_a_number_of_cases_have_neither_interval_nor_test():
@@ -82,10 +76,6 @@ def test_one_model_is_the_best_and_no_model_none():
 def test_a_model_given_twice_an_unknown_one_or_a_missing_column_stops_the_best():
     with pytest.raises(InputError, match="'a' has several"):
         real_models.best(pd.concat([rows([5]), rows([6])]))
-    with pytest.raises(InputError, match="No released model has the name 'a'"):
-        real_models.best(rows([5]), budget=100)
-    with pytest.raises(InputError, match="above 0"):
-        real_models.best(rows([5]), budget=0)
     with pytest.raises(InputError, match="needs the column"):
         real_models.best(rows([5]).drop(columns="n"))
 
@@ -158,3 +148,29 @@ def test_the_best_within_a_budget_is_the_cheaper_of_equals_and_missing_where_all
     found = real_models.within_budgets(table, "size", [2, 6, 10])
     assert found[["budget", "model"]].to_numpy().tolist() == [[6, "b"], [10, "c"]]
     assert real_models.within_budgets(table, "size", []).empty
+
+
+def test_a_runs_own_real_models_join_and_the_miniature_does_not():
+    rows = [
+        ("openai-b32", "de", "t2i recall@1", 0.2, 100),
+        ("openai-b32", "de", "i2t recall@1", 0.4, 50),
+        ("picto-en", "de", "t2i recall@1", 0.9, 100),
+        ("my-model", "de", "t2i recall@1", 0.5, 100),
+        ("my-model", "de", "t2i recall@5", 0.9, 100),
+    ]
+    found = pd.DataFrame(rows, columns=["model", "lang", "metric", "value", "n"]).assign(dataset="xm3600")
+    own = real_models.own_board(found, "xm3600", "recall@1").set_index("model")
+    assert own["value"].to_dict() == {"my-model": 0.5, "openai-b32": pytest.approx(0.3)}
+    assert own["n"].to_dict() == {"my-model": 100, "openai-b32": 50}
+    assert real_models.own_board(found[found["model"] == "picto-en"], "xm3600", "recall@1").empty
+
+
+def test_the_registry_joins_the_entries_of_the_list_of_models():
+    every, known = real_models.registry(), released.models()
+    assert every["model"].is_unique
+    assert list(every["model"][: len(known)]) == list(known.index)
+    entries = every[every["entry"] != ""].set_index("entry")
+    assert {"siglip2-b16-256", "openai-b32"} <= set(entries.index)
+    assert entries.loc["siglip2-b16-256", "parameters_m"] > 100
+    assert "picto-en" not in set(every["model"])
+    assert not every.drop(columns=["parameters_m", "gflops", "image_size", "samples_seen"]).isna().any(axis=None)

@@ -23,6 +23,12 @@ def _published() -> pd.DataFrame:
     return pd.concat([published.read(name) for name in names], ignore_index=True)
 
 
+def _real_models() -> pd.DataFrame:
+    from babelatlas.analysis.released import real_models
+
+    return real_models.registry()
+
+
 # Name -> how the table that ships is read.
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
@@ -31,7 +37,7 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "models": registry.table,
     "published": _published,
     "released": released.read,
-    "real_models": lambda: released.models().reset_index(drop=True),
+    "real_models": _real_models,
     "checkpoints": released.checkpoints,
     "claims": claims.read,
     "glottolog": lambda: languages.world().copy(),

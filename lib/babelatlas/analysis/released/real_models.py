@@ -8,7 +8,8 @@ from scipy import stats as scipy_stats
 
 from babelatlas.analysis import ranking
 from babelatlas.base import released
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
+from babelatlas.models import registry as entries
 from babelatlas.stats import bootstrap, checks, tests
 
 HARNESSES = {"clip_benchmark": "CLIP_benchmark", "babel-imagenet": "Babel-ImageNet's code", "iglue": "IGLUE"}
@@ -52,6 +53,40 @@ def board(harness: str, dataset: str, metric: str, variant: str | None = None) -
     return found.assign(n_correct=found["value"] * found["n"])
 
 
+def own_board(found: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
+    """Return the scores of a run's own real models in the columns of `board`; no rows where it has none.
+
+    `found`: a `languages` table; models of the miniature are left out.
+    """
+    rows = found[(found["dataset"] == dataset) & found["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])]
+    small = {name for name in entries.names() if entries.get_model(name).embedded}
+    rows = rows[~rows["model"].isin(small)]
+    own = rows.groupby(["model", "lang"], as_index=False).agg(
+        value=("value", "mean"), n=("n", "min"), directions=("metric", "nunique")
+    )
+    return own.assign(n_correct=own["value"] * own["n"])
+
+
+def registry() -> pd.DataFrame:
+    """Return all real models that the study knows, in the columns of `released.models`.
+
+    Those with released results come first, then the entries of the list of models without any; what an entry does not
+    say is empty.
+    """
+    known, rest = released.models().reset_index(drop=True), entries.table()
+    rest = rest[(rest["repository"] != "") & ~rest["name"].isin(known["model"])]
+    names = {"name": "model", "series": "family", "parameters": "parameters_m", "data": "training_data"}
+    names |= {"year": "release_date", "n_languages": "languages", "counted_by": "declared_by"}
+    rest = rest.drop(columns="family").rename(columns=names)
+    rest = rest.assign(title=rest["model"], entry=rest["model"], weights="open", source="data/models_sources.csv")
+    for column in ("release_date", "languages"):
+        rest[column] = rest[column].astype(str).replace("0", "")
+    rest = rest[[column for column in known if column in rest]]
+    joined = pd.concat([known, rest], ignore_index=True)
+    texts = [column for column in known if not pd.api.types.is_numeric_dtype(known[column])]
+    return joined.assign(**joined[texts].fillna(""))
+
+
 def neighbours(
     scores: pd.DataFrame, cluster: Mapping[str, str] | None = None, n_permutations: int = 10_000, seed: int = 0
 ) -> pd.DataFrame:
@@ -82,16 +117,15 @@ def within_budgets(table: pd.DataFrame, cost: str, budgets: Sequence[float]) -> 
     return found[["budget", *(column for column in found if column != "budget")]]
 
 
-def best(table: pd.DataFrame, budget: float | None = None, alpha: float = 0.05) -> pd.DataFrame:
+def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     """Return the models of one language by their value, the best first, and which do not differ from the best.
 
     `table`: model, value (fraction), n (cases; 0 where not known), n_correct (NaN where not known), one row for each
-    model. With `budget` only models of at most so many million parameters are taken; those of unknown size are left
-    out. Columns: model, value, ci_low, ci_high (exact binomial interval), p_holm (two-sided test of two shares, pooled
-    and unpaired, against the best; Holm's correction over these comparisons), same (True for the best itself and where
-    p_holm is at least `alpha`). The models saw the same images, so that an unpaired test is conservative. Where n is
-    not known there is neither interval nor test (NaN), and `same` is False. No model left: no rows. Raises InputError
-    for a missing column, a model with two rows, or, with a budget, a model that is not in `released.models()`.
+    model. Columns: model, value, ci_low, ci_high (exact binomial interval), p_holm (two-sided test of two shares,
+    pooled and unpaired, against the best; Holm's correction over these comparisons), same (True for the best itself and
+    where p_holm is at least `alpha`). The models saw the same images, so that an unpaired test is conservative. Where n
+    is not known there is neither interval nor test (NaN), and `same` is False. Raises InputError for a missing column
+    and a model with two rows.
 
     >>> rows = pd.DataFrame({"model": list("abc"), "value": [0.5, 0.49, 0.2], "n": 1000, "n_correct": [500, 490, 200]})
     >>> best(rows)["same"].tolist()
@@ -103,14 +137,6 @@ def best(table: pd.DataFrame, budget: float | None = None, alpha: float = 0.05) 
     if table["model"].duplicated().any():
         name = table.loc[table["model"].duplicated(), "model"].iloc[0]
         raise InputError(f"The best model needs one row for each model, but {name!r} has several: select one result.")
-    if budget is not None:
-        if not budget > 0:
-            raise InputError(f"A budget is a number of million parameters above 0, got {budget}: give 500, say.")
-        sizes = released.models()["parameters_m"]
-        unknown = sorted(set(table["model"]) - set(sizes.index))
-        if unknown:
-            raise InputError(f"No released model has the name {unknown[0]!r}: {near(unknown[0], sizes.index)}")
-        table = table[table["model"].map(sizes) <= budget]
     if table.empty:
         return pd.DataFrame(columns=COLUMNS).astype({"same": bool})
     checks.check_numbers(table, ["value", "n"], "The best model", ["model"])
