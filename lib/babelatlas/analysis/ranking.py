@@ -84,7 +84,7 @@ def ranks(
     values = wide.to_numpy()[None] if drawn == "languages" else _images(scores, wide, n_resamples, seed)
     parts = []
     for group, place in _places(wide, groups):
-        member = _members(wide.index[place], cluster)
+        member = members(wide.index[place], cluster)
         n = member.shape[1]
         times = np.ones((n_resamples, len(place)))
         if drawn != "images":
@@ -110,7 +110,7 @@ def _places(wide: pd.DataFrame, groups: dict[str, Sequence[str]] | None) -> Iter
             yield group, place
 
 
-def _members(codes: Sequence[str], cluster: Mapping[str, str] | None) -> np.ndarray:
+def members(codes: Sequence[str], cluster: Mapping[str, str] | None) -> np.ndarray:
     """Return which language belongs to which cluster, 1 or 0: (languages, clusters); each to its own for None."""
     if cluster is None:
         return np.eye(len(codes))
@@ -144,7 +144,7 @@ def comparisons(
         table = pd.DataFrame(pairs, columns=["first", "second"], dtype=str)
         table.insert(0, "group", group)
         table["value"] = (mean[table["first"]].to_numpy() - mean[table["second"]].to_numpy()).astype(float)
-        member = _members(part.index, cluster)
+        member = members(part.index, cluster)
         n = member.shape[1]
         table[["ci_low", "ci_high", "p", "p_holm"]] = np.nan
         table = table.assign(n=len(part), n_clusters=n, least=np.nan)

@@ -14,19 +14,19 @@ from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import escape, markdown_table
 
-# What a language's results are about, in the order of a page: data set -> (title, the task in words, main measure).
+# What a language's results are about, in the order of a page: data set -> (the task in words, main measure).
 DATASETS = {
-    "xm3600": ("Crossmodal-3600", "Image retrieval", "recall@1"),
-    "babel-imagenet": ("Babel-ImageNet", "Image classification", "accuracy@1"),
-    "xtd": ("XTD", "Image retrieval", "recall@1"),
-    "xflickrco": ("xFlickrCO", "Image retrieval", "recall@1"),
-    "wit": ("WIT", "Image retrieval", "recall@1"),
-    "sts17-visual": ("STS17, as images", "Similarity of sentences", "spearman"),
-    "stsb-visual": ("STS benchmark, as images", "Similarity of sentences", "spearman"),
-    "marvl": ("MaRVL", "Reasoning about two images", "accuracy"),
-    "xgqa": ("xGQA", "Questions about an image", "accuracy"),
-    "xvnli": ("XVNLI", "Entailment", "accuracy"),
-    "imagenet-1k": ("ImageNet", "Image classification", "accuracy@1"),
+    "xm3600": ("Image retrieval", "recall@1"),
+    "babel-imagenet": ("Image classification", "accuracy@1"),
+    "xtd": ("Image retrieval", "recall@1"),
+    "xflickrco": ("Image retrieval", "recall@1"),
+    "wit": ("Image retrieval", "recall@1"),
+    "sts17-visual": ("Similarity of sentences", "spearman"),
+    "stsb-visual": ("Similarity of sentences", "spearman"),
+    "marvl": ("Reasoning about two images", "accuracy"),
+    "xgqa": ("Questions about an image", "accuracy"),
+    "xvnli": ("Entailment", "accuracy"),
+    "imagenet-1k": ("Image classification", "accuracy@1"),
 }
 LISTED = {"xm3600": "Crossmodal-3600, recall@1", "babel-imagenet": "Babel-ImageNet, top-1 accuracy"}
 BUDGET = 500  # million parameters: what a small computer without a GPU still runs
@@ -38,7 +38,7 @@ MEASURES = {"recall@1": "recall@1", "accuracy@1": "top-1 accuracy", "accuracy": 
 def _results() -> pd.DataFrame:
     """Return the results that pages show: one run of a model, the main measure of each data set, not trained on it."""
     table = released.one_run(released.read())
-    main = table["dataset"].map({name: measure for name, (_, _, measure) in DATASETS.items()})
+    main = table["dataset"].map({name: measure for name, (_, measure) in DATASETS.items()})
     # A later revision of a data set is the same queries where every result is a whole number of as many.
     plain = table["variant"].isin(ZERO_SHOT) | table["variant"].str.startswith("data set") & (table["n"] > 0)
     plain |= (table["task"] == "sts") & (table["variant"] != "dev")
@@ -93,7 +93,7 @@ def boards(lang: str) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _title(dataset: str, harness: str, variant: str, direction: str) -> str:
-    name, task, _ = DATASETS[dataset]
+    task, name = DATASETS[dataset][0], real_models.DATASETS[dataset]
     way = {"t2i": ", text to image", "i2t": ", image to text", "": ""}[direction]
     more = f", {variant}" if variant and variant != "zero-shot" else ""
     return f"{task}{way}: {name}{more} ({released.facts()['harnesses'][harness]['title']})"
@@ -259,7 +259,7 @@ def rank(lang: str) -> str:
         if lang not in levels:
             continue
         place = int((levels > levels[lang]).sum()) + 1
-        title = DATASETS[dataset][0]
+        title = real_models.DATASETS[dataset]
         told = f"By its best open model on {title} ({100 * levels[lang]:.1f} %), {escape(languages.name(lang))} is "
         told += f"{_ordinal(place)} of {len(levels)} languages; the languages differ in their {differ}. "
         family = _families(dataset)
@@ -292,7 +292,7 @@ def _ordinal(number: int) -> str:
 def missing(lang: str) -> str:
     """Return which data sets have no released result in a language."""
     there = {rows["dataset"].iloc[0] for _, rows in boards(lang)}
-    absent = [title for name, (title, _, _) in DATASETS.items() if name not in there and name != "imagenet-1k"]
+    absent = [real_models.DATASETS[name] for name in DATASETS if name not in there and name != "imagenet-1k"]
     return f"No released result in this language: {', '.join(map(escape, absent))}." if absent else ""
 
 

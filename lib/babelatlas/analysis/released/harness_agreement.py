@@ -84,7 +84,7 @@ def by_model(pairs: pd.DataFrame, families: Mapping[str, str], n_resamples: int 
         raise InputError("The models must share their languages: compare them dataset by dataset, pair by pair.")
     kin = pd.Series(wide.index, index=wide.index).map(families)
     parts = [bootstrap.mean_interval(wide[model], kin, n_resamples, seed=seed).assign(model=model) for model in wide]
-    member = pd.get_dummies(kin).to_numpy(float)
+    member = ranking.members(wide.index, families)
     p = [ranking.sign_flip_test(wide.to_numpy(), seed=seed, member=each) for each in (None, member)]
     table = pd.concat(parts, ignore_index=True).assign(size=wide.abs().mean().to_numpy(), p_lang=p[0], p_family=p[1])
     return table[["model", "value", "ci_low", "ci_high", "size", "p_lang", "p_family", "n", "n_clusters"]]

@@ -141,7 +141,7 @@ def changes(
         row["p"] = tests.paired_permutation_test(change, seed=seed)
         if n_clusters > 1:
             found = bootstrap.mean_interval(change, families, n_resamples, seed=seed).iloc[0]
-            member = pd.get_dummies(families, dtype=float).to_numpy()
+            member = ranking.members(gap.columns, cluster)
             row |= {"ci_low": found["ci_low"], "ci_high": found["ci_high"]}
             row["p_families"] = float(ranking.sign_flip_test(change.to_numpy()[:, None], seed=seed, member=member)[0])
         rows.append(row | {"narrower": int((change < 0).sum()), "wider": int((change > 0).sum())})

@@ -12,9 +12,9 @@ from babelatlas.base.errors import InputError
 from babelatlas.models import registry as entries
 from babelatlas.stats import bootstrap, checks, tests
 
-HARNESSES = {"clip_benchmark": "CLIP_benchmark", "babel-imagenet": "Babel-ImageNet's code", "iglue": "IGLUE"}
 DATASETS = {"xm3600": "Crossmodal-3600", "xtd": "XTD", "xflickrco": "xFlickrCO", "wit": "WIT", "marvl": "MaRVL"}
 DATASETS |= {"babel-imagenet": "Babel-ImageNet", "xvnli": "XVNLI", "xgqa": "xGQA", "nlvr2": "NLVR2"}
+DATASETS |= {"sts17-visual": "STS17, as images", "stsb-visual": "STS benchmark, as images", "imagenet-1k": "ImageNet"}
 COLUMNS = ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
 
 
@@ -24,7 +24,8 @@ def title(harness: str, dataset: str, metric: str) -> str:
     >>> title("mteb", "xm3600", "recall@1")
     'Crossmodal-3600, recall@1 (mteb)'
     """
-    return f"{DATASETS.get(dataset, dataset)}, {metric} ({HARNESSES.get(harness, harness)})"
+    named = released.facts()["harnesses"].get(harness, {}).get("title", harness)
+    return f"{DATASETS.get(dataset, dataset)}, {metric} ({named})"
 
 
 def board(harness: str, dataset: str, metric: str, variant: str | None = None) -> pd.DataFrame:
@@ -47,8 +48,13 @@ def board(harness: str, dataset: str, metric: str, variant: str | None = None) -
             f"The leaderboard of {harness} on {dataset} has several {metric} of {row['model']} in {row['lang']!r}: "
             f"give one of its variants, {', '.join(sorted(map(repr, rows['variant'].unique())))}."
         )
+    return _scores(rows, "direction")
+
+
+def _scores(rows: pd.DataFrame, direction: str) -> pd.DataFrame:
+    """Return one score for each model and language: the mean of the values that column `direction` tells apart."""
     found = rows.groupby(["model", "lang"], as_index=False).agg(
-        value=("value", "mean"), n=("n", "min"), directions=("direction", "nunique")
+        value=("value", "mean"), n=("n", "min"), directions=(direction, "nunique")
     )
     return found.assign(n_correct=found["value"] * found["n"])
 
@@ -60,11 +66,7 @@ def own_board(found: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
     """
     rows = found[(found["dataset"] == dataset) & found["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])]
     small = {name for name in entries.names() if entries.get_model(name).embedded}
-    rows = rows[~rows["model"].isin(small)]
-    own = rows.groupby(["model", "lang"], as_index=False).agg(
-        value=("value", "mean"), n=("n", "min"), directions=("metric", "nunique")
-    )
-    return own.assign(n_correct=own["value"] * own["n"])
+    return _scores(rows[~rows["model"].isin(small)], "metric")
 
 
 def registry() -> pd.DataFrame:
@@ -99,8 +101,7 @@ def neighbours(
     mean = wide.mean().round(12)
     order = sorted(wide, key=lambda model: (-mean[model], model))
     gaps = wide[order[:-1]].to_numpy() - wide[order[1:]].to_numpy()
-    homes = [code if cluster is None else cluster[code] for code in wide.index]
-    member = pd.get_dummies(homes, dtype=float).to_numpy()
+    member = ranking.members(wide.index, cluster)
     p = ranking.sign_flip_test(gaps, n_permutations, seed, member) if len(order) > 1 else []
     found = {"first": order[:-1], "second": order[1:], "value": gaps.mean(axis=0), "p": p, "p_holm": tests.holm(p)}
     return pd.DataFrame(found)

@@ -148,7 +148,7 @@ def moves(
     gaps = ranks[0] - ranks[1]
     families = [family[lang] for lang in gaps.index]
     over = "families" if len(set(families)) >= least else "languages"
-    member = pd.get_dummies(families if over == "families" else list(gaps.index), dtype=float).to_numpy()
+    member = ranking.members(gaps.index, family if over == "families" else None)
     times = bootstrap.resample_weights(member.shape[1], n_resamples, seed) @ member.T
     resampled = times @ gaps.to_numpy() / times.sum(axis=1, keepdims=True)
     low, high = bootstrap.percentile_interval(resampled, n_clusters=member.shape[1])

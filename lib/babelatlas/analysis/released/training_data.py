@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.analysis import ranking
+from babelatlas.analysis.released import real_models
 from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError, near
 from babelatlas.stats import bootstrap, checks, mixed_model, tests
@@ -36,8 +37,7 @@ FILTERS = pd.DataFrame(
 
 def recall(dataset: str = "xm3600", harness: str = "clip_benchmark") -> pd.DataFrame:
     """Return recall@1, the mean of both directions: a row for each language, a column for each model."""
-    table = released.one_run(released.read(harness=harness, dataset=dataset, metric="recall@1"))
-    return ranking.by_language(table.groupby(["model", "lang"], as_index=False)["value"].mean())
+    return ranking.by_language(real_models.board(harness, dataset, "recall@1"))
 
 
 def above_chance(dataset: str = "xm3600", harness: str = "clip_benchmark") -> pd.Series:
@@ -94,7 +94,7 @@ def retained(
         raise InputError(f"A comparison with the unfiltered pool needs {what}: choose among {', '.join(wide.index)}.")
     rows = []
     for group, codes in groups.items():
-        member = pd.get_dummies(list(languages.families(codes).values()), dtype=float).to_numpy()
+        member = ranking.members(codes, languages.families(codes))
         n = member.shape[1]
         times = np.vstack([np.ones(n), bootstrap.resample_weights(n, n_resamples, seed)]) @ member.T
         times /= times.sum(axis=1, keepdims=True)
