@@ -25,7 +25,6 @@ from pathlib import Path
 
 import yaml
 
-from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
@@ -135,6 +134,8 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     A folder among `pages` stands for the files in it. Raises InputError where the title page is missing, two pages have
     one name, or one is not in the contents.
     """
+    from babelatlas.base import languages  # with pandas, which nobody else needs who imports this module
+
     folder = build / "stage"
     given = [file for page in pages for file in (sorted(page.glob("[!.]*")) if page.is_dir() else [page])]
     prose = {file.relative_to(project / "book"): file for file in (project / "book").rglob("*") if file.is_file()}

@@ -17,7 +17,7 @@ from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.stats import bootstrap
 
-READ = ["checkpoint", "task", "dataset", "lang", "variant", "direction", "metric", "value", "decimals", "address"]
+READ = ["checkpoint", "dataset", "lang", "variant", "direction", "metric", "value", "decimals", "address"]
 KEY = tables.SCHEMAS["released"][1]
 # Codes that mean another language there than here, or that have been withdrawn; and codes of varieties that have none
 # of their own here, with the language that they belong to (Glottolog): the variety becomes part of `variant`.
@@ -26,6 +26,7 @@ VARIETIES = {"simple": ("en", "Simple English"), "be_x_old": ("be", "Taraškievi
 VARIETIES |= {"nds_nl": ("nds", "Dutch Low Saxon"), "gmq_bot": ("sv", "Westrobothnian"), "bh": ("bho", "code bh")}
 TASKS = {"xm3600": "retrieval", "xtd": "retrieval", "xflickrco": "retrieval", "wit": "retrieval"}
 TASKS |= {"flickr30k": "retrieval", "mscoco": "retrieval", "babel-imagenet": "zeroshot", "imagenet-1k": "zeroshot"}
+TASKS |= dict.fromkeys(["imagenet-v2", "imagenet-r", "imagenet-sketch", "imagenet-a"], "zeroshot")
 TASKS |= {"sts17-visual": "sts", "stsb-visual": "sts", "xvnli": "entailment", "xgqa": "question answering"}
 TASKS |= {"marvl": "reasoning", "nlvr2": "reasoning", "nlvr2-1k": "reasoning"}
 SHARES = ("recall@", "accuracy")  # metrics that are shares of cases, by the beginning of their names
@@ -64,14 +65,12 @@ def read_open_clip(path: Path, address: str) -> pd.DataFrame:
     kept = [column for column, match in named.items() if match and match[4] != "avg"]
     if len(kept) < 6:
         raise InputError(f"The released file {path} has no column like 'crossmodal3600 image_retrieval_recall@1 de'.")
-    table["checkpoint"] = table["model"] + ", " + table["version"]
-    table["address"] = [f"{address}#L{line + 2}" for line in table.index]
-    long = table.melt(["checkpoint", "address"], kept, "column", "printed")
+    long = _melted(table, ["model", "version"], address, kept, "column")
     parts = long["column"].str.extract(pattern).set_axis(["dataset", "searched", "metric", "lang"], axis=1)
     datasets = {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"}
     ways = {"image": "t2i", "text": "i2t"}
     long = long.assign(metric=parts["metric"], lang=parts["lang"], variant="", direction=parts["searched"].map(ways))
-    long = long.assign(dataset=parts["dataset"].map(datasets), task="retrieval", value=long["printed"].astype(float))
+    long = long.assign(dataset=parts["dataset"].map(datasets), value=long["printed"].astype(float))
     return long.assign(decimals=4)[READ]
 
 
@@ -80,7 +79,7 @@ def read_open_clip_english(path: Path, address: str) -> pd.DataFrame:
     names = {"ImageNet 1k": "imagenet-1k", "ImageNet v2": "imagenet-v2", "ImageNet-R": "imagenet-r"}
     names |= {"ImageNet Sketch": "imagenet-sketch", "ImageNet-A": "imagenet-a"}
     long = _english(path, address, list(names), "dataset")
-    return long.assign(dataset=long["dataset"].map(names), task="zeroshot", direction="", metric="accuracy@1")[READ]
+    return long.assign(dataset=long["dataset"].map(names), direction="", metric="accuracy@1")[READ]
 
 
 def read_open_clip_english_retrieval(path: Path, address: str) -> pd.DataFrame:
@@ -93,16 +92,22 @@ def read_open_clip_english_retrieval(path: Path, address: str) -> pd.DataFrame:
     }
     long = _english(path, address, list(names), "column")
     parts = pd.DataFrame(long["column"].map(names).tolist(), columns=["dataset", "direction", "metric"])
-    return long.drop(columns="column").assign(task="retrieval", **parts)[READ]
+    return long.drop(columns="column").assign(**parts)[READ]
 
 
 def _english(path: Path, address: str, columns: list[str], name: str) -> pd.DataFrame:
-    table = _csv(path, ["name", "pretrained", *columns])
-    table["checkpoint"] = table["name"] + ", " + table["pretrained"]
-    table["address"] = [f"{address}#L{line + 2}" for line in table.index]
-    long = table.melt(["checkpoint", "address"], columns, name, "printed")
+    named = ["name", "pretrained"]
+    long = _melted(_csv(path, [*named, *columns]), named, address, columns, name)
     long = long[long["printed"] != ""].reset_index(drop=True)
     return long.assign(lang="en", variant="", value=long["printed"].astype(float), decimals=4)
+
+
+def _melted(table: pd.DataFrame, named: list[str], address: str, columns: list[str], name: str) -> pd.DataFrame:
+    """Return the values of a table of open_clip's as rows: checkpoint, address with its line, `name`, printed."""
+    first, second = named
+    lines = [f"{address}#L{line + 2}" for line in table.index]
+    table = table.assign(checkpoint=table[first] + ", " + table[second], address=lines)
+    return table.melt(["checkpoint", "address"], columns, name, "printed")
 
 
 def read_mteb(path: Path, address: str) -> pd.DataFrame:
@@ -136,7 +141,6 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     other = np.where(table["dataset_revision"] != usual, "data set " + table["dataset_revision"].str[:7], "")
     table = table.assign(
         dataset=table["task"].map(names),
-        task=table["task"].map(names).map(TASKS),
         direction=table["task"].str.extract("(T2I|I2T)")[0].str.lower().fillna(""),
         lang=[next((code for code in codes if code != "en"), "en").replace("default", "en") for codes in pair],
         variant=np.where(pair.str.len() > 1, table["subset"], np.where(table["split"] == "dev", "dev", "")) + other,
@@ -145,7 +149,7 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     parts = []
     for column, metric in metrics.items():
         tasks = {"accuracy": ["zeroshot"], "cosine_spearman": ["sts"]}.get(column, ["retrieval"])
-        part = table[(table[column] != "") & table["task"].isin(tasks)]
+        part = table[(table[column] != "") & table["dataset"].map(TASKS).isin(tasks)]
         digits = part.groupby("dataset")[column].transform(lambda texts: _decimals(texts))
         parts.append(part.assign(metric=metric, value=part[column].astype(float), decimals=digits))
     return pd.concat(parts, ignore_index=True)[READ]
@@ -158,7 +162,7 @@ def read_babel_imagenet(path: Path, address: str) -> pd.DataFrame:
     english = table["lang"].str.lower() == "en"
     variant = table["prompt"].map(prompts).mask(english & (table["prompt"] != "label"), "English prompts")
     table = table.assign(variant=variant, value=table["accuracy"], cases=50 * table["num_classes"])
-    table = table.assign(task="zeroshot", dataset="babel-imagenet", direction="", metric="accuracy@1", decimals=FULL)
+    table = table.assign(dataset="babel-imagenet", direction="", metric="accuracy@1", decimals=FULL)
     return table.assign(checkpoint=path.stem, address=f"{address}/{path.name}")[[*READ, "cases"]]
 
 
@@ -170,7 +174,6 @@ def read_babel_imagenet_retrieval(path: Path, address: str) -> pd.DataFrame:
         direction=table["variable"].str[:3],
         metric=table["variable"].str.replace(r"^..._r@", "recall@", regex=True),
         dataset=path.parent.name,
-        task="retrieval",
         variant="",
         decimals=FULL,
     )
@@ -207,7 +210,6 @@ def read_iglue(path: Path, address: str) -> pd.DataFrame:
     datasets = np.where((long["lang"] == "en") & (dataset == "marvl"), "nlvr2", dataset)  # its English is NLVR2's
     return long.assign(
         dataset=datasets,
-        task=TASKS[dataset],
         variant=", ".join(dict.fromkeys(words)),
         direction={"_ir": "t2i", "_tr": "i2t", None: ""}[way],
         metric="recall@1" if way else "accuracy",
@@ -234,7 +236,7 @@ def read_marvl(path: Path, address: str) -> pd.DataFrame:
     variant += ["trained on NLVR2 in Chinese"] if name == "nlvr2-zh" else []
     dataset = {"nlvr2_1k": "nlvr2-1k", "nlvr2-zh": "nlvr2-1k"}.get(name, name)
     rows = [("accuracy", found[0][-1], 5), *(("consistency", value, FULL) for value in found[1][-1:])]
-    own = {"checkpoint": checkpoint, "task": "reasoning", "dataset": dataset, "lang": lang or "en", "direction": ""}
+    own = {"checkpoint": checkpoint, "dataset": dataset, "lang": lang or "en", "direction": ""}
     table = pd.DataFrame(rows, columns=["metric", "printed", "decimals"])
     table = table.assign(value=table["printed"].astype(float) / 100, variant=", ".join(filter(None, variant)), **own)
     return table.assign(address=f"{address}/{path.name}")[READ]
@@ -272,7 +274,7 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
     table = table.assign(model=_canonical(table), lang=_languages(table), variant=table["variant"] + variety)
-    table = _checked(table)
+    table = _checked(table.assign(task=table["dataset"].map(TASKS)))
     return tables.check(with_intervals(table)[list(tables.SCHEMAS["released"][0])], "released")
 
 
