@@ -4,6 +4,7 @@
 """
 
 import ast
+import json
 import re
 import resource
 import sys
@@ -192,6 +193,49 @@ def repeated(root: Path) -> list[str]:
     return sorted(pairs)
 
 
+def words(node: ast.AST) -> set[str]:
+    """The names that a piece of code uses: variables, attributes, and strings that are a name; imports alone use none."""
+    found = {getattr(each, "id", None) or getattr(each, "attr", None) for each in ast.walk(node)}
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            if re.fullmatch(r"[\w.:]+", each.value):
+                found.add(each.value.rpartition(":")[2])
+            elif each.value.startswith("from babelatlas"):  # a program for another process
+                found |= set(re.findall(r"\w+", each.value))
+    return {name for name in found if name}
+
+
+def unreached(root: Path) -> list[str]:
+    """The functions and classes that nothing uses but tests and each other.
+
+    By name: where two have one name, a use of either counts for both. What a decorator registers is used. Uses start in
+    notebooks, rules, definitions of the papers' numbers, examples on the book's pages, and the code of modules
+    themselves.
+    """
+    texts = [(root / "Snakefile").read_text(encoding="utf-8")] if (root / "Snakefile").is_file() else []
+    texts += [file.read_text(encoding="utf-8") for file in (root / "rules").glob("*.smk")]
+    texts += [file.read_text(encoding="utf-8") for file in (root / "lib/babelatlas/data").glob("definitions/*.toml")]
+    pages = [*(root / "book").glob("*.md"), *root.glob("*.md")]
+    texts += [block for page in pages for block in re.findall(r"```.*?```", page.read_text(encoding="utf-8"), re.S)]
+    for notebook in (root / "notebooks").rglob("*.ipynb"):
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        texts += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    reached, waiting = set(re.findall(r"\w+", "\n".join(texts))), []
+    for name, file in modules(root).items():
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            defined = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.decorator_list
+            if defined and not re.fullmatch(r"__\w+__", node.name):
+                waiting.append((f"{name}.{node.name}", words(node)))
+            else:
+                reached |= words(node)
+    found = waiting
+    while found:
+        found = [each for each in waiting if each[0].rpartition(".")[2] in reached]
+        waiting = [each for each in waiting if each not in found]
+        reached = reached.union(*(uses for _, uses in found))
+    return [name for name, _ in waiting]
+
+
 def measures(root: Path) -> list[Measure]:
     """Every measure of the project in `root` that its files tell."""
     readers = read(root)
@@ -206,7 +250,7 @@ def measures(root: Path) -> list[Measure]:
     round_ = circles(graph)
     up = upward(graph)
     private = [use for reader in readers.values() for use in reader.private]
-    twins = repeated(root)
+    twins, unused = repeated(root), unreached(root)
     size = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
     return [
         most("file circles", len(round_), 0, round_),
@@ -223,6 +267,7 @@ def measures(root: Path) -> list[Measure]:
         most("lines of the library", size, LINES),
         most("uses of another module's private names", len(private), 0, private),
         most("repeated blocks", len(twins), REPEATED, twins),
+        most("functions and classes that only tests use", len(unused), 0, unused),
     ]  # fmt: skip
 
 
@@ -266,6 +311,7 @@ NAMES = [
     "lines of the library",
     "uses of another module's private names",
     "repeated blocks",
+    "functions and classes that only tests use",
 ]
 
 
@@ -341,6 +387,14 @@ BAD = {
             "lib/babelatlas/base/b.py": f"import os\n\nz = 1\n{SIX}",
         },
         "lib/babelatlas/base/a.py:1 ~ lib/babelatlas/base/b.py:4",
+    ),
+    "functions and classes that only tests use": (
+        {
+            "lib/babelatlas/base/a.py": "def used():\n    pass\n\n\nused()\n\n\ndef alone():\n    return other()\n",
+            "lib/babelatlas/base/b.py": "def other():\n    return alone\n",
+            "tests/test_a.py": "from babelatlas.base.a import alone\nalone()\n",
+        },
+        "babelatlas.base.a.alone\nbabelatlas.base.b.other",
     ),
 }  # fmt: skip
 MORE = [

@@ -103,6 +103,7 @@ def test_what_becomes_of_each_place(card):
     counts = found[["claims", "equal", "within rounding", "different", "other definition"]].T.to_dict("list")
     assert counts == {
         ("Table 1", "Num. Cap."): [36, 34, 0, 2, 0],
+        ("Table 1", "Num. Chars"): [36, 27, 0, 9, 0],
         ("Table 1", "Replication"): [36, 36, 0, 0, 0],
         ("Table 1", "Replication, the same equation"): [72, 72, 0, 0, 0],
         ("Table 1", "total"): [1, 1, 0, 0, 0],
@@ -144,15 +145,32 @@ def test_an_equation_counts_once_and_what_else_it_says_is_only_tested(card):
     }
 
 
-def test_the_released_captions_are_those_of_the_table_but_in_two_languages(card):
-    released = thapliyal2022.released_captions()
-    counts = thapliyal2022.captions().set_index("lang")["captions"]
+def test_the_released_captions_are_those_of_the_table_but_in_two_languages():
+    released, counts = thapliyal2022.released_captions()["captions"], thapliyal2022.captions().set_index("lang")
     assert set(released.index) == set(counts.index)
-    off = counts.index[released.reindex(counts.index) != counts]
-    assert {lang: (int(released[lang]), int(counts[lang])) for lang in off} == {"fil": (7109, 7123), "nl": (8059, 7316)}
+    off = counts.index[released.reindex(counts.index) != counts["captions"]]
+    shown = {lang: (released[lang], counts.loc[lang, "captions"]) for lang in off}
+    assert shown == {"fil": (7109, 7123), "nl": (8059, 7316)}
+
+
+def test_released_recalls_are_shares_of_as_many_captions_as_mteb_counts():
+    """Two harnesses, two copies of the captions: 261,375 in both, and as many in each language."""
     data = published.read("babel-imagenet-retrieval")
     data = data[(data["dataset"] == "xm3600") & (data["metric"] == "recall@1 text-to-image")]
-    assert data.groupby("lang")["n"].nunique().eq(1).all()
+    behind = data.replace({"lang": thapliyal2022.CODES}).groupby("lang")["n"].agg(["nunique", "first"])
+    assert behind["nunique"].eq(1).all()
+    counted = thapliyal2022.released_captions()["captions"]
+    assert behind["first"].to_dict() == counted.to_dict()
+    assert counted.sum() == 261_375
+
+
+def test_captions_are_as_long_as_printed_in_all_languages_but_dutch(card):
+    lengths = card[card["cell"].str.endswith("Num. Chars")].set_index("cell")
+    assert len(lengths) == 36
+    off = (lengths["recomputed"] - lengths["printed"].astype(float)).abs()
+    assert off.idxmax() == "nl | Num. Chars"
+    assert off["nl | Num. Chars"] == pytest.approx(53.0 - 370_231 / 8_059)
+    assert off.drop("nl | Num. Chars").max() < 0.2
 
 
 # --- Definitions against literal transcriptions ---------------------------------------------------------------------
@@ -354,3 +372,34 @@ def test_the_errata_say_what_the_numbers_show():
     assert "fil 7,109 (printed 7,123) and nl 8,059 (printed 7,316)" in found["evidence"][7]
     assert "XM3600 Pearson 0.90" in found["corrected"][3]
     assert "Bg 0.695, Lg 0.656" in found["corrected"][2]
+
+
+# --- The proceedings ------------------------------------------------------------------------------------------------
+
+
+def test_the_proceedings_print_what_was_inferred_of_the_version_that_was_read():
+    """Table 1 as mteb counts it, Table 5 with the pairs of models named, and the two corrected values in Chinese."""
+    later = thapliyal2022.captions(thapliyal2022.PROCEEDINGS)
+    released = thapliyal2022.released_captions()
+    later = later.set_index("lang").loc[released.index]
+    assert later["captions"].to_dict() == released["captions"].to_dict()
+    assert (later["characters"] - released["characters"] / released["captions"]).abs().max() <= 0.05 + 1e-9
+    scores = thapliyal2022.cider(source=thapliyal2022.PROCEEDINGS)["COCO-DEV"]
+    inferred = thapliyal2022.cider(fixed=True)["COCO-DEV"]
+    assert (
+        scores.loc[["Bg", "Lg"]].xs("zh", level="lang").to_dict()
+        == inferred.loc[["Bg", "Lg"]].xs("zh", level="lang").to_dict()
+    )
+    rows = thapliyal2022.comparisons(thapliyal2022.PROCEEDINGS)
+    for row in rows[rows["lang"].isin(thapliyal2022.JUDGED)].itertuples():
+        assert abs(scores[row.m1, row.lang] - scores[row.m2, row.lang] - rows.loc[row.Index, "COCO-DEV"]) < 0.0016
+
+
+def test_every_erratum_names_the_version_that_was_read():
+    found = scorecard.errata()
+    assert set(scorecard.editions()["paper"]) == set(scorecard.PAPERS.values())
+    assert (found["edition"] != "").all()
+    later = found[found["later"] != ""]
+    assert set(later["paper"]) == {"thapliyal2022"}
+    assert len(later) == (found["paper"] == "thapliyal2022").sum()
+    assert not later["later"].str.contains(r"nan|[{}]").any()

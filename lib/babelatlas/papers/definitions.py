@@ -25,7 +25,9 @@ from babelatlas.base.paths import DATA
 FOLDER, ERRATA = DATA / "definitions", DATA / "errata"
 # The modules whose definitions are a paper's; one with its own name unless it is listed here.
 MODULES = {"geigle2024": ("geigle2024", "geigle2024_training")}
-COLUMNS = ("place", "finding", "evidence", "corrected", "conclusion", "kind", "sort")
+# The version of each paper that was read, and by what it is known.
+EDITIONS = tomllib.loads((ERRATA / "editions.toml").read_text("utf-8"))
+COLUMNS = ("place", "finding", "evidence", "corrected", "later", "conclusion", "kind", "sort", "edition")
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,15 @@ def cells(
 def errata(paper: str, module: str, facts: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return the errata of a paper's module, in the order of its file: paper, the columns of `COLUMNS`, and cells.
 
-    `facts`: what stands for the names in braces, by the id of the erratum. `cells`: of the claims that it is about, a
-    tuple, from the file or where it has none from `facts`; empty where neither has any.
+    `edition` is the version of the paper that was read, and `later` says what another one prints, "" where none was
+    compared. `facts`: what stands for the names in braces, by the id of the erratum. `cells`: of the claims that it is
+    about, a tuple, from the file or where it has none from `facts`; empty where neither has any.
     """
     rows = []
     for name, entry in tomllib.loads((ERRATA / f"{module}.toml").read_text("utf-8")).items():
         found = facts.get(name, {})
         cells = tuple(found.get("cells", entry.pop("cells", ())))
-        usual = {"kind": "follows", "sort": "inconsistency", "conclusion": "No."}
+        usual = {"kind": "follows", "sort": "inconsistency", "conclusion": "No.", "later": "", **EDITIONS[paper]}
         texts = {column: text.format(**found) for column, text in (usual | entry).items()}
         rows.append({"paper": paper, **texts, "cells": cells})
     return pd.DataFrame(rows)[["paper", *COLUMNS, "cells"]]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from babelatlas.papers import definitions
 from babelatlas.papers import liu2021 as paper
-from babelatlas.papers.liu2021_release import BASE, LANGUAGES, SAMPLE, marvl
+from babelatlas.papers.liu2021_release import BASE, CHINESE, LANGUAGES, SAMPLE, marvl
 from babelatlas.stats import rounding
 
 # The paper is read by machine here, and a single digit may be read wrongly.
@@ -23,7 +23,6 @@ def _data_facts() -> dict[str, dict]:
     """Return what concerns the data set: Tables 1 to 3."""
     images, total = paper.row_of("Table 2", "Total images"), paper.printed("Table 2")["Total images | tot."]
     length, table = paper.wordings(), paper.printed("Table 3")
-    spaced = [lang for lang in LANGUAGES if lang != "zh"]
     kappa, accuracy = (paper.row_of("Table 1", row)["tr"] for row in ("Fleiss' kappa", "Human accuracy"))
     wrong = round((1 - accuracy) * paper.VALIDATED * paper.VALIDATORS)
     possible = paper.kappas(wrong)
@@ -61,9 +60,9 @@ def _data_facts() -> dict[str, dict]:
             "printed": listed({lang: table[f"TTR | {lang.upper()}"] for lang in length.index}),
             "least": sentences.min(),
             "most": sentences.max(),
-            "exact": listed((length["types"] / (length["length"] * SAMPLE))[spaced], ".3f"),
-            "all": listed(length["ttr"][spaced]),
-            "chinese": table["Word types | ZH"] / (table["Avg. length | ZH"] * sentences["zh"]),
+            "exact": listed((length["types"] / (length["length"] * SAMPLE))[list(LANGUAGES)], ".3f"),
+            "all": listed(length["ttr"][list(LANGUAGES)]),
+            "segmenter": CHINESE,
         },
         "kappa": {
             "kappa": kappa,

@@ -7,6 +7,7 @@ does not matter), `statistic`, `value`. Statistics of captions are of unique one
 
 import os
 import unicodedata
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,7 @@ FIELDS = {
 }
 SAMPLE = 250  # Section 4: how many sentences of NLVR2 the statistics of captions are of
 BASE = "TweetTokenizer"
+CHINESE = "jieba's search mode"  # which cuts Chinese, where no space ends a word
 
 
 def _bare(text: str) -> str:
@@ -45,8 +47,12 @@ def _bare(text: str) -> str:
 
 
 def tokenizers() -> dict[str, Callable[[str], list[str]]]:
-    """Return ways to cut a caption into tokens, by name; those of NLTK that need no data, and plain ones."""
+    """Return ways to cut a caption into tokens, by name; those of NLTK that need no data, jieba's, and plain ones."""
+    with warnings.catch_warnings(action="ignore"):  # jieba's source has escapes that Python warns of
+        import jieba
     from nltk.tokenize import NLTKWordTokenizer, TweetTokenizer, WordPunctTokenizer
+
+    jieba.setLogLevel("WARNING")
 
     return {
         "white space": str.split,
@@ -54,6 +60,7 @@ def tokenizers() -> dict[str, Callable[[str], list[str]]]:
         "WordPunctTokenizer": WordPunctTokenizer().tokenize,
         "NLTKWordTokenizer": NLTKWordTokenizer().tokenize,
         "TweetTokenizer": TweetTokenizer().tokenize,
+        CHINESE: lambda text: list(jieba.cut_for_search(text)),
         "characters": lambda text: [character for character in text if not character.isspace()],
         "characters without punctuation": lambda text: [c for c in _bare(text) if not c.isspace()],
     }
@@ -66,6 +73,7 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
     what WordNet 3.0 has below "dog", for which NLTK must find it (`wordnets.read_wordnets`).
     """
     folder, parts = Path(folder) / "data", []
+    plain = [name for name in tokenizers() if name != CHINESE]
     for lang in LANGUAGES:
         table = _lines(folder / lang / "annotations" / f"marvl-{lang}.jsonl", ["caption", "concept"])
         translated = _lines(folder / lang / "annotations_machine-translate" / f"marvl-{lang}_gmt.jsonl", ["caption"])
@@ -79,8 +87,9 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
             "repeated examples": table.duplicated(["sentence", "left_img", "right_img"]).sum(),
             "captions, translated": translated["caption"].nunique(),
         }
-        parts += [_rows("marvl", lang, values), _wordings(table["sentence"], "marvl", lang, list(tokenizers()))]
-    for name, file, names in (("nlvr2 test", "test", [BASE]), ("nlvr2 250", "test250-en", list(tokenizers()))):
+        names = [*plain, CHINESE] if lang == "zh" else plain
+        parts += [_rows("marvl", lang, values), _wordings(table["sentence"], "marvl", lang, names)]
+    for name, file, names in (("nlvr2 test", "test", [BASE]), ("nlvr2 250", "test250-en", plain)):
         table = _lines(folder / "en" / "annotations" / f"{file}.jsonl", ["sentence", "label"])
         parts += [example_counts(table, name, "en"), _wordings(table["sentence"], name, "en", names)]
     table = _lines(folder / "zh/annotations_human-translate/test250-zh.jsonl", ["sentence", "label"])

@@ -27,7 +27,7 @@ from babelatlas.papers import (
     thapliyal2022,
     thapliyal2022_errata,
 )
-from babelatlas.papers.definitions import Definition
+from babelatlas.papers.definitions import EDITIONS, Definition
 
 # What computes the papers' numbers again, and what says what does not fit in them.
 MODULES = (geigle2024, geigle2024_training, thapliyal2022, kashanimotlagh2024, cocosm2023, liu2021)
@@ -222,9 +222,17 @@ def errata() -> pd.DataFrame:
     """Return the inconsistencies of all papers, each with the computation that shows it.
 
     Columns: paper, place, finding (what is printed and why it cannot be), evidence (the numbers that show it),
-    corrected (what it would be), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
+    corrected (what it would be), edition (the version of the paper that was read), later (what another version prints,
+    "" where none was compared), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
     and why), kind ("follows" from printed or released numbers, or "inference"), sort: "inconsistency" for numbers and
     sentences that cannot both be right, "remark" for what a reader should know: a sentence that the numbers support
     only in part, an undeclared choice, an unusual count.
     """
     return pd.concat([module.errata() for module in ERRATA], ignore_index=True).drop(columns="cells")
+
+
+def editions() -> pd.DataFrame:
+    """Return which version of each paper was read: paper, version read, known by, compared with; text."""
+    rows = [{"paper": name, **EDITIONS[paper]} for paper, name in PAPERS.items()]
+    words = {"edition": "version read", "known_by": "known by", "compared": "compared with"}
+    return pd.DataFrame(rows).rename(columns=words)

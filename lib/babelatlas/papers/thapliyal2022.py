@@ -19,7 +19,8 @@ from babelatlas.papers import claims, definitions
 from babelatlas.papers.definitions import cells
 from babelatlas.stats import correlation, rounding
 
-SOURCE = "thapliyal2022"
+SOURCE = "thapliyal2022"  # the version that was read, an early one
+PROCEEDINGS = "thapliyal2022-proceedings"  # that of EMNLP 2022: other CIDEr, more languages, tables numbered otherwise
 # Codes of languages that the paper prints otherwise than this study.
 CODES = {"he": "iw", "tl": "fil"}
 MODELS = ("BB+CC", "BB", "Bg", "Lg")
@@ -49,13 +50,16 @@ IMAGE_MODELS = {
 
 
 @cache
-def published_rows() -> pd.DataFrame:
-    """Return the published table with `printed`, the language as the paper writes it. Do not change it."""
-    table = published.read(SOURCE)
+def published_rows(source: str = SOURCE) -> pd.DataFrame:
+    """Return the published table with `printed`, the language as Table 1 writes it. Do not change it.
+
+    `source`: the version that was read, or `PROCEEDINGS`, that of EMNLP 2022.
+    """
+    table = published.read(source)
     return table.assign(printed=table["lang"].replace(CODES))
 
 
-def captions() -> pd.DataFrame:
+def captions(source: str = SOURCE) -> pd.DataFrame:
     """Return Table 1: lang (as printed), captions, one, two, more, words, characters; one row for each language.
 
     Images are counted by their number of captions: one, two, three or more. Words and characters are means.
@@ -65,7 +69,7 @@ def captions() -> pd.DataFrame:
     """
     names = {"captions": "captions", "images with 1 caption": "one", "images with 2 captions": "two"}
     names |= {"images with 3 or more captions": "more", "words": "words", "characters": "characters"}
-    table = published_rows().query("table == '1'").pivot(index="printed", columns="metric", values="value")
+    table = published_rows(source).query("task == 'captions'").pivot(index="printed", columns="metric", values="value")
     table = table[list(names)].rename(columns=names).astype(dict.fromkeys(("captions", "one", "two", "more"), int))
     return table.rename_axis(index="lang", columns=None).reset_index()
 
@@ -81,12 +85,13 @@ def ratings() -> pd.DataFrame:
 
 
 @cache
-def comparisons() -> pd.DataFrame:
+def comparisons(source: str = SOURCE) -> pd.DataFrame:
     """Return Table 4 as printed: m2, m1, lang, SxS (points), XM600, XM3600 and COCO-DEV (differences in CIDEr).
 
-    Do not change the table.
+    Of the proceedings these are Tables 5 and 7. Do not change the table.
     """
-    table = published_rows().query("table == '4'")
+    table = published_rows(source).query("task == 'captioning'")
+    table = table[table["model"].str.contains(" vs ")]
     columns = table["dataset"].map({name: column for column, name in REFERENCES.items()})
     columns = columns.where(table["metric"] != "side-by-side gain", "SxS")
     table = table.assign(column=columns).pivot(index=["model", "printed"], columns="column", values="value")
@@ -98,13 +103,18 @@ def comparisons() -> pd.DataFrame:
 
 
 @cache
-def cider(fixed: bool = False) -> pd.DataFrame:
+def cider(fixed: bool = False, source: str = SOURCE) -> pd.DataFrame:
     """Return Table 5: index (model, lang), columns XM3600 and COCO-DEV; CIDEr. Do not change the table.
 
-    With `fixed` the values of Bg and Lg in Chinese on COCO-DEV are what the printed value of BB and the differences of
-    Table 4 give: in the column as printed Bg has the value of BB+CC, and Lg the one that Bg should have.
+    Of the proceedings this is Table 4. With `fixed` the values of Bg and Lg in Chinese on COCO-DEV are what the printed
+    value of BB and the differences of Table 4 give: in the column as printed Bg has the value of BB+CC, and Lg the one
+    that Bg should have.
     """
-    table = published_rows().query("table == '5'").pivot(index=["model", "printed"], columns="dataset", values="value")
+    table = (
+        published_rows(source)
+        .query("metric == 'CIDEr'")
+        .pivot(index=["model", "printed"], columns="dataset", values="value")
+    )
     table = table.rename(columns={name: column for column, name in REFERENCES.items()})[["XM3600", "COCO-DEV"]]
     table = table.rename_axis(index=["model", "lang"], columns=None)
     if fixed:
@@ -212,19 +222,16 @@ def corrected(fixed: bool = True) -> pd.DataFrame:
 
 
 @cache
-def released_captions() -> pd.Series:
-    """Return how many captions of each language Babel-ImageNet's released recalls are of, indexed as Table 1 by lang.
+def released_captions() -> pd.DataFrame:
+    """Return the captions of the release as mteb counts them, indexed as Table 1 by lang: captions, characters of all.
 
-    Text-to-image recalls on XM3600 are shares of the captions; `published` "babel-imagenet-retrieval" has their number.
-    Do not change the series.
+    Source: mteb's descriptive statistics of XM3600T2IRetrieval (`published` "mteb-xm3600"). Do not change the table.
 
-    >>> int(released_captions().sum())
+    >>> int(released_captions()["captions"].sum())
     261375
     """
-    # The sum is also the total that a Weights & Biases report of 13 October 2022 on the release of XM3600 gives.
-    table = published.read("babel-imagenet-retrieval")
-    table = table[(table["dataset"] == "xm3600") & (table["metric"] == "recall@1 text-to-image")]
-    return table.replace({"lang": CODES}).groupby("lang")["n"].first().astype(int)
+    table = published.read("mteb-xm3600").replace({"lang": CODES})
+    return table.pivot(index="lang", columns="metric", values="value").set_axis(["captions", "characters"], axis=1)
 
 
 # --- Judgements and CIDEr (Table 6) ------------------------------------------------------------
@@ -348,8 +355,10 @@ def captions_counted() -> pd.DataFrame:
 
 
 def captions_released() -> pd.DataFrame:
-    """Return `released_captions` as cells."""
-    return cells(released_captions().add_suffix(" | Num. Cap."))
+    """Return how many captions of each language the release has, and how many characters a caption has on average."""
+    table = released_captions()
+    lengths = table["characters"] / table["captions"]
+    return cells(pd.concat([table["captions"].add_suffix(" | Num. Cap."), lengths.add_suffix(" | Num. Chars")]))
 
 
 def text_of_table_1() -> pd.DataFrame:

@@ -15,7 +15,9 @@ METHODS = [method.title() for method in correlation.METHODS]  # as the paper pri
 def errata() -> pd.DataFrame:
     """Return the inconsistencies of the paper, as `definitions.errata` does."""
     facts = _table_4_facts() | _table_5_facts() | _coefficient_facts() | _size_facts() | _text_facts()
-    return definitions.errata(paper.SOURCE, "thapliyal2022", facts | _table_1_facts())
+    facts |= _table_1_facts()
+    later = _later_facts()
+    return definitions.errata(paper.SOURCE, "thapliyal2022", {name: found | later for name, found in facts.items()})
 
 
 def _table_4_facts() -> dict[str, dict]:
@@ -142,8 +144,10 @@ def _text_facts() -> dict[str, dict]:
 
 def _table_1_facts() -> dict[str, dict]:
     """Return what concerns Table 1: numbers of captions that are not those of the release."""
-    table, released = paper.captions().set_index("lang"), paper.released_captions()
-    counts = table["captions"]
+    table, release = paper.captions().set_index("lang"), paper.released_captions()
+    counts, released = table["captions"], release["captions"].astype(int)
+    lengths = release["characters"] / released
+    gaps = (lengths - table["characters"]).abs().sort_values()
     off = counts.index[released.reindex(counts.index) != counts]
     shown = " and ".join(f"{lang} {released[lang]:,} (printed {counts[lang]:,})" for lang in off)
     twins = table.index[(table[list(paper.REPLICATION)] == table.loc["fil", list(paper.REPLICATION)]).all(axis=1)]
@@ -158,11 +162,58 @@ def _table_1_facts() -> dict[str, dict]:
             "twins": " and ".join(twins),
             "needed": needed,
             "fewer": fewer,
+            "length": lengths["nl"],
+            "said": dutch["characters"],
+            "most": gaps.iloc[-2],
+            "n_lengths": (gaps > 0.05).sum(),
             "released": released.sum(),
             "printed": counts.sum(),
-            "cells": tuple(f"{lang} | Num. Cap." for lang in off),
+            "cells": (
+                *(f"{lang} | Num. Cap." for lang in off),
+                *(f"{lang} | Num. Chars" for lang in gaps.index[gaps > 0.05]),
+            ),
         }
     }
+
+
+def _later_facts() -> dict:
+    """Return what the proceedings print of all this: differences, two values in Chinese, coefficients, captions."""
+    rows, scores = paper.comparisons(paper.PROCEEDINGS), paper.cider(source=paper.PROCEEDINGS)
+    core = rows["lang"].isin(paper.JUDGED)
+    printed = paper.published_rows(paper.PROCEEDINGS).query("table == '6'")
+    found = {}
+    for name, part in {"core": rows[core], "extended": rows[~core], "all": rows}.items():
+        found |= {(name, *key): value for key, value in _coefficients(paper.both_ways(part)).items()}
+    names = [
+        (row.group, row.metric.split()[0], {file: column for column, file in paper.REFERENCES.items()}[row.dataset])
+        for row in printed.itertuples()
+    ]
+    off = [abs(found[name] - value) for name, value in zip(names, printed["value"], strict=True)]
+    captions = paper.captions(paper.PROCEEDINGS).set_index("lang")
+    counts = captions["captions"]
+    pairs = {row: row for row in paper.assignment()}
+    return {
+        "later_n": 2 * core.sum(),
+        "later_plain": _agreeing(pairs, source=paper.PROCEEDINGS),
+        "later_turned": _agreeing({row: row[::-1] for row in pairs}, source=paper.PROCEEDINGS),
+        "later_chinese": scores["COCO-DEV"].xs("zh", level="lang"),
+        "later_core": _listed(_coefficients(paper.both_ways(rows[core])), ["XM3600", "COCO-DEV"]),
+        "later_coefficients": len(off),
+        "later_off": max(off),
+        "later_captions": f"fil {counts['fil']:,} and nl {counts['nl']:,}, {counts.sum():,} in all",
+        "later_length": captions.loc["nl", "characters"],
+        "later_least": captions["characters"].idxmin(),
+        "later_least_length": captions["characters"].min(),
+    }
+
+
+def _coefficients(table: pd.DataFrame) -> pd.Series:
+    """Return the correlations of side-by-side gains with differences in CIDEr: index (method, column)."""
+    parts = [
+        correlation.correlate(table, "SxS", column, "pair", correlation.METHODS, n_resamples=1).assign(column=column)
+        for column in paper.REFERENCES
+    ]
+    return pd.concat(parts).set_index(["method", "column"])["value"]
 
 
 def _cells(*parts: Iterable[str]) -> tuple[str, ...]:
@@ -170,11 +221,13 @@ def _cells(*parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(" | ".join, product(*parts)))
 
 
-def _agreeing(pairs: dict[tuple[str, str], tuple[str, str]], fixed: bool = False) -> int:
+def _agreeing(pairs: dict[tuple[str, str], tuple[str, str]], fixed: bool = False, source: str = paper.SOURCE) -> int:
     """Return how many printed cells of Table 4 agree with Table 5, where its rows are the given pairs of models."""
-    scores = paper.cider(fixed)
+    scores, printed = paper.cider(fixed, source), paper.comparisons(source)
+    scores = scores[scores.index.get_level_values("lang").isin(paper.JUDGED)]
+    printed = printed[printed["lang"].isin(paper.JUDGED)]
     computed = paper.differences(scores, pairs)
-    return int(paper.met(paper.comparisons(), computed, scores.columns, paper.HALF["difference"]).to_numpy().sum())
+    return int(paper.met(printed, computed, scores.columns, paper.HALF["difference"]).to_numpy().sum())
 
 
 def _overall(table: pd.DataFrame, mirrored: bool = True) -> pd.Series:
