@@ -194,7 +194,7 @@ def repeated(root: Path) -> list[str]:
 
 
 def words(node: ast.AST) -> set[str]:
-    """The names that a piece of code uses: variables, attributes, strings that are a name; an import alone uses none."""
+    """The names that a piece of code uses: variables, attributes, strings that are one; imports alone use none."""
     found = {getattr(each, "id", None) or getattr(each, "attr", None) for each in ast.walk(node)}
     for each in ast.walk(node):
         if isinstance(each, ast.Constant) and isinstance(each.value, str):
