@@ -166,7 +166,9 @@ def test_a_number_of_cases_that_nobody_states_is_found_from_many_shares():
     rng = np.random.default_rng(0)
     shares = (rng.integers(0, 842, 20) / 842).round(5)
     assert harness_results._inferred(shares, np.full(20, 5.0)) == 842
-    assert harness_results._inferred(shares[:5], np.full(5, 5.0)) == 0, "too few shares prove nothing"
+    assert harness_results._inferred(shares[:7], np.full(7, 5.0)) == 842
+    assert harness_results._inferred(shares[:2], np.full(2, 5.0)) == 0, "too few shares prove nothing"
+    assert harness_results._inferred(shares[:7].round(3), np.full(7, 3.0)) == 0, "nor do coarse ones"
     assert harness_results._inferred(rng.random(20), np.full(20, 5.0)) == 0
 
 
@@ -174,3 +176,21 @@ def test_what_moved_is_counted():
     before = released.read(harness="iglue", dataset="xvnli").head(10)
     after = before.iloc[1:].assign(value=before["value"].iloc[1:].mask(before.index[1:] == 3, 0.123))
     assert harness_results.moved(before, after) == {"added": 0, "removed": 1, "changed": 1}
+
+
+def test_translated_data_of_marvl_have_fewer_statements_than_the_release():
+    """By the shares of the logs alone: 1,072, 1,200 and 1,008 statements; the release has 1,108, 1,242 and 1,012."""
+    table = released.read()
+    logs = table[(table["harness"] == "marvl") & (table["metric"] == "accuracy") & (table["dataset"] == "marvl")]
+    translated = logs[logs["variant"].str.startswith("translate")].groupby("lang")["n"].agg(["min", "max"])
+    assert translated.loc[["sw", "ta", "zh"]].to_numpy().tolist() == [[1072, 1072], [1200, 1200], [1008, 1008]]
+    plain = logs[logs["variant"] == "zero-shot"].groupby("lang")["n"].max()
+    assert plain.to_dict() == {"id": 1128, "sw": 1108, "ta": 1242, "tr": 1180, "zh": 1012}
+
+
+def test_training_on_translated_nlvr2_was_tested_on_marvl():
+    """Liu et al. 2021, Section 6: 62.5 / 18.7 and 61.8 / 16.7 on MaRVL in Chinese."""
+    table = released.read()
+    rows = table[(table["harness"] == "marvl") & (table["variant"] == "translate-train")]
+    assert set(rows["dataset"]) == {"marvl"}
+    assert sorted((100 * rows["value"]).round(1)) == [16.7, 18.7, 61.8, 62.5]

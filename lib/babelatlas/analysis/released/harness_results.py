@@ -233,8 +233,8 @@ def read_marvl(path: Path, address: str) -> pd.DataFrame:
         return pd.DataFrame(columns=READ)
     variant = [{"translate-test-human": "translate-test by people", "by-chapters": ""}.get(way, way or "zero-shot")]
     variant += [f"chapter {chapter}"] if chapter else []
-    variant += ["trained on NLVR2 in Chinese"] if name == "nlvr2-zh" else []
-    dataset = {"nlvr2_1k": "nlvr2-1k", "nlvr2-zh": "nlvr2-1k"}.get(name, name)
+    variant = ["translate-train"] if name == "nlvr2-zh" else variant  # trained on NLVR2 in Chinese, tested on MaRVL
+    dataset = {"nlvr2_1k": "nlvr2-1k", "nlvr2-zh": "marvl"}.get(name, name)
     rows = [("accuracy", found[0][-1], 5), *(("consistency", value, FULL) for value in found[1][-1:])]
     own = {"checkpoint": checkpoint, "dataset": dataset, "lang": lang or "en", "direction": ""}
     table = pd.DataFrame(rows, columns=["metric", "printed", "decimals"])
@@ -360,8 +360,11 @@ def _whole(values: np.ndarray, decimals: np.ndarray, n: int) -> bool:
 
 def _inferred(values: np.ndarray, decimals: np.ndarray, at_most: int = 20_000) -> int:
     """Return the smallest number of cases of which all values are whole numbers; 0 where chance could find one too."""
-    for n in range(50, at_most + 1 if len(values) >= 12 else 0):
-        if 2 * _slack(decimals, n).max() >= 0.5:  # half of all values would pass
+    values, first = np.unique(values, return_index=True)
+    decimals, chance = decimals[first], 0.0
+    for n in range(50, at_most + 1):
+        chance += float((2 * _slack(decimals, n)).prod())  # that values drawn at random are whole numbers of n
+        if chance > 0.001:
             return 0
         if _whole(values, decimals, n):
             return n
