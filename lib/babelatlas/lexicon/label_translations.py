@@ -57,6 +57,14 @@ def read_translations(lang: str, path: str | Path | None = None) -> pd.DataFrame
     if lang not in TRANSLATIONS:
         raise InputError(f"There are no translations of the classes in {lang!r}: {near(lang, TRANSLATIONS)}")
     path = download.file(TRANSLATIONS[lang][0]) if path is None else tables.locate(path)
+    return read_names(path).rename(columns={"name": "translation"})
+
+
+def read_names(path: Path) -> pd.DataFrame:
+    """Return the names of the ImageNet-1k classes in a file of CLIP_benchmark: columns `wnid`, `name`, in their order.
+
+    Raises InputError for a file that does not hold 1,000 names.
+    """
     wnids = labels.class_list("imagenet-1k")["wnid"]
     try:
         names = json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]
@@ -64,4 +72,4 @@ def read_translations(lang: str, path: str | Path | None = None) -> pd.DataFrame
         raise InputError(f"{path} is no file of class names with a list 'imagenet1k': download it again.") from error
     if not isinstance(names, list) or len(names) != len(wnids):
         raise InputError(f"{path} should name {len(wnids):,} classes of ImageNet: download it again.")
-    return pd.DataFrame({"wnid": wnids, "translation": names})
+    return pd.DataFrame({"wnid": wnids, "name": names})

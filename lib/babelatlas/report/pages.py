@@ -19,7 +19,7 @@ from babelatlas.analysis import leaderboard
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
-from babelatlas.lexicon import wordnets
+from babelatlas.lexicon import labels as label_sets
 from babelatlas.models import registry as models
 from babelatlas.report import real_results
 from babelatlas.report.formatting import escape, markdown_table, percent, word
@@ -249,7 +249,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     rows = pd.concat(parts, ignore_index=True)
     columns = {"label set": rows["set"].map(escape), "English label": rows["English"].map(escape)}
     columns |= {"label": [word(label, lang) for label in rows["label"]], "source": "`" + rows["source"] + "`"}
-    known = wordnets.manifest().drop_duplicates("source").set_index("source")
+    known = label_sets.sources()
     told = []
     for row in rows.drop_duplicates("source").itertuples():
         name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
