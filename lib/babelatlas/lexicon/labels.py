@@ -31,18 +31,10 @@ CHOICES = ("agreed", "first")
 ENGLISH_WORDS = ("class", "any", "keep")
 CLASHES = ("leave out", "mark", "keep")
 ENGLISH = "en"
-ENGLISH_NAMES = {
-    "clip": "those that CLIP's authors curated for ImageNet-1k",
-    "wordnet": "the first words of WordNet",
-}
+ENGLISH_NAMES = {"clip": "the list that CLIP's authors curated", "wordnet": "words of WordNet"}
 CLIP_NAMES = DATA / "clip_names.csv"
-CLIP = {
-    "name": "CLIP's English class names",
-    "authors": "OpenAI",
-    "version": "CLIP_benchmark, commit 48de38c",
-    "licence": "MIT",
-    "url": "https://github.com/openai/CLIP",
-}
+CLIP = {"name": "CLIP's English class names", "authors": "OpenAI", "version": "CLIP_benchmark, commit 48de38c"}
+CLIP |= {"licence": "MIT", "url": "https://github.com/openai/CLIP"}
 # Wordnets under a software licence (WOLF, CeCILL-C) or without the text of one (Persian WordNet): not in the label set
 # that ships, so that the whole of it is under open licences for content.
 RESTRICTED = ("omw-fra", "omw-fas")
@@ -80,16 +72,19 @@ def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: st
     return pd.concat([names[names["wnid"].isin(wnids)], senses], ignore_index=True)
 
 
-def english_note(labels: pd.DataFrame) -> str:
-    """Return the sentence that says which English class names a label set has; "" where it has none.
+def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
+    """Return the sentences that say which English class names label sets have; "" where they have none.
 
-    `labels`: columns `lang` and `source`, one row for each class in English.
+    `sets`: name -> a table, schema `labels`, or its path; a path without a file is left out.
     """
-    counted = labels.loc[labels["lang"] == ENGLISH, "source"].str.replace("wordnet-3.0", "wordnet").value_counts()
-    if counted.empty:
-        return ""
-    told = [f"{ENGLISH_NAMES.get(name, f'of {name}')} ({n:,} of {counted.sum():,} classes)" for name, n in counted.items()]
-    return f"English class names: {'; '.join(told)}."
+    told = []
+    for name, table in sets.items():
+        if isinstance(table, str):
+            table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
+        counted = table.loc[table["lang"] == ENGLISH, "source"].value_counts()
+        parts = [f"{ENGLISH_NAMES.get(source.split('-')[0], source)} ({n:,})" for source, n in counted.items()]
+        told += [f"English class names of {name}: {', '.join(parts)}."] if parts else []
+    return " ".join(told)
 
 
 def same(lemma: str) -> str:
@@ -125,8 +120,8 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
     Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
     (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English CLIP's
-    name comes first, where it is among them, then WordNet's words, in WordNet's order, either way. Rows come in the order of `lang`, `wnid`. Raises InputError for
-    another choice.
+    name comes first, where it is among them, then WordNet's words, in WordNet's order, either way. Rows come in the
+    order of `lang`, `wnid`. Raises InputError for another choice.
     """
     if choice not in CHOICES:
         raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
@@ -221,9 +216,9 @@ def label_set(
     """Return the label set of the classes `wnids` in the languages `codes` (empty: all of `senses`), schema `labels`.
 
     `rules` names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`,
-    `rank` and `settle_clashes`; `without` names sources to leave out; `english_names` as in `add_clip_names`. Rows are in the order of language and of `wnids`.
-    Raises InputError for an unknown language, rule, choice or source, a language of which no class is left, and a class
-    without an English word among the senses.
+    `rank` and `settle_clashes`; `without` names sources to leave out; `english_names` is as in `add_clip_names`. Rows
+    are in the order of language and of `wnids`. Raises InputError for an unknown language, rule, choice or source, a
+    language of which no class is left, and a class without an English word among the senses.
     """
     wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
     if not wnids or len(set(wnids)) < len(wnids):

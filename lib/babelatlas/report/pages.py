@@ -216,6 +216,7 @@ def published_text(lang: str) -> str:
             f"classes that Babel-ImageNet has a label for in this language ({n:,} images, guessing "
             f"{percent(1 / classes)}), with {' or '.join(rows['variant'].unique())}."
         )
+        lines += [published.ENGLISH_NAMES] if lang == "en" else []
     sets = coco.loc[coco["lang"] == lang, "variant"].unique()
     if len(sets):
         names = ", ".join(coco_sm.TRANSLATORS[name] for name in sets)
@@ -260,7 +261,8 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
             "\n".join(lines),
             "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
             "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
-            "by their meaning; no speaker has checked each of them, and some are wrong.",
+            "by their meaning; no speaker has checked each of them, and some are wrong. "
+            + label_sets.english_note(labels),
             markdown_table(pd.DataFrame(columns)),
             f"Sources: {'; '.join(told)}.",
         ]
