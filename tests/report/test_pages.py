@@ -206,6 +206,19 @@ def test_published_results_of_a_language_are_those_of_the_papers():
     assert "Microsoft Bing Translator" in pages.published_text("de")
 
 
+def test_the_page_of_english_says_which_class_names_stand_behind_its_accuracies_and_others_need_not():
+    assert published.ENGLISH_NAMES in pages.published_text("en")
+    assert published.ENGLISH_NAMES not in pages.published_text("de")
+
+
+def test_labels_next_to_english_ones_say_which_english_class_names_these_are():
+    words = pd.concat([label_rows(["Schleie"], "de"), label_rows(["tench"], "en").assign(source="clip")])
+    told = pages.label_text("de", {"imagenet-1k": words})
+    assert "English class names of imagenet-1k: the list that CLIP's authors curated (1)." in told
+    english = pages.label_text("en", {"imagenet-1k": words})
+    assert "](https://github.com/openai/CLIP)" in english.split("Sources: `clip`: [")[1]
+
+
 def test_keys_of_published_results_are_in_the_bibliography():
     keys = set(re.findall(r"@\w+\{(.+?),", (ROOT / "book" / "references.bib").read_text(encoding="utf-8")))
     cited = re.findall(r"\{cite:p\}`(.+?)`", pages.published_text("de"))

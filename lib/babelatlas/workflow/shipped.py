@@ -12,7 +12,7 @@ import pandas as pd
 
 from babelatlas.analysis import coverage, label_quality, prompt_gains
 from babelatlas.analysis.released import harness_results
-from babelatlas.base import download, released, tables
+from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
@@ -49,9 +49,8 @@ def _labels(_: str) -> str:
 
 
 def _clip_names(_: str) -> str:
-    names = label_translations.read_names(download.file("clip-benchmark-en"))
-    _write(names, labels.CLIP_NAMES)
-    return f"{len(names):,} English class names: {labels.CLIP_NAMES}"
+    _write(label_translations.read_translations("en").rename(columns={"translation": "name"}), labels.CLIP_NAMES)
+    return f"English class names: {labels.CLIP_NAMES}"
 
 
 def _ambiguous_words(_: str) -> str:
