@@ -144,6 +144,10 @@ def test_a_page_can_say_which_english_class_names_stand_in_its_label_sets(tmp_pa
         "English class names of a: the list that CLIP's authors curated (3). "
         "English class names of b: words of WordNet (2)."
     )
+    drawn = {"c": plain.assign(source="pictograms"), "d": plain.assign(source="wikidata")}
+    assert labels.english_note(drawn) == (
+        "English class names of c: phrases of this study (2). English class names of d: wikidata (2)."
+    )
     assert labels.english_note({"none": "results/no-such-run/labels/x.parquet"}) == ""
     assert labels.english_note({"German": found[found["lang"] == "de"]}) == ""
 

@@ -77,12 +77,12 @@ def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
 
     `sets`: name -> a table, schema `labels`, or its path; a path without a file is left out.
     """
-    told = []
+    told, kinds = [], ENGLISH_NAMES | {"pictograms": "phrases of this study"}
     for name, table in sets.items():
         if isinstance(table, str):
             table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
         counted = table.loc[table["lang"] == ENGLISH, "source"].value_counts()
-        parts = [f"{ENGLISH_NAMES.get(source.split('-')[0], source)} ({n:,})" for source, n in counted.items()]
+        parts = [f"{kinds.get(source.split('-')[0], source)} ({n:,})" for source, n in counted.items()]
         told += [f"English class names of {name}: {', '.join(parts)}."] if parts else []
     return " ".join(told)
 
