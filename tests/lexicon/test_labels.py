@@ -136,24 +136,8 @@ def test_704_of_wordnets_names_are_those_of_clip():
     assert (words["label"].map(labels.same) == words["lemma"].map(labels.same)).sum() == 704
 
 
-def test_a_page_can_say_which_english_class_names_stand_in_its_label_sets(tmp_path):
-    found = labels.label_set(table_of(*OF_IMAGENET), CLASSES)
-    path = tables.write(found, tmp_path / "a.parquet", "labels", traced=False)
-    plain = labels.label_set(table_of(*ENGLISH), [DOG, CAT])
-    assert labels.english_note({"a": str(path), "b": plain}) == (
-        "English class names of a: the list that CLIP's authors curated (3). "
-        "English class names of b: words of WordNet (2)."
-    )
-    drawn = {"c": plain.assign(source="pictograms"), "d": plain.assign(source="wikidata")}
-    assert labels.english_note(drawn) == (
-        "English class names of c: phrases of this study (2). English class names of d: wikidata (2)."
-    )
-    assert labels.english_note({"none": "results/no-such-run/labels/x.parquet"}) == ""
-    assert labels.english_note({"German": found[found["lang"] == "de"]}) == ""
-
-
 def test_every_source_of_the_label_set_has_a_name_a_licence_and_an_address():
-    known, table = labels.sources(), labels.shipped()
+    known, table = wordnets.sources(), labels.shipped()
     licences = table.drop_duplicates(["source", "licence"]).set_index("source")["licence"]
     assert known["licence"].reindex(licences.index).to_dict() == licences.to_dict()
     assert (known[["name", "authors", "url"]] != "").all(axis=None)

@@ -33,11 +33,10 @@ FOLDER, CLAIMS = DATA / "published", DATA / "claims"
 NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
 # Units that are printed as hundredths of a fraction.
 HUNDREDTHS = ("%", "points")
-# The paper does not say so: in its released code, `openai_en_classes` of `benchmark/data/babel_imagenet.py` take the
-# place of the English labels in its file. CLIP_benchmark's `en_classnames.json` is the same list.
+# The paper does not say so. In its released code, `benchmark/data/babel_imagenet.py`, `openai_en_classes` replace the
+# English labels of its file; CLIP_benchmark's `en_classnames.json` is the same list.
 ENGLISH_NAMES = (
-    "English class names behind the accuracies of Babel-ImageNet and CLIP_benchmark: the list that CLIP's authors "
-    "curated, by the released code."
+    "English class names in results of Babel-ImageNet and CLIP_benchmark: CLIP's curated list (by released code)."
 )
 
 

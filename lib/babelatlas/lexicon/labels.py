@@ -6,9 +6,8 @@ remains; a class without a word has no label in that language. Two classes with 
 treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
 any, and its reader leaves them out.)
 
-English is what all else is compared with, and its class names are a choice of their own (`ENGLISH_NAMES`): "clip", the
-list that CLIP's authors curated, which the literature uses (Babel-ImageNet's code too) and whose wording they tuned on
-ImageNet's training images; or "wordnet", WordNet's first word, chosen as dictionaries' words are in other languages.
+English class names are a choice (`ENGLISH_NAMES`): "clip", the list that CLIP's authors curated and tuned on ImageNet's
+training images, which the literature uses, Babel-ImageNet's code too; or "wordnet", the first word of WordNet.
 
 The ImageNet-1k label set ships with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
@@ -31,10 +30,8 @@ CHOICES = ("agreed", "first")
 ENGLISH_WORDS = ("class", "any", "keep")
 CLASHES = ("leave out", "mark", "keep")
 ENGLISH = "en"
-ENGLISH_NAMES = {"clip": "the list that CLIP's authors curated", "wordnet": "words of WordNet"}
+ENGLISH_NAMES = ("clip", "wordnet")
 CLIP_NAMES = DATA / "clip_names.csv"
-CLIP = {"name": "CLIP's English class names", "authors": "OpenAI", "version": "CLIP_benchmark, commit 48de38c"}
-CLIP |= {"licence": "MIT", "url": "https://github.com/openai/CLIP"}
 # Wordnets under a software licence (WOLF, CeCILL-C) or without the text of one (Persian WordNet): not in the label set
 # that ships, so that the whole of it is under open licences for content.
 RESTRICTED = ("omw-fra", "omw-fas")
@@ -45,17 +42,11 @@ def shipped() -> pd.DataFrame:
     return tables.read(SHIPPED, "labels")
 
 
-def sources() -> pd.DataFrame:
-    """Return what is known of the sources of labels: index `source`; name, authors, version, licence and url."""
-    known = wordnets.manifest().drop_duplicates("source").set_index("source")[list(CLIP)]
-    return pd.concat([pd.DataFrame(CLIP, index=["clip"]), known])
-
-
 @cache
 def clip_names() -> pd.DataFrame:
     """Return the class names that CLIP's authors curated for ImageNet-1k, in its order: schema `senses`."""
     names = pd.read_csv(CLIP_NAMES).rename(columns={"name": "lemma"})
-    return names.assign(lang=ENGLISH, source="clip", licence=CLIP["licence"])[list(tables.SCHEMAS["senses"][0])]
+    return names.assign(lang=ENGLISH, source="clip", licence="MIT")[list(tables.SCHEMAS["senses"][0])]
 
 
 def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: str = "clip") -> pd.DataFrame:
@@ -70,21 +61,6 @@ def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: st
     if english_names != "clip" or not wnids <= set(names["wnid"]):
         return senses
     return pd.concat([names[names["wnid"].isin(wnids)], senses], ignore_index=True)
-
-
-def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
-    """Return the sentences that say which English class names label sets have; "" where they have none.
-
-    `sets`: name -> a table, schema `labels`, or its path; a path without a file is left out.
-    """
-    told, kinds = [], ENGLISH_NAMES | {"pictograms": "phrases of this study"}
-    for name, table in sets.items():
-        if isinstance(table, str):
-            table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
-        counted = table.loc[table["lang"] == ENGLISH, "source"].value_counts()
-        parts = [f"{kinds.get(source.split('-')[0], source)} ({n:,})" for source, n in counted.items()]
-        told += [f"English class names of {name}: {', '.join(parts)}."] if parts else []
-    return " ".join(told)
 
 
 def same(lemma: str) -> str:
@@ -376,7 +352,7 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, notices: str) -> str:
     listed = add_clip_names(cleaning.clean(senses[~senses["source"].isin(RESTRICTED)]), made["wnid"])
     listed = listed[[key in said for key in _keys(listed)]]
     n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
-    known = sources()
+    known = wordnets.sources()
     lines = [
         f"| `{source}` | {row.title} | {row.authors} | {n_labels.get(source, 0):,} | {n_words[source]:,} "
         f"| {row.licence} | {row.version}, {row.url} |"

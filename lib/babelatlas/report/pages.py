@@ -19,10 +19,10 @@ from babelatlas.analysis import leaderboard
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
-from babelatlas.lexicon import labels as label_sets
+from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
 from babelatlas.report import real_results
-from babelatlas.report.formatting import escape, markdown_table, percent, word
+from babelatlas.report.formatting import english_note, escape, markdown_table, percent, word
 
 EXAMPLES = 8
 # What models are compared by, in the order of the pages.
@@ -250,7 +250,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     rows = pd.concat(parts, ignore_index=True)
     columns = {"label set": rows["set"].map(escape), "English label": rows["English"].map(escape)}
     columns |= {"label": [word(label, lang) for label in rows["label"]], "source": "`" + rows["source"] + "`"}
-    known = label_sets.sources()
+    known = wordnets.sources()
     told = []
     for row in rows.drop_duplicates("source").itertuples():
         name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
@@ -261,8 +261,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
             "\n".join(lines),
             "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
             "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
-            "by their meaning; no speaker has checked each of them, and some are wrong. "
-            + label_sets.english_note(labels),
+            "by their meaning; no speaker has checked each of them, and some are wrong. " + english_note(labels),
             markdown_table(pd.DataFrame(columns)),
             f"Sources: {'; '.join(told)}.",
         ]
