@@ -78,3 +78,17 @@ def test_no_output_and_no_count_is_kept(path):
 
 def test_the_kernel_is_any_python(path):
     assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"
+
+
+# Chapters that show accuracies in English, by class names, next to those in other languages; pages with English labels.
+COMPARED = ["00", "20", "21", "23", "25", "26", "30", "31", "35", "37", "40", "41", "42", "52", "80", "81"]
+LABELLED = ["10", "51"]
+
+
+def test_what_compares_with_english_says_which_english_class_names_it_has(path):
+    numbers = [*COMPARED, *LABELLED] if path.parent.name == "chapters" else LABELLED
+    if path.stem[:2] in numbers:
+        cells = "\n".join(cell.source for cell in code(path))
+        assert any(
+            name in cells for name in ("english_note(", "{published.ENGLISH_NAMES}", "+ published.ENGLISH_NAMES")
+        )

@@ -94,6 +94,16 @@ def test_two_classes_of_a_kind_do_not_share_a_word():
     assert told(label_choice.of_kinds(table, WNIDS)["wiktionary"]) == {("de", DOG): "Tier", ("de", CAT): "Katze"}
 
 
+def test_english_is_evaluated_with_the_class_names_that_are_not_in_use():
+    grey = "n01622779"  # of ImageNet; CLIP's authors call it "great grey owl"
+    table = senses(("en", grey, "grey owl", "wordnet-3.0"))
+    kinds = label_choice.of_kinds(table, [grey])
+    for in_use, other, name in (("clip", "wordnets", "grey owl"), ("wordnet", "clip", "great grey owl")):
+        chosen = labels.label_set(table, [grey], english_names=in_use)
+        found = label_choice.pairs(chosen, kinds, {"en": [grey]})
+        assert found[["set", "other"]].to_numpy().tolist() == [[other, name]]
+
+
 def test_the_first_listed_word_needs_no_second_source():
     table = senses(("de", DOG, "Haustier", "omw-deu"), ("de", DOG, "Hund", "omw-deu"), ("de", DOG, "Hund", "wikt"))
     assert told(labels.label_set(table, WNIDS, choice="first")) == {("de", DOG): "Haustier"}

@@ -1,4 +1,7 @@
+import ast
 import doctest
+from importlib.util import find_spec
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -53,6 +56,92 @@ def test_english_keeps_the_first_word_of_wordnet_and_lists_the_others():
     table = table_of(*ENGLISH, ("en", DOG, "domestic dog", "wikt"))
     row = labels.label_set(table, [DOG, CAT]).query("lang == 'en' and wnid == @DOG").iloc[0]
     assert (row.label, list(row.alternatives), row.source) == ("dog", ["domestic dog"], "wordnet-3.0")
+
+
+TENCH, KITE, NEWT = "n01440764", "n01608432", "n01631663"
+CLASSES = [TENCH, KITE, NEWT]
+OF_IMAGENET = [
+    ("en", TENCH, "tench", "wordnet-3.0"),
+    ("en", KITE, "kite", "wordnet-3.0"),
+    ("en", NEWT, "eft", "wordnet-3.0"),
+    ("de", NEWT, "Newt", "wikt"),
+    ("de", KITE, "Milan", "wikt"),
+]
+
+
+def names_of(found):
+    return found[found["lang"] == "en"].set_index("wnid")[["label", "source"]].apply(tuple, axis=1).to_dict()
+
+
+def test_english_has_the_names_that_clips_authors_curated_as_they_wrote_them():
+    found = labels.label_set(table_of(*OF_IMAGENET), CLASSES)
+    assert names_of(found) == {
+        TENCH: ("tench", "clip"),
+        KITE: ("kite (bird of prey)", "clip"),  # no cleaning rule takes the remark away
+        NEWT: ("newt", "clip"),
+    }
+    row = found.query("lang == 'en' and wnid == @NEWT").iloc[0]
+    assert (list(row["alternatives"]), row["licence"]) == (["eft"], "MIT")
+    assert found.query("lang == 'en' and wnid == @TENCH").iloc[0]["confirmed_by"] == ["wordnet-3.0"]
+
+
+def test_a_word_equal_to_a_curated_name_is_english_where_the_curated_names_are_in_use():
+    german = {
+        name: labels.label_set(table_of(*OF_IMAGENET), CLASSES, english_names=name) for name in labels.ENGLISH_NAMES
+    }
+    german = {name: found.query("lang == 'de'")["label"].tolist() for name, found in german.items()}
+    assert german == {"clip": ["Milan"], "wordnet": ["Milan", "Newt"]}
+
+
+def test_english_has_wordnets_first_words_on_request_and_where_a_class_has_no_curated_name():
+    words = {TENCH: ("tench", "wordnet-3.0"), KITE: ("kite", "wordnet-3.0"), NEWT: ("eft", "wordnet-3.0")}
+    asked = labels.label_set(table_of(*OF_IMAGENET), CLASSES, english_names="wordnet")
+    assert names_of(asked) == words
+    mixed = labels.label_set(table_of(*OF_IMAGENET, *ENGLISH), [*CLASSES, DOG])
+    assert names_of(mixed) == words | {DOG: ("dog", "wordnet-3.0")}
+
+
+def test_unknown_english_class_names_are_refused_in_one_sentence():
+    with pytest.raises(InputError, match=r"^There are no English class names 'openai': give clip or wordnet\.$"):
+        labels.label_set(table_of(*OF_IMAGENET), CLASSES, english_names="openai")
+
+
+def test_the_curated_names_that_ship_are_those_of_open_clip():
+    folder = find_spec("open_clip").submodule_search_locations[0]
+    assigned = ast.parse((Path(folder) / "zero_shot_metadata.py").read_text(encoding="utf-8")).body
+    values = {node.targets[0].id: node.value for node in assigned if isinstance(node, ast.Assign)}
+    names = labels.clip_names()
+    assert names["lemma"].tolist() == list(ast.literal_eval(values["IMAGENET_CLASSNAMES"]))
+    assert names["wnid"].tolist() == imagenet()
+
+
+def test_the_curated_names_are_made_again_from_clip_benchmarks_file(mirror, tmp_path, monkeypatch):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
+    monkeypatch.setattr(labels, "CLIP_NAMES", tmp_path / "clip_names.csv")
+    assert command_line.main(["ship", "clip-names"]) == 0
+    assert (tmp_path / "clip_names.csv").read_bytes() == (paths.DATA / "clip_names.csv").read_bytes()
+
+
+def test_the_english_names_of_the_shipped_label_set_are_clips_but_for_two_that_other_classes_have():
+    found = labels.shipped().query("lang == 'en'").merge(labels.clip_names()[["wnid", "lemma"]], on="wnid")
+    other = found[found["label"] != found["lemma"]]
+    assert dict(zip(other["label"], other["lemma"], strict=True)) == {"projectile": "missile", "sunglass": "sunglasses"}
+    assert (found["source"] == "clip").sum() == 998
+
+
+def test_704_of_wordnets_names_are_those_of_clip():
+    words = labels.label_set(senses.shipped(), imagenet(), ["en"], english_names="wordnet").merge(
+        labels.clip_names(), on="wnid"
+    )
+    assert (words["label"].map(labels.same) == words["lemma"].map(labels.same)).sum() == 704
+
+
+def test_every_source_of_the_label_set_has_a_name_a_licence_and_an_address():
+    known, table = wordnets.sources(), labels.shipped()
+    licences = table.drop_duplicates(["source", "licence"]).set_index("source")["licence"]
+    assert known["licence"].reindex(licences.index).to_dict() == licences.to_dict()
+    assert (known[["name", "authors", "url"]] != "").all(axis=None)
+    assert "Copyright (c) 2021 OpenAI" in labels.LICENCE.read_text(encoding="utf-8").split("# Notices")[1]
 
 
 def test_the_agreed_choice_is_wiktionarys_first_word_that_another_source_has():
@@ -361,7 +450,7 @@ def test_the_shipped_senses_make_label_sets_of_the_expected_size():
     table = senses.shipped()
     found = labels.counts(labels.label_set(table, list(labels.class_list("imagenet-1k").wnid)))
     sizes = found.set_index("lang").n_classes
-    assert sizes["en"] == 998  # "crane" names two classes, and WordNet has no other word for either
+    assert sizes["en"] == 1000  # WordNet's words name 998: "crane" is two classes, without another word for either
     # 134 languages beside English reach ten classes with these sources.
     assert (sizes >= 10).sum() == 135
     paper = [lang for lang in published.groups()["lang"] if lang != "en"]
@@ -399,7 +488,8 @@ def test_the_label_set_that_ships_has_the_languages_and_licences_it_promises():
     assert not table["licence"].str.contains("CECILL|free to use").any()
     words = senses.shipped()
     listed = words[~words["source"].isin(labels.RESTRICTED)]
-    known = set(cleaning.clean(listed)[["lang", "wnid", "lemma"]].itertuples(index=False, name=None))
+    known = labels.add_clip_names(cleaning.clean(listed), imagenet())[["lang", "wnid", "lemma"]]
+    known = set(known.itertuples(index=False, name=None))
     rows = [(row.lang, row.wnid, word) for row in table.itertuples() for word in [row.label, *row.alternatives]]
     assert len(rows) > len(table)
     assert [row for row in rows if row not in known] == []

@@ -56,7 +56,7 @@ def test_own_senses_in_the_schema_come_back_as_they_are(tmp_path, ending):
 def test_own_senses_become_labels_as_those_of_any_source(tmp_path):
     path = written(tmp_path, f"lang,wnid,lemma\nen,{TENCH},tench\nde,{TENCH},Schleie\n")
 
-    made = labels.label_set(own_words.read_senses(path), [TENCH])
+    made = labels.label_set(own_words.read_senses(path), [TENCH], english_names="wordnet")
 
     assert made.set_index("lang")["label"].to_dict() == {"de": "Schleie", "en": "tench"}
     assert set(made["source"]) == {"own"}

@@ -15,7 +15,7 @@ from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import registry as models
-from babelatlas.report import pages, real_results
+from babelatlas.report import formatting, pages, real_results
 from conftest import ROOT
 
 NASTY = [
@@ -204,6 +204,33 @@ def test_published_results_of_a_language_are_those_of_the_papers():
     assert pages.published_text("ast") == ""
     assert "COCO-SM" not in pages.published_text("sw")
     assert "Microsoft Bing Translator" in pages.published_text("de")
+
+
+def test_the_page_of_english_says_which_class_names_stand_behind_its_accuracies_and_others_need_not():
+    assert published.ENGLISH_NAMES in pages.published_text("en")
+    assert published.ENGLISH_NAMES not in pages.published_text("de")
+
+
+def test_labels_next_to_english_ones_say_which_english_class_names_these_are():
+    words = pd.concat([label_rows(["Schleie"], "de"), label_rows(["tench"], "en").assign(source="clip")])
+    told = pages.label_text("de", {"imagenet-1k": words})
+    assert "English class names of imagenet-1k: CLIP's curated list (1)." in told
+    english = pages.label_text("en", {"imagenet-1k": words})
+    assert "](https://github.com/openai/CLIP)" in english.split("Sources: `clip`: [")[1]
+
+
+def test_a_page_can_say_which_english_class_names_its_label_sets_have(tmp_path):
+    found = pd.concat([label_rows(["Schleie"], "de"), label_rows(["tench", "newt"], "en").assign(source="clip")])
+    path = tables.write(found, tmp_path / "a.parquet", "labels", traced=False)
+    plain = found.assign(source="wordnet-3.0")
+    sets = {"a": str(path), "b": plain, "c": plain.assign(source="pictograms"), "d": plain.assign(source="wikidata")}
+    assert formatting.english_note(sets) == (
+        "English class names of a: CLIP's curated list (2). "
+        "English class names of b: words of WordNet (2). "
+        "English class names of c: phrases of this study (2). English class names of d: wikidata (2)."
+    )
+    assert formatting.english_note({"none": "results/no-such-run/labels/x.parquet"}) == ""
+    assert formatting.english_note({"German": found[found["lang"] == "de"]}) == ""
 
 
 def test_keys_of_published_results_are_in_the_bibliography():

@@ -33,6 +33,11 @@ FOLDER, CLAIMS = DATA / "published", DATA / "claims"
 NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
 # Units that are printed as hundredths of a fraction.
 HUNDREDTHS = ("%", "points")
+# The paper does not say so. In its released code, `benchmark/data/babel_imagenet.py`, `openai_en_classes` replace the
+# English labels of its file; CLIP_benchmark's `en_classnames.json` is the same list.
+ENGLISH_NAMES = (
+    "English class names in results of Babel-ImageNet and CLIP_benchmark: CLIP's curated list (by released code)."
+)
 
 
 def number(printed: str) -> float:

@@ -161,7 +161,7 @@ def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = 
     columns = ["lang", "item", "word", "wnid_a", "wnid_b", "shared", "a", "b", "apart"]
     if not wnids:
         return pd.DataFrame(columns=columns).astype({"shared": bool, "apart": bool})
-    listed = labels.candidates(words, wnids, english="keep", without=without)
+    listed = labels.candidates(words, wnids, english="keep", without=without, english_names="wordnet")
     own = labels.rank(labels.drop_english(listed))
     every, best = _by_class(listed), _by_class(own)
     rows = []

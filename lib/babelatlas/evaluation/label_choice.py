@@ -30,6 +30,7 @@ SETS = {
     "wiktionary": "the best word of Wiktionary alone",
     "first": "the first word listed, whether or not other sources have it",
     "alternative": "another word of the same class, the best of those that were not chosen",
+    "clip": "the English class names that CLIP's authors curated",
 }
 TRANSLATED = "clip_benchmark"
 # What is compared of the translations: name of the set -> what it is. The first is in the templates of the vectors.

@@ -20,6 +20,7 @@ TRANSLATIONS = {
     "ja": ("clip-benchmark-jp", "from Japanese CLIP (rinna); how, they do not say"),
     "zh": ("clip-benchmark-cn", "by people, from Chinese CLIP (Yang et al. 2022)"),
 }
+ENGLISH = "clip-benchmark-en"  # the names that CLIP's authors curated, in a file of the same form
 
 
 @cache
@@ -50,13 +51,13 @@ def comparable_form(word: str, lang: str) -> str:
 def read_translations(lang: str, path: str | Path | None = None) -> pd.DataFrame:
     """Return the translations of the ImageNet-1k classes that others have made: columns `wnid`, `translation`.
 
-    `lang` is one of `TRANSLATIONS`; `path` the file of class names, which `fetch` finds or downloads where it is left
-    out. Raises InputError for another language and for a file that does not hold 1,000 names.
+    `lang` is one of `TRANSLATIONS`, or "en" for CLIP's names; `path` the file of class names, which `fetch` finds or
+    downloads where it is left out. Raises InputError for another language and a file that does not hold 1,000 names.
     """
-    lang = languages.canonical(lang)
-    if lang not in TRANSLATIONS:
+    lang, files = languages.canonical(lang), TRANSLATIONS | {"en": (ENGLISH, "")}
+    if lang not in files:
         raise InputError(f"There are no translations of the classes in {lang!r}: {near(lang, TRANSLATIONS)}")
-    path = download.file(TRANSLATIONS[lang][0]) if path is None else tables.locate(path)
+    path = download.file(files[lang][0]) if path is None else tables.locate(path)
     wnids = labels.class_list("imagenet-1k")["wnid"]
     try:
         names = json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]

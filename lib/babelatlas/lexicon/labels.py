@@ -6,11 +6,15 @@ remains; a class without a word has no label in that language. Two classes with 
 treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
 any, and its reader leaves them out.)
 
+English class names are a choice (`ENGLISH_NAMES`): "clip", the list that CLIP's authors curated and tuned on ImageNet's
+training images, which the literature uses, Babel-ImageNet's code too; or "wordnet", the first word of WordNet.
+
 The ImageNet-1k label set ships with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
 
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 
 import pandas as pd
 
@@ -18,7 +22,7 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list as class_list
-from babelatlas.lexicon import cleaning
+from babelatlas.lexicon import cleaning, wordnets
 
 SHIPPED = DATA / "labels.parquet"
 LICENCE = DATA / "labels_licence.md"
@@ -26,6 +30,8 @@ CHOICES = ("agreed", "first")
 ENGLISH_WORDS = ("class", "any", "keep")
 CLASHES = ("leave out", "mark", "keep")
 ENGLISH = "en"
+ENGLISH_NAMES = ("clip", "wordnet")
+CLIP_NAMES = DATA / "clip_names.csv"
 # Wordnets under a software licence (WOLF, CeCILL-C) or without the text of one (Persian WordNet): not in the label set
 # that ships, so that the whole of it is under open licences for content.
 RESTRICTED = ("omw-fra", "omw-fas")
@@ -34,6 +40,27 @@ RESTRICTED = ("omw-fra", "omw-fas")
 def shipped() -> pd.DataFrame:
     """Return the label set of ImageNet-1k that ships with the study, schema `labels`."""
     return tables.read(SHIPPED, "labels")
+
+
+@cache
+def clip_names() -> pd.DataFrame:
+    """Return the class names that CLIP's authors curated for ImageNet-1k, in its order: schema `senses`."""
+    names = pd.read_csv(CLIP_NAMES).rename(columns={"name": "lemma"})
+    return names.assign(lang=ENGLISH, source="clip", licence="MIT")[list(tables.SCHEMAS["senses"][0])]
+
+
+def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: str = "clip") -> pd.DataFrame:
+    """Return cleaned senses with CLIP's names of the classes `wnids` in front, as they were written.
+
+    Only where `english_names` is "clip" and the list has a name for each class, so that one list has names of one kind;
+    otherwise the senses as they are. Raises InputError for a value that is not in `ENGLISH_NAMES`.
+    """
+    if english_names not in ENGLISH_NAMES:
+        raise InputError(f"There are no English class names {english_names!r}: give {' or '.join(ENGLISH_NAMES)}.")
+    names, wnids = clip_names(), set(wnids)
+    if english_names != "clip" or not wnids <= set(names["wnid"]):
+        return senses
+    return pd.concat([names[names["wnid"].isin(wnids)], senses], ignore_index=True)
 
 
 def same(lemma: str) -> str:
@@ -68,14 +95,14 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     "first" keeps the order of the table, which is the paper's rule; but the order of the Open Multilingual Wordnet says
     little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
     Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
-    (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English WordNet's
-    words come first, in WordNet's order, either way. Rows come in the order of `lang`, `wnid`. Raises InputError for
-    another choice.
+    (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English CLIP's
+    name comes first, where it is among them, then WordNet's words, in WordNet's order, either way. Rows come in the
+    order of `lang`, `wnid`. Raises InputError for another choice.
     """
     if choice not in CHOICES:
         raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
     english = senses["lang"] == ENGLISH
-    rank = (english & ~senses["source"].str.startswith("wordnet")).astype(int)
+    rank = english * (2 - senses["source"].str.startswith("wordnet") - 2 * (senses["source"] == "clip"))
     if choice == "agreed":
         words = senses.assign(word=[same(lemma) for lemma in senses["lemma"].tolist()])
         listed = words.groupby(["lang", "wnid", "word"])["source"].transform("nunique")
@@ -160,20 +187,21 @@ def label_set(
     clashes: str = "leave out",
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
+    english_names: str = "clip",
 ) -> pd.DataFrame:
     """Return the label set of the classes `wnids` in the languages `codes` (empty: all of `senses`), schema `labels`.
 
     `rules` names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`,
-    `rank` and `settle_clashes`; `without` names sources to leave out. Rows are in the order of language and of `wnids`.
-    Raises InputError for an unknown language, rule, choice or source, a language of which no class is left, and a class
-    without an English word among the senses.
+    `rank` and `settle_clashes`; `without` names sources to leave out; `english_names` is as in `add_clip_names`. Rows
+    are in the order of language and of `wnids`. Raises InputError for an unknown language, rule, choice or source, a
+    language of which no class is left, and a class without an English word among the senses.
     """
     wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
     if not wnids or len(set(wnids)) < len(wnids):
         double = pd.Series(wnids, dtype=object)
         said = f"has {double[double.duplicated()].iloc[0]} more than once" if wnids else "is empty"
         raise InputError(f"The list of classes {said}: give each wnid, such as n02084071, once.")
-    left = candidates(senses, wnids, english, rules, without)
+    left = candidates(senses, wnids, english, rules, without, english_names)
     silent = [code for code in wanted if code not in set(left["lang"])]
     if silent:
         split = " (its words are given to sr, hr and bs)" if silent[0] == "sh" else ""
@@ -196,6 +224,7 @@ def candidates(
     english: str = "class",
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
+    english_names: str = "clip",
 ) -> pd.DataFrame:
     """Return the words that may become labels of the classes, cleaned, no English ones; all else as in `label_set`."""
     without, known = [without] if isinstance(without, str) else list(without), sorted(senses["source"].unique())
@@ -214,7 +243,7 @@ def candidates(
             f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}; check the "
             "wnid, or make the senses of your own list with babelatlas.lexicon.senses.read_wordnets."
         )
-    return drop_english(cleaning.clean(senses, rules), english)
+    return drop_english(add_clip_names(cleaning.clean(senses, rules), wnids, english_names), english)
 
 
 def steps(
@@ -225,6 +254,7 @@ def steps(
     clashes: str = "leave out",
     rules: Iterable[str] = tuple(cleaning.STEPS),
     without: Iterable[str] = RESTRICTED,
+    english_names: str = "clip",
 ) -> pd.DataFrame:
     """Return what each step of `label_set` does to every language other than English, in the order of the steps.
 
@@ -234,7 +264,7 @@ def steps(
     """
     kept = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
     stages = cleaning.stages(kept, rules)
-    cleaned = stages[-1][1]
+    cleaned = add_clip_names(stages[-1][1], wnids, english_names)
     own = drop_english(cleaned, english)
     ranked = rank(own, choice)
     chosen = choose_first(ranked)
@@ -312,24 +342,24 @@ def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
 
 
-def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFrame, notices: str) -> str:
+def licence_note(made: pd.DataFrame, senses: pd.DataFrame, notices: str) -> str:
     """Return the licence file of a label set `made` from `senses`: each source with its notice, as Markdown.
 
-    `manifest` is `senses.manifest()`; `notices` the texts that some licences ask to be kept, word for word.
+    `notices`: the texts that some licences ask to be kept, word for word.
     """
     words = [[label, *others] for label, others in zip(made["label"], made["alternatives"], strict=True)]
     said = set(_keys(made.assign(lemma=words).explode("lemma")))
-    listed = cleaning.clean(senses[~senses["source"].isin(RESTRICTED)])
+    listed = add_clip_names(cleaning.clean(senses[~senses["source"].isin(RESTRICTED)]), made["wnid"])
     listed = listed[[key in said for key in _keys(listed)]]
     n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
-    sources = manifest.drop_duplicates("source").set_index("source")
+    known = wordnets.sources()
     lines = [
         f"| `{source}` | {row.title} | {row.authors} | {n_labels.get(source, 0):,} | {n_words[source]:,} "
         f"| {row.licence} | {row.version}, {row.url} |"
-        for source, row in sources.rename(columns={"name": "title"}).iterrows()
+        for source, row in known.rename(columns={"name": "title"}).iterrows()
         if source in n_words
     ]
-    out = [f"{row['name']} ({row['licence']})" for _, row in sources.loc[list(RESTRICTED)].iterrows()]
+    out = [f"{row['name']} ({row['licence']})" for _, row in known.loc[list(RESTRICTED)].iterrows()]
     template = (DATA / "labels_licence_template.md").read_text(encoding="utf-8")
     return template.format(
         n_labels=len(made),

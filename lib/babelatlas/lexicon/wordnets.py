@@ -40,6 +40,14 @@ def manifest() -> pd.DataFrame:
     return pd.read_csv(DATA / "senses_manifest.csv", dtype={"rows": int}, keep_default_na=False)
 
 
+def sources() -> pd.DataFrame:
+    """Return what is known of the sources of labels: index `source`; name, authors, version, licence and url."""
+    clip = {"name": "CLIP's English class names", "authors": "OpenAI", "version": "CLIP_benchmark, commit 48de38c"}
+    clip |= {"licence": "MIT", "url": "https://github.com/openai/CLIP"}
+    known = manifest().drop_duplicates("source").set_index("source")[list(clip)]
+    return pd.concat([pd.DataFrame(clip, index=["clip"]), known])
+
+
 def at_hand(nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
     """Return the wordnets that NLTK finds, one row each: `source`, `code`, `lang`, `sha256` of the file; in that order.
 

@@ -5,7 +5,10 @@ from numbers import Real
 
 import pandas as pd
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+
+LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
 
 
 def escape(text: str) -> str:
@@ -30,6 +33,21 @@ def word(text: str, lang: str) -> str:
 def percent(value: float) -> str:
     """Return a fraction as percent with one decimal, "" where there is none."""
     return "" if pd.isna(value) else f"{100 * value:.1f} %"
+
+
+def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
+    """Return the sentences that say which English class names label sets have; "" where they have none.
+
+    `sets`: name -> a table, schema `labels`, or its path; a path without a file is left out.
+    """
+    told = []
+    for name, table in sets.items():
+        if isinstance(table, str):
+            table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
+        counted = table.loc[table["lang"] == "en", "source"].value_counts()
+        parts = ", ".join(f"{LISTS.get(source, source)} ({n:,})" for source, n in counted.items())
+        told += [f"English class names of {name}: {parts}."] * bool(parts)
+    return " ".join(told)
 
 
 def markdown_table(table: pd.DataFrame) -> str:

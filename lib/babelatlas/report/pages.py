@@ -22,7 +22,7 @@ from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
 from babelatlas.report import real_results
-from babelatlas.report.formatting import escape, markdown_table, percent, word
+from babelatlas.report.formatting import english_note, escape, markdown_table, percent, word
 
 EXAMPLES = 8
 # What models are compared by, in the order of the pages.
@@ -216,6 +216,7 @@ def published_text(lang: str) -> str:
             f"classes that Babel-ImageNet has a label for in this language ({n:,} images, guessing "
             f"{percent(1 / classes)}), with {' or '.join(rows['variant'].unique())}."
         )
+        lines += [published.ENGLISH_NAMES] if lang == "en" else []
     sets = coco.loc[coco["lang"] == lang, "variant"].unique()
     if len(sets):
         names = ", ".join(coco_sm.TRANSLATORS[name] for name in sets)
@@ -249,7 +250,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     rows = pd.concat(parts, ignore_index=True)
     columns = {"label set": rows["set"].map(escape), "English label": rows["English"].map(escape)}
     columns |= {"label": [word(label, lang) for label in rows["label"]], "source": "`" + rows["source"] + "`"}
-    known = wordnets.manifest().drop_duplicates("source").set_index("source")
+    known = wordnets.sources()
     told = []
     for row in rows.drop_duplicates("source").itertuples():
         name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
@@ -260,7 +261,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
             "\n".join(lines),
             "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
             "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
-            "by their meaning; no speaker has checked each of them, and some are wrong.",
+            "by their meaning; no speaker has checked each of them, and some are wrong. " + english_note(labels),
             markdown_table(pd.DataFrame(columns)),
             f"Sources: {'; '.join(told)}.",
         ]

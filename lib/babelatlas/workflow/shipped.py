@@ -17,7 +17,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
 from babelatlas.datasets import ambiguous_words
-from babelatlas.lexicon import labels, prompts, senses, wordnets
+from babelatlas.lexicon import label_translations, labels, prompts, senses, wordnets
 from babelatlas.papers import geigle2024, kashanimotlagh2024, liu2021_release
 
 
@@ -42,10 +42,15 @@ def _labels(_: str) -> str:
     made = labels.label_set(senses.shipped(), list(class_list("imagenet-1k")["wnid"]))
     tables.write(made, labels.SHIPPED, "labels", traced=False)
     notices = (DATA / "senses_notices.txt").read_text(encoding="utf-8")
-    note = labels.licence_note(made, senses.shipped(), wordnets.manifest(), notices)
+    note = labels.licence_note(made, senses.shipped(), notices)
     labels.LICENCE.write_text(note, encoding="utf-8")
     sizes = made["lang"].value_counts()
     return f"{len(made):,} labels, {(sizes >= 10).sum()} languages with 10 classes or more: {labels.SHIPPED}"
+
+
+def _clip_names(_: str) -> str:
+    _write(label_translations.read_translations("en").rename(columns={"translation": "name"}), labels.CLIP_NAMES)
+    return f"English class names: {labels.CLIP_NAMES}"
 
 
 def _ambiguous_words(_: str) -> str:
@@ -123,7 +128,8 @@ def _released(folder: str) -> str:
 BABEL_IMAGENET = "Babel-ImageNet's repository"
 MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
     "senses": (_senses, "NLTK's wordnets", ""),
-    "labels": (_labels, "the senses that ship", ""),
+    "clip-names": (_clip_names, "CLIP_benchmark's class names", ""),
+    "labels": (_labels, "the senses and CLIP's names that ship", ""),
     "ambiguous-words": (_ambiguous_words, "NLTK's wordnets", ""),
     "coverage": (_coverage, "WordNet and Babel-ImageNet's labels", ""),
     "label-quality": (_label_quality, "Babel-ImageNet's labels and other lists of class names", ""),
