@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage
-from babelatlas.base import published
+from babelatlas.base import published, released
 from babelatlas.lexicon import labels
 from babelatlas.papers import claims, definitions
 from babelatlas.papers.definitions import cells
@@ -259,6 +259,18 @@ def english_scores(variant: str) -> pd.Series:
     """Return the accuracy on NLVR2 by model, in percent."""
     rows = select_scores("4", variant)
     return rows[rows["dataset"] == "nlvr2"].set_index("model")["value"]
+
+
+@cache
+def logs() -> pd.Series:
+    """Return what the authors' released logs have of Table 4's cells of MaRVL, in percent, by cell."""
+    rows = released.read()
+    rows = rows[(rows["harness"] == "marvl") & (rows["dataset"] == "marvl")]
+    variant = rows["variant"].replace("-", " ", regex=True).replace("zero shot", ZERO)
+    models = {name.lower(): name for name in select_scores("4", TRANSLATED)["model"]}
+    names = rows["checkpoint"].str.removeprefix("ctrl_").map(models) + " | " + rows["lang"].str.upper()
+    found = pd.Series(100 * rows["value"].to_numpy(), variant + ", " + names + ", " + rows["metric"])
+    return found[found.index.isin(printed("Table 4").index)]
 
 
 def right_answers() -> pd.DataFrame:

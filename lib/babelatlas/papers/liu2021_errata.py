@@ -93,7 +93,9 @@ def _consistency_facts() -> dict[str, dict]:
     average, n = paper.printed("Table 4")[f"{paper.TRANSLATED}, xUNITER | avg., consistency"], captions["tr"]
     four = test.loc["xUNITER"].drop("tr").sum()
     low, high = len(LANGUAGES) * (average - 0.05) - four - 0.2, len(LANGUAGES) * (average + 0.05) - four + 0.2
-    possible = [k for k in range(n + 1) if low <= 100 * k / n <= high]
+    logs = paper.logs()
+    twice = logs[(logs.round(2) * 100).round() % 10 == 5]
+    rounded = paper.printed("Table 4")[twice.index] > twice.round(2)
     figure, table = paper.select_scores("Figure 9", paper.ZERO), paper.language_scores("4", paper.ZERO)
     exact = paper.overall()
     figure = figure[figure["chapter"] == ""].set_index(["model", "lang"])["value"]
@@ -118,16 +120,14 @@ def _consistency_facts() -> dict[str, dict]:
             "high": high,
             "n": n,
             "nearest": rounding.nearest_share(odd, n, 100),
-            "read": READ,
-            "least": 100 * possible[0] / n,
-            "most": 100 * possible[-1] / n,
-            "k_least": possible[0],
-            "k_most": possible[-1],
-            "perhaps": odd + 10,
+            "log": logs[f"{paper.TRANSLATED}, xUNITER | TR, consistency"],
+            "k": round(logs[f"{paper.TRANSLATED}, xUNITER | TR, consistency"] * n / 100),
         },
         "figure-9": {
             "n_off": len(off),
             "n": len(figure),
+            "n_up": rounded.sum(),
+            "n_down": (~rounded).sum(),
             "pairs": "; ".join(
                 f"{m} {lang.upper()} {table[m, lang]:.1f} and {figure[m, lang]:.1f} (exactly {exact[m, lang]:.3f})"
                 for m, lang in off
@@ -155,6 +155,12 @@ def _consistency_facts() -> dict[str, dict]:
 def _text_facts() -> dict[str, dict]:
     """Return what concerns statements of the text."""
     gain = paper.by_hand().drop("mUNITER").round(1)
+    gap, percent = paper.gaps(), paper.gaps(percent=True)
+    each = paper.english_scores(paper.TRANSLATED)
+    each = -paper.language_scores("4", paper.TRANSLATED).sub(each, axis=0).mean()
+    gains = {
+        which: "{:.1f} to {:.1f}".format(*paper.ends_of_gains(which)["value"]) for which in ("own", "mean", "each")
+    }
     voted = paper.printed("Section 3.3").filter(like="votes")
     concepts = [int(paper.row_of("Table 2", row).sum()) for row in ("Concepts selected", "with >8 images")]
     return {
@@ -165,6 +171,15 @@ def _text_facts() -> dict[str, dict]:
             "larger": " and ".join(gain[gain >= 2.5].sort_values().index),
             "mean": gain.mean(),
         },
+        "gap": {
+            "points": ", ".join(f"{model} {value:.1f}" for model, value in gap.items()),
+            "percent": f"{percent.min():.1f} to {percent.max():.1f}",
+            "by_language": ", ".join(f"{lang.upper()} {each[lang]:.1f}" for lang in LANGUAGES),
+            "mean": gap.mean(),
+            "least": gap.min(),
+            "most": gap.max(),
+        },
+        "gains": gains | {"n": len(gap)},
         "votes": {
             "three": voted.iloc[0],
             "two": voted.iloc[1],
