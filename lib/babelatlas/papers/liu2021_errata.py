@@ -94,22 +94,16 @@ def _consistency_facts() -> dict[str, dict]:
     four = test.loc["xUNITER"].drop("tr").sum()
     low, high = len(LANGUAGES) * (average - 0.05) - four - 0.2, len(LANGUAGES) * (average + 0.05) - four + 0.2
     logs = paper.logs()
-    twice = logs[(logs.round(2) * 100).round() % 10 == 5]
-    rounded = paper.printed("Table 4")[twice.index] > twice.round(2)
+    tested = {lang: _n_sentences(f"^{paper.TRANSLATED}.* {lang.upper()},") for lang in LANGUAGES}
+    printed = pd.concat([paper.printed(place) for place in ("Table 4", "Table 5", "Section 6")])[logs.index]
+    half = (logs.round(2) * 100).round() % 10 == 5
+    others = half & ((printed - logs).abs() > 0.05)
+    others = others.index[others & ~others.index.str.startswith(paper.ZERO)]
     figure, table = paper.select_scores("Figure 9", paper.ZERO), paper.language_scores("4", paper.ZERO)
     exact = paper.overall()
     figure = figure[figure["chapter"] == ""].set_index(["model", "lang"])["value"]
     table = paper.stacked(table).reindex(figure.index)
     off = figure.index[(figure - table).abs() > 0.01]
-    fitting, n_whole, chances = {}, 0, []
-    for lang in LANGUAGES:
-        values = test[lang].drop("xUNITER") if lang == "tr" else test[lang]
-        fitting[lang] = paper.sentences_that_fit(values, captions[lang])
-        n_whole += int(rounding.denominators(values, [captions[lang]], twice=True)["met"].iloc[0])
-        chances.append(rounding.chance_of_fit(values, range(200, captions[lang] + 1), twice=True))
-    chinese, train = paper.chinese_consistencies()
-    hand = paper.sentences_that_fit(chinese, captions["zh"], twice=False)
-    at = [rounding.denominators(values, [captions["zh"]], twice=True)["met"].iloc[0] for values in (chinese, train)]
     return {
         "xuniter": {
             "printed": odd,
@@ -126,30 +120,28 @@ def _consistency_facts() -> dict[str, dict]:
         "figure-9": {
             "n_off": len(off),
             "n": len(figure),
-            "n_up": rounded.sum(),
-            "n_down": (~rounded).sum(),
+            "n_up": (printed > logs.round(2))[half].sum(),
+            "n_down": (printed < logs.round(2))[half].sum(),
+            "others": "; ".join(f"{cell} {printed[cell]:.1f} ({logs[cell]:.3f})" for cell in others),
             "pairs": "; ".join(
                 f"{m} {lang.upper()} {table[m, lang]:.1f} and {figure[m, lang]:.1f} (exactly {exact[m, lang]:.3f})"
                 for m, lang in off
             ),
-            "cells": tuple(f"{paper.ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off),
+            "cells": (*(f"{paper.ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off), *others),
         },
         "consistency": {
-            "n": test.size - 1,
-            "n_whole": n_whole,
-            "n_met": sum(count for _, count in fitting.values()),
-            "sizes": ", ".join(f"{lang.upper()} {' or '.join(map(str, n))}" for lang, (n, _) in fitting.items()),
-            "n_captions": captions["zh"],
-            "n_chinese": len(chinese),
-            "at_chinese": at[0],
-            "n_hand": hand[1],
-            "sizes_hand": " or ".join(map(str, hand[0])),
-            "n_train": len(train),
-            "at_train": at[1],
-            "chance_least": 100 * min(chances),
-            "chance_most": 100 * max(chances),
+            "sizes": ", ".join(f"{lang.upper()} {n}" for lang, n in tested.items()),
+            "captions": ", ".join(f"{lang.upper()} {n}" for lang, n in captions.items()),
+            "n_fewer": sum(n < captions[lang] for lang, n in tested.items()),
+            "train": _n_sentences("^translate train"),
+            "hand": _n_sentences("MaRVL ZH"),
         },
     }
+
+
+def _n_sentences(cells: str) -> int:
+    """Return how many sentences the consistencies in the logs are shares of, of cells that match a pattern."""
+    return rounding.denominator(paper.logs().filter(regex=f"{cells}.*consistency") / 100, SAMPLE // 2, 2 * SAMPLE)
 
 
 def _text_facts() -> dict[str, dict]:
