@@ -115,10 +115,10 @@ def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, kno
     `available`: what `sources` returned; `known`: definitions, all unless given. `definition` is the one that explains
     most cells of the block, of `tried`; `basis` says whether it is the one that the paper states ("stated"), or another
     ("other"), or whether the paper states none ("silent"), `kind` what it does; `recomputed` and `slack` are its
-    result, `others` further definitions that meet this cell. Where no definition gives the cell the status is "not
-    recomputable", and `missing` says which source or what else is missing. Where only another definition than the
-    stated one gives a number that the errata list, the number does not follow: it is "explained". Raises InputError for
-    an unknown definition.
+    result, `others` further definitions that meet this cell, if only in part. Where no definition gives the cell the
+    status is "not recomputable", and `missing` says which source or what else is missing. Where only another definition
+    than the stated one gives a number that the errata list, the number does not follow: it is "explained". Raises
+    InputError for an unknown definition.
     """
     known = definitions() if known is None else known
     available = available or {}
