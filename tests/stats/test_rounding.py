@@ -51,21 +51,6 @@ def test_shares_of_different_sets_have_no_number_of_cases():
         rounding.denominator([1 / 101, 1 / 103], 2, 50)
 
 
-def test_the_chance_that_some_denominator_fits_is_that_of_a_slow_search():
-    printed, candidates = [14.3, 13.5, 20.6], range(40, 60)
-    shares = {n: {round(100 * k / n, 1) for k in range(n + 1)} for n in candidates}
-    best = int(rounding.denominators(printed, candidates)["met"].max())
-    rng = np.random.default_rng(1)
-    slow = []
-    for _ in range(1500):
-        drawn = [round(value + rng.integers(-20, 21) / 10, 1) for value in printed]
-        slow.append(max(sum(value in shares[n] for value in drawn) for n in candidates) >= best)
-    found = rounding.chance_of_fit(printed, candidates)
-    assert abs(found - np.mean(slow)) < 0.05
-    assert found == rounding.chance_of_fit(printed, candidates, seed=0)
-    assert rounding.chance_of_fit(printed, candidates, twice=True) >= found - 0.05
-
-
 @pytest.mark.parametrize("shares", [[], [0.5, np.nan]])
 def test_a_denominator_is_of_shares_that_are_numbers(shares):
     with pytest.raises(InputError, match="shares that are numbers"):

@@ -62,7 +62,7 @@ COLUMNS = {
     "languages": ([*SETTING, "metric"], "value ci_low ci_high n items"),
     "scorecard": (
         ["paper", "place", "cell"],
-        "block relation printed unit recomputed slack definition basis tried status others missing note",
+        "block relation printed unit recomputed slack definition kind basis tried status others missing note",
     ),
     "scores": (SCORE_KEY, "value ci_low ci_high n"),
     "published": (SCORE_KEY, "value ci_low ci_high n source table note"),

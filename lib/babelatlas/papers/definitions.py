@@ -4,7 +4,9 @@ What is said lies in data, once: `data/definitions/<module>.toml` has a table fo
 
 * `name`: how a scorecard calls it; `text`: one sentence that says what is computed;
 * `compute`: the function of the paper's module that computes it, and its `arguments` where it has any;
-* `needs`: the released sources that do not ship and that the function gets as `folders` (name -> path).
+* `needs`: the released sources that do not ship and that the function gets as `folders` (name -> path);
+* `kind`: one of `KINDS`; `in_part`: models, groups or rows that the sentence of its claims includes and it does not, or
+  the unit that it turns.
 
 `data/errata/<module>.toml` has the errata, whose numbers stand in braces and come from the paper's module. Claims name
 definitions by their ids.
@@ -27,6 +29,9 @@ FOLDER, ERRATA = DATA / "definitions", DATA / "errata"
 MODULES = {"geigle2024": ("geigle2024", "geigle2024_training")}
 # The version of each paper that was read, and by what it is known.
 EDITIONS = tomllib.loads((ERRATA / "editions.toml").read_text("utf-8"))
+# A definition computes from other numbers, or reads the same number where it was released, or can only refute it: it
+# says what whole cases can give, or what the paper prints elsewhere.
+KINDS = ("recomputation", "look-up", "test")
 COLUMNS = ("place", "finding", "evidence", "corrected", "later", "conclusion", "kind", "sort", "edition")
 
 
@@ -36,7 +41,8 @@ class Definition:
 
     `compute` takes the folders of the sources that it `needs` (name -> path) and returns a table with the columns cell
     (as the claims write it), value (in the printed unit) and slack: by how much value can be off because what went into
-    it was rounded, 0 for full precision. `text` says in one sentence what is computed.
+    it was rounded, 0 for full precision. `text` says in one sentence what is computed. `kind` and
+    `in_part` as above.
     """
 
     paper: str
@@ -44,6 +50,8 @@ class Definition:
     text: str
     compute: Callable[[dict[str, Path]], pd.DataFrame]
     needs: tuple[str, ...] = ()
+    kind: str = KINDS[0]
+    in_part: tuple[str, ...] = ()
 
 
 @cache
@@ -72,6 +80,8 @@ def read(paper: str, module: str, functions: Mapping[str, Any]) -> tuple[Definit
             entry["text"],
             partial(_compute, functions[entry["compute"]], entry.get("arguments", {}), "needs" in entry),
             tuple(entry.get("needs", ())),
+            entry.get("kind", KINDS[0]),
+            tuple(entry.get("in_part", ())),
         )
         for entry in entries(module).values()
     )

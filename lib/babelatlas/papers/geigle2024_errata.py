@@ -109,6 +109,7 @@ def _cell_facts() -> dict[str, dict]:
             "farthest": farthest.max(),
             "model": farthest.idxmax(),
             "value": found[False][farthest.idxmax()],
+            "cells": tuple("average | " + printed.index),
             "conclusion": f"{'No' if same else 'Yes'}: the order of the models {'stays' if same else 'changes'}.",
         },
         "parameters": {

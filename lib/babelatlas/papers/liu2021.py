@@ -1,9 +1,9 @@
 """The numbers of Liu et al. (2021), MaRVL: Tables 1 to 5, Figure 9 and the statistics of captions, computed again.
 
 What MaRVL's annotations (CC BY 4.0, github.com/marvl-challenge/marvl-code) and the sentences of NLVR2 in the same
-release say is counted once (`liu2021_release.count`) and ships; so nothing here needs the files. The answers of the
-models are not released. What is tested of an accuracy or a consistency is then whether it can be a share of the
-examples or captions that there are (`rounding.nearest_share`).
+release say is counted once (`liu2021_release.count`) and ships, and so do the accuracies and consistencies in the
+authors' logs (`logs`); nothing here needs the files. What is tested of a chapter's accuracy is whether it can be a
+share of the examples that there are (`rounding.nearest_share`).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage
-from babelatlas.base import published
+from babelatlas.base import published, released
 from babelatlas.lexicon import labels
 from babelatlas.papers import claims, definitions
 from babelatlas.papers.definitions import cells
@@ -22,6 +22,15 @@ from babelatlas.stats import bootstrap, rounding
 
 PAPER = "liu2021"
 ZERO, TRANSLATED, BY_HAND = "zero-shot", "translate test", "translated to English by hand"
+# Of the released logs: data set and variant -> cells of Tables 4 and 5 and of Section 6.
+LOGGED = {
+    "marvl, zero-shot": "zero-shot, {model} | {lang}, {metric}",
+    "marvl, translate-test": "translate test, {model} | {lang}, {metric}",
+    "marvl, translate-test by people": "{model} | MaRVL ZH→EN, {metric}",
+    "nlvr2, zero-shot": "zero-shot, {model} | {lang}, {metric}",
+    "nlvr2-1k, zero-shot": "{model} | NLVR2 1k {lang}, {metric}",
+    "marvl, translate-train": "translate train, {model}, {metric}",
+}
 VALIDATED, VALIDATORS = 200, 2  # Section 4: examples of a language that were labelled again, and by how many
 
 
@@ -260,6 +269,27 @@ def english_scores(variant: str) -> pd.Series:
     return rows[rows["dataset"] == "nlvr2"].set_index("model")["value"]
 
 
+@cache
+def logs() -> pd.Series:
+    """Return the released accuracies and consistencies in percent, by cell of Tables 4 and 5 and of Section 6."""
+    rows = released.read().query("harness == 'marvl'")
+    models = {name.lower(): name for name in select_scores("4", TRANSLATED)["model"]}
+    model, lang = rows["checkpoint"].str.removeprefix("ctrl_").map(models), rows["lang"].str.upper()
+    lang = lang.where((rows["dataset"] != "nlvr2-1k") | (lang != "ZH"), "EN→ZH")
+    fields = zip(rows["dataset"] + ", " + rows["variant"], model, lang, rows["metric"], strict=True)
+    names = [LOGGED.get(test, "").format(model=name, lang=lang, metric=metric) for test, name, lang, metric in fields]
+    found = pd.Series(100 * rows["value"].to_numpy(), names)
+    # The models without a zero-shot row have their results in English in those of translate test.
+    known = {cell for place in ("Table 4", "Table 5", "Section 6") for cell in printed(place).index}
+    found.index = [name if name in known else name.replace(ZERO, TRANSLATED) for name in found.index]
+    return found[found.index.isin(list(known))]
+
+
+def logged(decimals: int | None = None) -> pd.DataFrame:
+    """Return `logs` as cells, rounded to `decimals` first where they are given."""
+    return cells(logs() if decimals is None else logs().round(decimals))
+
+
 def right_answers() -> pd.DataFrame:
     """Return how many answers were right: model, lang, chapter, printed (%), n, right, from Figure 9 and the release.
 
@@ -305,54 +335,6 @@ def numbers_of_table_4() -> pd.DataFrame:
     """Return the zero-shot accuracies of Table 4 by the cells of Figure 9."""
     rows = stacked(language_scores("4", ZERO))
     return cells({f"ALL | {model}, {lang}": value for (model, lang), value in rows.items()}, slack=0.05)
-
-
-def sentences_that_fit(
-    values: Sequence[float], most: int, least: int = 200, twice: bool = True
-) -> tuple[list[int], int]:
-    """Return the numbers of sentences, `least` to `most`, that allow most of the consistencies (%), and how many."""
-    found = rounding.denominators(values, range(least, most + 1), twice=twice)
-    best = found["met"].max()
-    return found.loc[found["met"] == best, "n"].tolist(), int(best)
-
-
-def consistency(search: bool, twice: bool, variant: str = TRANSLATED) -> pd.DataFrame:
-    """Return the shares nearest to the consistencies of Table 4, by default of translate test: of the captions of Table
-    2, or of the number of sentences that fits best (`search`); `twice`: rounded to two decimals first."""
-    table, found = language_scores("4", variant, "consistency"), {}
-    for lang in LANGUAGES:
-        n = int(marvl("captions")[lang])
-        if search:
-            n = sentences_that_fit(table[lang], n, twice=twice)[0][-1]
-        values = pd.Series(rounding.nearest_share(table[lang], n, 100), table.index)
-        values = values.round(2) if twice else values
-        found |= {f"{variant}, {m} | {lang.upper()}, consistency": v for m, v in values.items()}
-    return cells(found)
-
-
-def chinese_consistencies() -> tuple[pd.Series, pd.Series]:
-    """Return as printed Table 5's consistencies of MaRVL in Chinese, and those of translate train, by cell."""
-    train = printed("Section 6").filter(regex="^translate train, .*consistency")
-    return printed("Table 5").filter(like="MaRVL ZH→EN, consistency"), train
-
-
-def all_consistencies(search: bool) -> pd.DataFrame:
-    """Return the shares nearest to all consistencies of MaRVL: of Table 2's captions, or, of translated data only, of
-    the numbers of sentences that fit best (`search`)."""
-    parts = [consistency(search, False, variant) for variant in ([TRANSLATED] if search else [ZERO, TRANSLATED])]
-    n = int(marvl("captions")["zh"])
-    for values in chinese_consistencies():
-        best = sentences_that_fit(values, n, twice=False)[0][-1] if search else n
-        parts.append(cells(values.index, rounding.nearest_share(values, best, 100)))
-    return pd.concat(parts, ignore_index=True)
-
-
-def nlvr2_consistency() -> pd.DataFrame:
-    """Return the shares of the sentences of NLVR2 1k nearest to its consistencies."""
-    values = printed("Table 5").filter(regex="NLVR2 .*consistency")
-    return cells(
-        values.index, rounding.nearest_share(values, int(counts()["nlvr2 250", "en", "", "", "captions"]), 100)
-    )
 
 
 def table_4_averages(english: bool) -> pd.DataFrame:

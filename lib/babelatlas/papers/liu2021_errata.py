@@ -92,21 +92,17 @@ def _consistency_facts() -> dict[str, dict]:
     average, n = paper.printed("Table 4")[f"{paper.TRANSLATED}, xUNITER | avg., consistency"], captions["tr"]
     four = test.loc["xUNITER"].drop("tr").sum()
     low, high = len(LANGUAGES) * (average - 0.05) - four - 0.2, len(LANGUAGES) * (average + 0.05) - four + 0.2
-    possible = [k for k in range(n + 1) if low <= 100 * k / n <= high]
+    logs = paper.logs()
+    tested = {lang: _n_sentences(f"^{paper.TRANSLATED}.* {lang.upper()},") for lang in LANGUAGES}
+    printed = pd.concat([paper.printed(place) for place in ("Table 4", "Table 5", "Section 6")])[logs.index]
+    half = (logs.round(2) * 100).round() % 10 == 5
+    others = half & ((printed - logs).abs() > 0.05)
+    others = others.index[others & ~others.index.str.startswith(paper.ZERO)]
     figure, table = paper.select_scores("Figure 9", paper.ZERO), paper.language_scores("4", paper.ZERO)
     exact = paper.overall()
     figure = figure[figure["chapter"] == ""].set_index(["model", "lang"])["value"]
     table = paper.stacked(table).reindex(figure.index)
     off = figure.index[(figure - table).abs() > 0.01]
-    fitting, n_whole, chances = {}, 0, []
-    for lang in LANGUAGES:
-        values = test[lang].drop("xUNITER") if lang == "tr" else test[lang]
-        fitting[lang] = paper.sentences_that_fit(values, captions[lang])
-        n_whole += int(rounding.denominators(values, [captions[lang]], twice=True)["met"].iloc[0])
-        chances.append(rounding.chance_of_fit(values, range(200, captions[lang] + 1), twice=True))
-    chinese, train = paper.chinese_consistencies()
-    hand = paper.sentences_that_fit(chinese, captions["zh"], twice=False)
-    at = [rounding.denominators(values, [captions["zh"]], twice=True)["met"].iloc[0] for values in (chinese, train)]
     return {
         "xuniter": {
             "printed": odd,
@@ -117,43 +113,45 @@ def _consistency_facts() -> dict[str, dict]:
             "high": high,
             "n": n,
             "nearest": rounding.nearest_share(odd, n, 100),
-            "read": READ,
-            "least": 100 * possible[0] / n,
-            "most": 100 * possible[-1] / n,
-            "k_least": possible[0],
-            "k_most": possible[-1],
-            "perhaps": odd + 10,
+            "log": logs[f"{paper.TRANSLATED}, xUNITER | TR, consistency"],
+            "k": round(logs[f"{paper.TRANSLATED}, xUNITER | TR, consistency"] * n / 100),
         },
         "figure-9": {
             "n_off": len(off),
             "n": len(figure),
+            "n_up": (printed > logs.round(2))[half].sum(),
+            "n_down": (printed < logs.round(2))[half].sum(),
+            "others": "; ".join(f"{cell} {printed[cell]:.1f} ({logs[cell]:.3f})" for cell in others),
             "pairs": "; ".join(
                 f"{m} {lang.upper()} {table[m, lang]:.1f} and {figure[m, lang]:.1f} (exactly {exact[m, lang]:.3f})"
                 for m, lang in off
             ),
-            "cells": tuple(f"{paper.ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off),
+            "cells": (*(f"{paper.ZERO}, {m} | {lang.upper()}, accuracy" for m, lang in off), *others),
         },
         "consistency": {
-            "n": test.size - 1,
-            "n_whole": n_whole,
-            "n_met": sum(count for _, count in fitting.values()),
-            "sizes": ", ".join(f"{lang.upper()} {' or '.join(map(str, n))}" for lang, (n, _) in fitting.items()),
-            "n_captions": captions["zh"],
-            "n_chinese": len(chinese),
-            "at_chinese": at[0],
-            "n_hand": hand[1],
-            "sizes_hand": " or ".join(map(str, hand[0])),
-            "n_train": len(train),
-            "at_train": at[1],
-            "chance_least": 100 * min(chances),
-            "chance_most": 100 * max(chances),
+            "sizes": ", ".join(f"{lang.upper()} {n}" for lang, n in tested.items()),
+            "captions": ", ".join(f"{lang.upper()} {n}" for lang, n in captions.items()),
+            "n_fewer": sum(n < captions[lang] for lang, n in tested.items()),
+            "train": _n_sentences("^translate train"),
+            "hand": _n_sentences("MaRVL ZH"),
         },
     }
+
+
+def _n_sentences(cells: str) -> int:
+    """Return how many sentences the consistencies in the logs are shares of, of cells that match a pattern."""
+    return rounding.denominator(paper.logs().filter(regex=f"{cells}.*consistency") / 100, SAMPLE // 2, 2 * SAMPLE)
 
 
 def _text_facts() -> dict[str, dict]:
     """Return what concerns statements of the text."""
     gain = paper.by_hand().drop("mUNITER").round(1)
+    gap, percent = paper.gaps(), paper.gaps(percent=True)
+    each = paper.english_scores(paper.TRANSLATED)
+    each = -paper.language_scores("4", paper.TRANSLATED).sub(each, axis=0).mean()
+    gains = {
+        which: "{:.1f} to {:.1f}".format(*paper.ends_of_gains(which)["value"]) for which in ("own", "mean", "each")
+    }
     voted = paper.printed("Section 3.3").filter(like="votes")
     concepts = [int(paper.row_of("Table 2", row).sum()) for row in ("Concepts selected", "with >8 images")]
     return {
@@ -164,6 +162,15 @@ def _text_facts() -> dict[str, dict]:
             "larger": " and ".join(gain[gain >= 2.5].sort_values().index),
             "mean": gain.mean(),
         },
+        "gap": {
+            "points": ", ".join(f"{model} {value:.1f}" for model, value in gap.items()),
+            "percent": f"{percent.min():.1f} to {percent.max():.1f}",
+            "by_language": ", ".join(f"{lang.upper()} {each[lang]:.1f}" for lang in LANGUAGES),
+            "mean": gap.mean(),
+            "least": gap.min(),
+            "most": gap.max(),
+        },
+        "gains": gains | {"n": len(gap)},
         "votes": {
             "three": voted.iloc[0],
             "two": voted.iloc[1],

@@ -1,13 +1,16 @@
-"""What becomes of each printed number when it is computed again: equal, within rounding, different, not recomputable.
+"""What becomes of each printed number when it is computed again (`STATUSES`).
 
 A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
 of the papers (`MODULES`) hold them; they call the functions that score our own models. A block of claims is explained
 by one definition for all its cells: of those that the claims name, the one that meets most of them, the stated one
-where several meet as many. So a number is never matched by a definition of its own.
+where several meet as many. So a number is never matched by a definition of its own. Nor is it rescued: a definition
+that leaves out models, groups or rows that the sentence includes, or reads a difference of percentages as percent of
+percent, says so (`in_part`), explains a block only where none that leaves out less gives it, and meets it "in part".
 """
 
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +43,10 @@ PAPERS = {
     "cocosm2023": "COCO-SM (Unum 2023)",
     "liu2021": "MaRVL (Liu et al. 2021)",
 }
-STATUSES = ("equal", "within rounding", "different", "not recomputable")
-# Definitions whose names begin so compute nothing: "nearest ..." is what whole cases can give that is nearest to the
-# printed number, "as printed ..." what the paper prints of the same elsewhere. They can refute a number, not confirm
-# it, and what passes is counted apart.
-ONLY_TESTS = ("nearest", "as printed")
-# How the definition that explains a block stands to the paper.
-BASES = ("stated", "silent", "other")
+# "in part": met only by a definition that leaves out or turns part of the sentence. "explained": met only by another
+# definition than the stated one, where the errata list the number: it does not follow.
+STATUSES = ("equal", "within rounding", "in part", "explained", "different", "not recomputable")
+MET = STATUSES[:2]
 # Released data that does not ship, by the name of its folder: what it is, and where a user gets it.
 SOURCES = {
     "babel-imagenet": "Babel-ImageNet's release, github.com/gregor-ge/Babel-ImageNet",
@@ -114,9 +114,11 @@ def recompute(table: pd.DataFrame, available: dict[str, Path] | None = None, kno
 
     `available`: what `sources` returned; `known`: definitions, all unless given. `definition` is the one that explains
     most cells of the block, of `tried`; `basis` says whether it is the one that the paper states ("stated"), or another
-    ("other"), or whether the paper states none ("silent"); `recomputed` and `slack` are its result, `others` further
-    definitions that meet this cell. Where no definition gives the cell the status is "not recomputable", and `missing`
-    says which source or what else is missing. Raises InputError for an unknown definition.
+    ("other"), or whether the paper states none ("silent"), `kind` what it does; `recomputed` and `slack` are its
+    result, `others` further definitions that meet this cell, if only in part. Where no definition gives the cell the
+    status is "not recomputable", and `missing` says which source or what else is missing. Where only another definition
+    than the stated one gives a number that the errata list, the number does not follow: it is "explained". Raises
+    InputError for an unknown definition.
     """
     known = definitions() if known is None else known
     available = available or {}
@@ -154,32 +156,47 @@ def _tried(block, definition: Definition, available: dict[str, Path], results: d
         status(row.printed, row.relation, value, slack)
         for row, value, slack in zip(block.itertuples(), tried["value"], tried["slack"], strict=True)
     ]
-    return tried.assign(missing="")
+    if definition.in_part:
+        tried["status"] = tried["status"].replace(dict.fromkeys(MET, "in part"))
+    return tried.assign(missing="", kind=definition.kind, n_left_out=len(definition.in_part))
 
 
 def _missing(block: pd.DataFrame, reason: str) -> pd.DataFrame:
-    return pd.DataFrame({"value": np.nan, "slack": 0.0, "status": STATUSES[3], "missing": reason}, index=block.index)
+    facts = {"value": np.nan, "slack": 0.0, "status": STATUSES[-1], "missing": reason, "kind": "", "n_left_out": 0}
+    return pd.DataFrame(facts, index=block.index)
 
 
 def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str) -> pd.DataFrame:
-    """Return the rows of a block with the one definition that meets most of its claims."""
-    met = {name: int(rows["status"].isin(STATUSES[:2]).sum()) for name, rows in tried.items()}
-    given = {name: int(rows["value"].notna().sum()) for name, rows in tried.items()}
-    first = next((name for name in tried if given[name]), "")
-    best = max(tried, key=lambda name: (met[name], name == first), default="")
+    """Return the rows of a block with the definition that meets most of its claims, of those that leave out least."""
+    given = {name: rows for name, rows in tried.items() if rows["value"].notna().any()} or tried
+    least = min((rows["n_left_out"].max() for rows in given.values()), default=0)
+    met = {
+        name: rows["status"].isin(STATUSES[:3]).sum()
+        for name, rows in given.items()
+        if rows["n_left_out"].max() == least
+    }
+    best = max(met, key=met.get, default="")  # the first of several
     rows = tried.get(best, _missing(block, ""))
     result = block.assign(recomputed=rows["value"], slack=rows["slack"], status=rows["status"])
     result["definition"] = [best if np.isfinite(value) else "" for value in rows["value"]]
     result["basis"] = "silent" if not stated else "stated" if best == stated else "other"
-    result.loc[rows["value"].isna(), "basis"] = ""
+    if result["basis"].eq("other").all():
+        wrong = [pair in listed() for pair in zip(block["paper"], block["cell"], strict=True)]
+        result["status"] = result["status"].mask(result["status"].isin(MET) & np.array(wrong), "explained")
+    result["kind"] = rows["kind"]
+    result.loc[rows["value"].isna(), ["basis", "kind"]] = ""
     result["tried"] = len(tried)
     result["others"] = [
-        "; ".join(name for name, other in tried.items() if name != best and other.loc[row, "status"] in STATUSES[:2])
+        "; ".join(
+            name + " (in part)" * (other.loc[row, "status"] not in MET)
+            for name, other in tried.items()
+            if name != best and other.loc[row, "status"] in STATUSES[:3]
+        )
         for row in block.index
     ]
     reasons = pd.DataFrame({name: other["missing"] for name, other in tried.items()}, index=block.index)
     told = ["; ".join(dict.fromkeys(word for word in row if word)) for row in reasons.to_numpy(dtype=object)]
-    open_rows = result["status"] == STATUSES[3]
+    open_rows = result["status"] == STATUSES[-1]
     result["missing"] = [
         (reason or note or "no definition gives this cell") if is_open else ""
         for reason, note, is_open in zip(told, block["note"], open_rows, strict=True)
@@ -187,35 +204,32 @@ def _explained(block: pd.DataFrame, tried: dict[str, pd.DataFrame], stated: str)
     return result
 
 
-def only_tested(card: pd.DataFrame) -> pd.Series:
-    """Return which claims of a scorecard were not computed but tested: they passed, or are "different"."""
-    return (card["status"] != STATUSES[3]) & card["definition"].str.startswith(ONLY_TESTS)
-
-
 def summary(card: pd.DataFrame, by: Iterable[str] = ("paper",)) -> pd.DataFrame:
-    """Return how many claims have each status: by, claims, the four statuses, and what else is known of them.
+    """Return how many claims have each status: by, claims, the statuses, and what else is known of them.
 
-    `only tested`: those of the equal ones (or within rounding) that were not computed but have passed a test that could
-    have refuted them (`only_tested`), and `refuted` those of the different ones that have not; `other definition`:
-    those met by another definition than the one that the paper states; `chosen`: those met by the best of several
-    definitions where the paper states none; `computed`: claims that were computed; `followed`: the share of these that
-    are met, NaN where there is none.
+    `only tested`: claims that were not computed but passed a test that could have refuted them, `refuted`: that did
+    not; `look-ups`: claims compared with the same number in what the authors released, of which `look-ups met` agree;
+    `recomputed`: claims that were computed from other numbers. These are met by the definition that the paper states
+    (`stated`), by another (`other definition`) or where it states none (`silent`; `chosen`: by the best of several),
+    or `differ`, or are "in part" or "explained"; `followed`: the share of them that are met, NaN where there is none.
     """
-    met, tested = card["status"].isin(STATUSES[:2]), only_tested(card)
-    computed = (card["status"] != STATUSES[3]) & ~tested
-    found = met & computed
+    met, kind, basis = card["status"].isin(MET), card["kind"], card["basis"]
+    found = met & (kind == "recomputation")
     flags = {name: card["status"] == name for name in STATUSES}
     flags |= {
-        "only tested": met & tested,
-        "refuted": tested & ~met,
-        "other definition": found & (card["basis"] == "other"),
-        "chosen": found & (card["basis"] == "silent") & (card["tried"] > 1),
-        "computed": computed,
-        "followed": found,
+        "only tested": met & (kind == "test"),
+        "refuted": ~met & (kind == "test"),
+        "look-ups": kind == "look-up",
+        "look-ups met": met & (kind == "look-up"),
+        "recomputed": kind == "recomputation",
+        **{name: found & (basis == name.split()[0]) for name in ("stated", "other definition", "silent")},
+        "chosen": found & (basis == "silent") & (card["tried"] > 1),
+        "differ": (card["status"] == "different") & (kind == "recomputation"),
     }
     table = pd.DataFrame({"claims": 1, **flags}, index=card.index)
     table = table.groupby([card[column] for column in by], sort=False).sum()
-    return table.assign(followed=table["followed"] / table["computed"]).reset_index()
+    followed = table[["stated", "other definition", "silent"]].sum(axis=1) / table["recomputed"]
+    return table.assign(followed=followed).reset_index()
 
 
 def errata() -> pd.DataFrame:
@@ -226,9 +240,15 @@ def errata() -> pd.DataFrame:
     "" where none was compared), conclusion (whether it matters to the paper's conclusions: "No", "Yes" or "In part",
     and why), kind ("follows" from printed or released numbers, or "inference"), sort: "inconsistency" for numbers and
     sentences that cannot both be right, "remark" for what a reader should know: a sentence that the numbers support
-    only in part, an undeclared choice, an unusual count.
+    only in part, an undeclared choice, an unusual count. `cells`: of the claims that it is about.
     """
-    return pd.concat([module.errata() for module in ERRATA], ignore_index=True).drop(columns="cells")
+    return pd.concat([module.errata() for module in ERRATA], ignore_index=True)
+
+
+@cache
+def listed() -> frozenset[tuple[str, str]]:
+    """Return the claims that an erratum or a remark is about, as pairs of paper and cell."""
+    return frozenset((row.paper, cell) for row in errata().itertuples() for cell in row.cells)
 
 
 def editions() -> pd.DataFrame:

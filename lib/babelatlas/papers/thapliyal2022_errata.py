@@ -37,7 +37,7 @@ def _table_4_facts() -> dict[str, dict]:
             "best": ", ".join(sorted(set(best))),
             "n_languages": best.size,
             "n_plain": _agreeing(plain),
-            "cells": _cells(map(" | ".join, plain), paper.JUDGED, ["SxS"]),
+            "cells": _cells(map(" | ".join, plain), paper.JUDGED, ("SxS", *paper.cider())),
         },
         "pairs": usual
         | {

@@ -8,7 +8,6 @@ How far rounding can move a correlation: `rounding_slack`.
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
@@ -119,45 +118,3 @@ def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance:
         f"No number of cases from {at_least} to {at_most} makes all {len(shares)} shares whole: they are of several "
         "sets of cases, or rounded; give unrounded shares of one set."
     )
-
-
-def denominators(
-    printed: Sequence[float], candidates: Sequence[int], decimals: int = 1, unit: float = 100.0, twice: bool = False
-) -> pd.DataFrame:
-    """Return for each candidate n how many of the printed shares are possible with n cases: columns n, met.
-
-    `twice`: a share may have been rounded to one decimal more first. Halves may go either way.
-
-    >>> denominators([14.3, 13.5, 13.1, 20.6, 19.4, 17.1, 20.6], range(250, 255)).to_numpy().tolist()
-    [[250, 0], [251, 4], [252, 7], [253, 3], [254, 0]]
-    """
-    n = np.asarray(list(candidates))
-    met = _allowed(np.asarray(printed, float)[None, :], n[:, None], decimals, unit, twice)
-    return pd.DataFrame({"n": n, "met": met.sum(axis=1)})
-
-
-def _allowed(values: np.ndarray, n: np.ndarray, decimals: int, unit: float, twice: bool) -> np.ndarray:
-    nearest = nearest_share(values, n, unit)
-    if twice:
-        nearest = nearest.round(decimals + 1)
-    return np.abs(nearest - values) <= 0.5 * 10.0**-decimals + 1e-9
-
-
-def chance_of_fit(printed: Sequence[float], candidates: Sequence[int], twice: bool = False, seed: int = 0) -> float:
-    """Return how probable it is that numbers that are no shares of one n fit a candidate as well as `printed` do.
-
-    `printed`: percent with one decimal. Each of 4,000 times every one is moved by a uniformly drawn whole number of
-    tenths, up to 2 percent; it counts where the best of the candidates allows as many of the moved numbers as the best
-    allows of the printed ones. `candidates` and `twice` as in `denominators`.
-
-    >>> chance_of_fit([50.0], range(250, 255))
-    0.4935
-    """
-    grid = np.arange(1001) / 10
-    allowed = _allowed(grid[None, :], np.asarray(list(candidates))[:, None], 1, 100.0, twice)
-    digits = np.rint(np.asarray(printed, float) * 10).astype(int)
-    best = allowed[:, digits].sum(axis=1).max()
-    shifts = np.random.default_rng(seed).integers(-20, 21, size=(4000, len(digits)))
-    drawn = np.clip(digits + shifts, 0, len(grid) - 1)
-    met = np.stack([row[drawn].sum(axis=1) for row in allowed])
-    return float((met.max(axis=0) >= best).mean())
