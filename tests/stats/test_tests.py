@@ -189,3 +189,25 @@ def test_text_and_missing_keys_are_refused_where_numbers_are_needed():
         tests.languages_above(scores, [0.5])
     with pytest.raises(InputError, match="'value' holds other things"):
         tests.languages_above(scores.assign(value="high"), [0.5])
+
+
+def test_whole_families_change_sign_together_and_every_language_alone_is_the_test_over_languages():
+    gap = np.array([0.1, 0.2, 0.3, 0.2, 0.1, 0.4])
+    assert tests.paired_permutation_test(gap, clusters=list("abcdef")) == tests.paired_permutation_test(gap) == 2 / 64
+    assert tests.paired_permutation_test(gap, clusters=list("aaabbc")) == 2 / 8
+
+
+def test_a_paired_difference_says_the_same_over_families_beside():
+    rng = np.random.default_rng(0)
+    lang = [f"l{number:02d}" for number in range(24)]
+    kin = {name: f"f{number // 6}" for number, name in enumerate(lang)}
+    shared = rng.normal(size=4).repeat(6)
+    table = pd.DataFrame({"model": ["a"] * 24 + ["b"] * 24, "lang": lang * 2, "value": [*(shared + 1), *np.zeros(24)]})
+    found = tests.paired_difference(table, kin=kin).iloc[0]
+    plain = tests.paired_difference(table).iloc[0]
+    assert found[plain.index].equals(plain)
+    assert found["n_families"] == 4
+    assert found["p_family"] == found["p_family_holm"] >= 1 / 8 > found["p"]
+    assert found["family_high"] - found["family_low"] > 1.5 * (found["ci_high"] - found["ci_low"])
+    alone = tests.paired_difference(table, kin=dict.fromkeys(lang, "one")).iloc[0]
+    assert np.isnan(alone["p_family"])

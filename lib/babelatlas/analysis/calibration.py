@@ -74,9 +74,9 @@ def mean_over_languages(
 ) -> pd.DataFrame:
     """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`).
 
-    Languages are drawn from `population`, scores of languages each as likely as any other; from the normal distribution
-    unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, and "Student's t", which
-    allows for the small sample and assumes a normal distribution.
+    Languages are drawn from `population`, shares of languages each as likely as any other; from the normal distribution
+    unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, "bootstrap-t", and
+    "Student's t", which allows for the small sample and assumes a normal distribution.
     """
     worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 1])
@@ -88,7 +88,12 @@ def mean_over_languages(
     # As `bootstrap.mean_interval`, for all worlds at once.
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ scores / n
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
-    ends = _both(resampled, level, n) | {"Student's t": (value - half, value + half)}
+    ends = _both(resampled, level, n) | {"bootstrap-t": _studentised(scores, run)}
+    if population is not None:
+        skewed = np.minimum(value, 1 - value) < bootstrap.SKEWED
+        exact = bootstrap.share_interval(scores, np.ones(scores.shape), level)
+        ends[OURS] = [np.where(skewed, exact[k], ends[OURS][k]) for k in (0, 1)]
+    ends |= {"Student's t": (value - half, value + half)}
     return _rows("languages drawn", truth, value, ends, level)
 
 
@@ -102,6 +107,18 @@ def _both(resampled: np.ndarray, level: float, n: int | None) -> dict:
     """Return the study's interval from resamples (resamples, worlds) of `n` clusters, and plain percentiles."""
     ends = {OURS: bootstrap.percentile_interval(resampled, level, n)}
     return ends if n is None else ends | {PLAIN: bootstrap.percentile_interval(resampled, level)}
+
+
+def _studentised(values: np.ndarray, run: Simulation) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bootstrap-t interval of the mean of each column of `values` (clusters, worlds)."""
+    weights = bootstrap.resample_weights(len(values), run.n_resamples, run.seed) / len(values)
+    means = weights @ values
+    spread = np.sqrt(np.clip(weights @ values**2 - means**2, 0, None))
+    gaps = np.divide(means - values.mean(axis=0), spread, out=np.full(means.shape, np.nan), where=spread > 1e-9)
+    scale = values.std(axis=0)
+    gaps[:, scale < 1e-9] = 0
+    low, high = bootstrap.percentile_interval(gaps, run.level)
+    return values.mean(axis=0) - high * scale, values.mean(axis=0) - low * scale
 
 
 def accuracy_over_classes(
@@ -121,13 +138,14 @@ def accuracy_over_classes(
     rng = np.random.default_rng([seed, n, 2])
     right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
     value = right.mean(axis=0) / images
-    resampled = bootstrap.resample_weights(n, n_resamples, seed) @ right / (n * images)
-    drawn, exact = _both(resampled, level, n), {sure: bootstrap.clopper_pearson(sure, n, level) for sure in (0, 1)}
-    found = {
-        name: [np.select([value == 0, value == 1], [exact[0][k], exact[1][k]], ends[k]) for k in (0, 1)]
-        for name, ends in drawn.items()
-    }
-    found["without the exact one"] = drawn[OURS]
+    shares, sure = right / images, (value == 0) | (value == 1)
+    resampled = bootstrap.resample_weights(n, n_resamples, seed) @ shares / n
+    found = {"expanded percentiles": bootstrap.percentile_interval(resampled, level, n)}
+    found |= {PLAIN: bootstrap.percentile_interval(resampled, level), "bootstrap-t": _studentised(shares, run)}
+    exact = bootstrap.share_interval(right, np.full(right.shape, images), level)
+    found = {name: [np.where(sure, exact[k], ends[k]) for k in (0, 1)] for name, ends in found.items()}
+    skewed = np.minimum(value, 1 - value) < bootstrap.SKEWED
+    found[OURS] = [np.where(skewed, exact[k], found["expanded percentiles"][k]) for k in (0, 1)]
     found["images independent"] = bootstrap.wilson(value, np.full(worlds, n * images), level)
     return _rows("classes drawn", share, value, found, level)
 
@@ -140,7 +158,8 @@ def correlations(
     The two columns are normal with correlation rho = 0.7; of several rows the languages make up half of the variance.
     The truth follows from rho: itself (Pearson), 6 / pi x arcsin(rho / 2) (Spearman), 2 / pi x arcsin(rho) (Kendall;
     Kruskal 1958, J. Am. Stat. Assoc. 53, 814-861). Column `method`: as in `correlation.correlate`; for correlations of
-    ranks the study's interval is that of plain percentiles.
+    ranks the study's interval is that of plain percentiles. Pearson's has two more: "BCa" (Efron 1987, J. Am. Stat.
+    Assoc. 82, 171-185), and "Fisher's z", of as many independent normal rows as there are languages.
     """
     worlds, n_resamples, level, seed = run
     rho, shared = 0.7, 0.5 if rows > 1 else 0.0
@@ -160,6 +179,9 @@ def correlations(
             _pearson(times, x, y, 1) for times in (np.ones((1, n)), bootstrap.resample_weights(n, n_resamples, seed))
         )
         ends = _both(drawn, level, correlation.expandable("pearson", n))
+        ends |= {"BCa": _accelerated(whole[0], drawn, _pearson(1 - np.eye(n), x, y, 1), level)}
+        reach = scipy_stats.norm.ppf((1 + level) / 2) / np.sqrt(n - 3)
+        ends |= {"Fisher's z": [np.tanh(np.arctanh(whole[0]) + sign * reach) for sign in (-1, 1)]}
         found.append(_rows("pearson", rho, whole[0], ends, level))
     ranks = [method for method in methods if method != "pearson"]
     if ranks:
@@ -170,6 +192,16 @@ def correlations(
         for method, part in pd.concat(parts, ignore_index=True).groupby("method", sort=False):
             found.append(_rows(method, truth[method], part["value"], {OURS: (part["ci_low"], part["ci_high"])}, level))
     return pd.concat(found, ignore_index=True)
+
+
+def _accelerated(value: np.ndarray, drawn: np.ndarray, without: np.ndarray, level: float) -> np.ndarray:
+    """Return the BCa interval of each world: `drawn` (resamples, worlds), `without` (one cluster left out, worlds)."""
+    share = (drawn < value).mean(axis=0).clip(0.5 / len(drawn), 1 - 0.5 / len(drawn))
+    bias, gaps = scipy_stats.norm.ppf(share), without.mean(axis=0) - without
+    skew = (gaps**3).sum(axis=0) / (6 * (gaps**2).sum(axis=0) ** 1.5)
+    at = bias + scipy_stats.norm.ppf([[(1 - level) / 2], [(1 + level) / 2]])
+    place = scipy_stats.norm.cdf(bias + at / (1 - skew * at))
+    return np.array([np.nanquantile(column, ends) for column, ends in zip(drawn.T, place.T, strict=True)]).T
 
 
 def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) -> pd.DataFrame:
@@ -199,8 +231,11 @@ def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) 
     here = (joint + rest[1]) / np.sqrt((one.var(axis=1) + rest[0]) * (other.var(axis=1) + rest[0]))
     always = float(np.dot(shares, rho) / sum(shares))
     value = _pearson(np.ones((1, n)), x, y, 1)[0]
-    by_language = _both(_pearson(bootstrap.resample_weights(n, n_resamples, seed), x, y, 1), level, n)
-    by_model = _both(_pearson(bootstrap.resample_weights(models, n_resamples, seed), x, y, 2), level, models)
+    by_language, by_model = (
+        _both(_pearson(bootstrap.resample_weights(size, n_resamples, seed), x, y, axis), level, clusters)
+        for axis, size in ((1, n), (2, models))
+        for clusters in [correlation.expandable("pearson", size)]
+    )
     fewer = min(n_resamples, 400)
     # As `correlation.crossed_weights`.
     times = [bootstrap.resample_weights(*each) for each in ((n, fewer, seed), (models, fewer, seed + 1_000_003))]
