@@ -90,9 +90,7 @@ def mean_over_languages(
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
     ends = _both(resampled, level, n) | {"bootstrap-t": _studentised(scores, run)}
     if population is not None:
-        skewed = np.minimum(value, 1 - value) < bootstrap.SKEWED
-        exact = bootstrap.share_interval(scores, np.ones(scores.shape), level)
-        ends[OURS] = [np.where(skewed, exact[k], ends[OURS][k]) for k in (0, 1)]
+        ends[OURS] = bootstrap.share_interval(scores, np.ones(scores.shape), ends[OURS], level)
     ends |= {"Student's t": (value - half, value + half)}
     return _rows("languages drawn", truth, value, ends, level)
 
@@ -128,24 +126,22 @@ def accuracy_over_classes(
 
     The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
     `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
-    over all classes there could be. Intervals: `OURS` and `PLAIN`, with the exact interval where all or no images are
-    right; "without the exact one", otherwise the study's; "images independent", Wilson's interval of the share of all
-    images, as if those of one class were independent.
+    over all classes there could be. Intervals: `OURS`; `PLAIN`, "expanded percentiles" and "bootstrap-t" with the exact
+    interval where all or no images are right; "images independent", Wilson's interval of the share of all images, as if
+    those of one class were independent.
     """
     worlds, n_resamples, level, seed = run
     if not 0 < share < 1 or spread <= 0 or n < 2:
         raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
     rng = np.random.default_rng([seed, n, 2])
     right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
-    value = right.mean(axis=0) / images
-    shares, sure = right / images, (value == 0) | (value == 1)
-    resampled = bootstrap.resample_weights(n, n_resamples, seed) @ shares / n
-    found = {"expanded percentiles": bootstrap.percentile_interval(resampled, level, n)}
-    found |= {PLAIN: bootstrap.percentile_interval(resampled, level), "bootstrap-t": _studentised(shares, run)}
-    exact = bootstrap.share_interval(right, np.full(right.shape, images), level)
-    found = {name: [np.where(sure, exact[k], ends[k]) for k in (0, 1)] for name, ends in found.items()}
-    skewed = np.minimum(value, 1 - value) < bootstrap.SKEWED
-    found[OURS] = [np.where(skewed, exact[k], found["expanded percentiles"][k]) for k in (0, 1)]
+    value = right.sum(axis=0) / (n * images)
+    shares = right / images
+    found = _both(bootstrap.resample_weights(n, n_resamples, seed) @ shares / n, level, n)
+    found |= {"expanded percentiles": found[OURS], "bootstrap-t": _studentised(shares, run)}
+    for name, ends in found.items():
+        near = bootstrap.SKEWED if name == OURS else 1e-9
+        found[name] = bootstrap.share_interval(shares, np.ones(shares.shape), ends, level, near)
     found["images independent"] = bootstrap.wilson(value, np.full(worlds, n * images), level)
     return _rows("classes drawn", share, value, found, level)
 
