@@ -69,21 +69,14 @@ def paired_mean(
 ) -> list[float]:
     """Return the mean of paired differences, its bootstrap interval over `units`, and `paired_permutation_test`'s p."""
     mean = bootstrap.mean_interval(gap, units, n_resamples, level, seed).iloc[0]
-    return [mean["value"], mean["ci_low"], mean["ci_high"], paired_permutation_test(gap, n_permutations, seed)]
+    clusters = units if mean["n_clusters"] < mean["n"] else None
+    return [*mean[["value", "ci_low", "ci_high"]], paired_permutation_test(gap, n_permutations, seed, clusters)]
 
 
-def by_family(
-    gap: np.ndarray, families: Sequence[str], n_resamples: int = 2000, level=0.95, seed: int = 0, n_permutations=10_000
-) -> list[float]:
-    """Return what `paired_mean` says with whole families resampled, and their number: the columns `FAMILY`.
-
-    Related languages are no independent cases. One family alone has no interval and no test (NaN).
-    """
-    found, n = [np.nan] * 3, len(set(families))
-    if n > 1:
-        found = [*bootstrap.mean_interval(gap, families, n_resamples, level, seed).loc[0, ["ci_low", "ci_high"]]]
-        found.append(paired_permutation_test(gap, n_permutations, seed, families))
-    return [*found, n]
+def by_family(gap: np.ndarray, families: Sequence[str], *options) -> list[float]:
+    """Return `paired_mean` with whole families resampled, and their number (`FAMILY`); NaN where there is only one."""
+    found = paired_mean(gap, families, *options)[1:] if len(set(families)) > 1 else [np.nan] * 3
+    return [*found, len(set(families))]
 
 
 def paired_difference(
@@ -165,15 +158,30 @@ def languages_above(
     return pd.DataFrame(rows, columns=[by, "threshold", "value", "ci_low", "ci_high"])
 
 
-def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
-    """Return the intervals of a table as text in percent, "" where there is none.
+def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_low", "ci_high")) -> pd.Series:
+    """Return the intervals of a table, its columns `ends`, as text in percent, "" where there is none.
 
     >>> ranges(pd.DataFrame({"ci_low": [0.1234, np.nan], "ci_high": [0.2, np.nan]})).tolist()
     ['12.3 to 20.0', '']
     """
-    ends = zip(scores["ci_low"], scores["ci_high"], strict=True)
+    ends = zip(*(scores[end] for end in ends), strict=True)
     texts = ["" if np.isnan(low) else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}" for low, high in ends]
     return pd.Series(texts, index=scores.index)
+
+
+def both_ways(found: pd.DataFrame, decimals: int = 1) -> pd.DataFrame:
+    """Return what tests over languages and over families say, as text: five columns for readers, side by side.
+
+    `found`: as `paired_difference` returns it with `kin`.
+    """
+    p = [
+        ["–" if np.isnan(each) else "< 0.001" if each < 0.001 else f"{each:.3f}" for each in found[name].astype(float)]
+        for name in ("p_holm", "p_family_holm")
+    ]
+    columns = {"95 %, languages": ranges(found, decimals), "p (Holm), languages": p[0]}
+    columns |= {"95 %, families": ranges(found, decimals, FAMILY[:2]), "p (Holm), families": p[1]}
+    sizes = [f"{n} ({families})" for n, families in zip(found["n"], found["n_families"], strict=True)]
+    return pd.DataFrame(columns | {"languages (families)": sizes}, index=found.index)
 
 
 def with_ranges(scores: pd.DataFrame) -> pd.Series:
