@@ -169,17 +169,18 @@ def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_l
     return pd.Series(texts, index=scores.index)
 
 
-def both_ways(found: pd.DataFrame, decimals: int = 1) -> pd.DataFrame:
+def both_ways(found: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.DataFrame:
     """Return what tests over languages and over families say, as text: five columns for readers, side by side.
 
-    `found`: as `paired_difference` returns it with `kin`.
+    `found`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
     """
+    ends = found[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100
     p = [
         ["–" if np.isnan(each) else "< 0.001" if each < 0.001 else f"{each:.3f}" for each in found[name].astype(float)]
         for name in ("p_holm", "p_family_holm")
     ]
-    columns = {"95 %, languages": ranges(found, decimals), "p (Holm), languages": p[0]}
-    columns |= {"95 %, families": ranges(found, decimals, FAMILY[:2]), "p (Holm), families": p[1]}
+    columns = {"95 %, languages": ranges(ends, decimals), "p (Holm), languages": p[0]}
+    columns |= {"95 %, families": ranges(ends, decimals, FAMILY[:2]), "p (Holm), families": p[1]}
     sizes = [f"{n} ({families})" for n, families in zip(found["n"], found["n_families"], strict=True)]
     return pd.DataFrame(columns | {"languages (families)": sizes}, index=found.index)
 
