@@ -8,7 +8,6 @@ from scipy.stats import norm
 
 from babelatlas.analysis import calibration, leaderboard, ranking
 from babelatlas.analysis.calibration import OURS, PLAIN, Simulation
-from babelatlas.base import published
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation, regression, tests
 
@@ -67,30 +66,6 @@ def test_the_accuracy_is_analysed_as_by_the_interval_of_stats_where_nothing_is_r
     own = found.loc[OURS, list(wanted)].to_dict()
     assert own == pytest.approx(wanted, nan_ok=True)
     assert own["width"] != pytest.approx(found.loc["expanded percentiles", "width"])
-
-
-def test_near_zero_the_interval_of_shares_covers_more_than_percentiles_and_bootstrap_t_does_not_do_better():
-    run = Simulation(1000, 400)
-    for n in (11, 16):  # few classes have anything correct
-        found = calibration.accuracy_over_classes(n, 0.03, 1.0, run=run).set_index("interval")["value"]
-        assert found["expanded percentiles"] + 0.03 < found[OURS] < 0.92, "better, and still short"
-        assert found["bootstrap-t"] < found["expanded percentiles"]
-    languages = published.by_language("geigle2024").query("model == 'OpenAI B-32' and lang != 'en'")["value"]
-    for n in (7, 35):
-        found = calibration.mean_over_languages(n, languages, run=run).set_index("interval")
-        assert 0.93 < found.loc[OURS, "value"] < 0.97
-        assert found.loc["Student's t", "value"] < found.loc[OURS, "value"]
-        assert found.loc[OURS, "width"] < found.loc["bootstrap-t", "width"] * (1 if n < 10 else 1.05)
-
-
-@pytest.mark.parametrize("rows", [1, 3])
-def test_with_seven_languages_pearsons_interval_is_neither_too_wide_nor_too_short_and_no_other_is_better(rows):
-    found = calibration.correlations(7, rows, ["pearson"], Simulation(1500, 1000)).set_index("interval")["value"]
-    assert 0.935 < found[OURS] < 0.97
-    assert found[PLAIN] < 0.92
-    worse = "BCa" if rows > 1 else PLAIN
-    assert found[worse] < 0.92
-    assert (found["Fisher's z"] > 0.985) == (rows > 1), "it takes the rows for independent"
 
 
 def test_the_crossed_correlation_is_that_of_stats_in_a_single_world():

@@ -316,12 +316,6 @@ def test_a_term_of_recipes_has_as_many_degrees_of_freedom_as_recipes_less_their_
     assert found["p"] == pytest.approx(scipy_stats.ttest_ind(*groups).pvalue, rel=0.01)
 
 
-def test_with_eight_recipes_students_t_keeps_the_size_of_the_test_and_the_normal_distribution_does_not():
-    tested = [mixed_model.wald(of_recipes(seed, n_languages=8)).iloc[1] for seed in range(300)]
-    normal = np.mean([2 * scipy_stats.norm.sf(abs(row["value"] / row["se"])) < 0.05 for row in tested])
-    assert np.mean([row["p"] < 0.05 for row in tested]) < 0.075 < normal
-
-
 def test_the_slope_of_a_model_is_the_common_one_and_its_own(crossed):
     table = mixed_model.slopes(crossed, "slope by model", "accuracy", "lang", 50).set_index("level")
     own = crossed.effects[crossed.effects["name"] == "slope by model"].set_index("level")["value"]

@@ -75,8 +75,8 @@ def mean_over_languages(
     """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`).
 
     Languages are drawn from `population`, shares of languages each as likely as any other; from the normal distribution
-    unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, "bootstrap-t", and
-    "Student's t", which allows for the small sample and assumes a normal distribution.
+    unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, and "Student's t", which
+    allows for the small sample and assumes a normal distribution.
     """
     worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, 1])
@@ -88,7 +88,7 @@ def mean_over_languages(
     # As `bootstrap.mean_interval`, for all worlds at once.
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ scores / n
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
-    ends = _both(resampled, level, n) | {"bootstrap-t": _studentised(scores, run)}
+    ends = _both(resampled, level, n)
     if population is not None:
         ends[OURS] = bootstrap.share_interval(scores, np.ones(scores.shape), ends[OURS], level)
     ends |= {"Student's t": (value - half, value + half)}
@@ -107,18 +107,6 @@ def _both(resampled: np.ndarray, level: float, n: int | None) -> dict:
     return ends if n is None else ends | {PLAIN: bootstrap.percentile_interval(resampled, level)}
 
 
-def _studentised(values: np.ndarray, run: Simulation) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bootstrap-t interval of the mean of each column of `values` (clusters, worlds)."""
-    weights = bootstrap.resample_weights(len(values), run.n_resamples, run.seed) / len(values)
-    means = weights @ values
-    spread = np.sqrt(np.clip(weights @ values**2 - means**2, 0, None))
-    gaps = np.divide(means - values.mean(axis=0), spread, out=np.full(means.shape, np.nan), where=spread > 1e-9)
-    scale = values.std(axis=0)
-    gaps[:, scale < 1e-9] = 0
-    low, high = bootstrap.percentile_interval(gaps, run.level)
-    return values.mean(axis=0) - high * scale, values.mean(axis=0) - low * scale
-
-
 def accuracy_over_classes(
     n: int, share: float = 0.4, spread: float = 2.0, images: int = 50, run: Simulation = SIMULATION
 ) -> pd.DataFrame:
@@ -126,9 +114,9 @@ def accuracy_over_classes(
 
     The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
     `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
-    over all classes there could be. Intervals: `OURS`; `PLAIN`, "expanded percentiles" and "bootstrap-t" with the exact
-    interval where all or no images are right; "images independent", Wilson's interval of the share of all images, as if
-    those of one class were independent.
+    over all classes there could be. Intervals: `OURS`; `PLAIN` and "expanded percentiles" with the exact interval where
+    all or no images are right; "images independent", Wilson's interval of the share of all images, as if those of one
+    class were independent.
     """
     worlds, n_resamples, level, seed = run
     if not 0 < share < 1 or spread <= 0 or n < 2:
@@ -138,7 +126,7 @@ def accuracy_over_classes(
     value = right.sum(axis=0) / (n * images)
     shares = right / images
     found = _both(bootstrap.resample_weights(n, n_resamples, seed) @ shares / n, level, n)
-    found |= {"expanded percentiles": found[OURS], "bootstrap-t": _studentised(shares, run)}
+    found |= {"expanded percentiles": found[OURS]}
     for name, ends in found.items():
         near = bootstrap.SKEWED if name == OURS else 1e-9
         found[name] = bootstrap.share_interval(shares, np.ones(shares.shape), ends, level, near)
@@ -154,8 +142,7 @@ def correlations(
     The two columns are normal with correlation rho = 0.7; of several rows the languages make up half of the variance.
     The truth follows from rho: itself (Pearson), 6 / pi x arcsin(rho / 2) (Spearman), 2 / pi x arcsin(rho) (Kendall;
     Kruskal 1958, J. Am. Stat. Assoc. 53, 814-861). Column `method`: as in `correlation.correlate`; for correlations of
-    ranks the study's interval is that of plain percentiles. Pearson's has two more: "BCa" (Efron 1987, J. Am. Stat.
-    Assoc. 82, 171-185), and "Fisher's z", of as many independent normal rows as there are languages.
+    ranks the study's interval is that of plain percentiles.
     """
     worlds, n_resamples, level, seed = run
     rho, shared = 0.7, 0.5 if rows > 1 else 0.0
@@ -175,9 +162,6 @@ def correlations(
             _pearson(times, x, y, 1) for times in (np.ones((1, n)), bootstrap.resample_weights(n, n_resamples, seed))
         )
         ends = _both(drawn, level, correlation.expandable("pearson", n))
-        ends |= {"BCa": _accelerated(whole[0], drawn, _pearson(1 - np.eye(n), x, y, 1), level)}
-        reach = scipy_stats.norm.ppf((1 + level) / 2) / np.sqrt(n - 3)
-        ends |= {"Fisher's z": [np.tanh(np.arctanh(whole[0]) + sign * reach) for sign in (-1, 1)]}
         found.append(_rows("pearson", rho, whole[0], ends, level))
     ranks = [method for method in methods if method != "pearson"]
     if ranks:
@@ -188,16 +172,6 @@ def correlations(
         for method, part in pd.concat(parts, ignore_index=True).groupby("method", sort=False):
             found.append(_rows(method, truth[method], part["value"], {OURS: (part["ci_low"], part["ci_high"])}, level))
     return pd.concat(found, ignore_index=True)
-
-
-def _accelerated(value: np.ndarray, drawn: np.ndarray, without: np.ndarray, level: float) -> np.ndarray:
-    """Return the BCa interval of each world: `drawn` (resamples, worlds), `without` (one cluster left out, worlds)."""
-    share = (drawn < value).mean(axis=0).clip(0.5 / len(drawn), 1 - 0.5 / len(drawn))
-    bias, gaps = scipy_stats.norm.ppf(share), without.mean(axis=0) - without
-    skew = (gaps**3).sum(axis=0) / (6 * (gaps**2).sum(axis=0) ** 1.5)
-    at = bias + scipy_stats.norm.ppf([[(1 - level) / 2], [(1 + level) / 2]])
-    place = scipy_stats.norm.cdf(bias + at / (1 - skew * at))
-    return np.array([np.nanquantile(column, ends) for column, ends in zip(drawn.T, place.T, strict=True)]).T
 
 
 def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) -> pd.DataFrame:

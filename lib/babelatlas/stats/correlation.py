@@ -132,6 +132,16 @@ def crossed_weights(
     return drawn, least
 
 
+def crossed_mean(
+    table: pd.DataFrame, value: str, clusters: Sequence[str] = ("lang", "model"), n_resamples: int = 2000, seed: int = 0
+) -> tuple[float, float, float]:
+    """Return the mean of a column and its 95 % interval with all `clusters` resampled: a mean in general."""
+    drawn, least = crossed_weights(table, clusters, n_resamples, seed)
+    drawn = drawn[drawn.any(axis=1)]
+    ends = bootstrap.percentile_interval(drawn @ table[value] / drawn.sum(axis=1), n_clusters=least)
+    return float(table[value].mean()), *map(float, ends)
+
+
 def _parts(table: pd.DataFrame, column: str) -> np.ndarray:
     """Return which rows belong to which group, shape (rows, groups); raise InputError where each row is a group."""
     index, n_groups = checks.cluster_index(table[column], f"A correlation within each {column}")
