@@ -211,3 +211,9 @@ def test_a_paired_difference_says_the_same_over_families_beside():
     assert found["family_high"] - found["family_low"] > 1.5 * (found["ci_high"] - found["ci_low"])
     alone = tests.paired_difference(table, kin=dict.fromkeys(lang, "one")).iloc[0]
     assert np.isnan(alone["p_family"])
+
+
+def test_both_ways_stand_side_by_side_with_a_dash_where_there_is_no_test():
+    found = pd.DataFrame({"ci_low": [0.01], "ci_high": [0.03], "p_holm": [0.0004], "n": [9], "n_families": [1]})
+    view = tests.both_ways(found.assign(family_low=np.nan, family_high=np.nan, p_family_holm=np.nan)).iloc[0]
+    assert view.tolist() == ["1.0 to 3.0", "< 0.001", "", "–", "9 (1)"]

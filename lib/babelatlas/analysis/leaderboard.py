@@ -367,8 +367,7 @@ def ranking(
         elif len(place) == 1:
             there, order = total[:, place[0]].any(axis=0), [models.index(name) for name in found["name"]]
             counts = (each[order, place[0]][:, there].T for each in (right, total))
-            ends = bootstrap.share_interval(*counts, (found["ci_low"], found["ci_high"]))
-            found["ci_low"], found["ci_high"] = ends
+            found["ci_low"], found["ci_high"] = bootstrap.share_interval(*counts, (found["ci_low"], found["ci_high"]))
         parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place), items=n_items))
     table = pd.concat(parts, ignore_index=True)
     return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]

@@ -133,9 +133,7 @@ def differences(
         layers = [layer for layer in layers if 0 < layer["taught"].sum() < len(layer)]
         mixed = [_sides(layer) for layer in layers]
         if mixed:
-            homes = (
-                [_sides(layer.assign(value=layer["lang"].map(kin).factorize()[0])) for layer in layers] if kin else []
-            )
+            homes = [_sides(layer.assign(value=layer["lang"].map(kin).factorize()[0])) for layer in layers if kin]
             rows.append([*key, *_compared(mixed, homes, n_resamples, n_permutations, seed)])
         else:
             kinds = [pd.Series(side) for side in _sides(part)]
@@ -160,11 +158,10 @@ def _compared(sides: list[list[np.ndarray]], homes: list, n_resamples, n_permuta
         samples = [side for pair in sides for side in pair]
         _, low, high = bootstrap.sum_of_means(samples, factors, n_resamples, seed=seed)
     p = _permuted(sides, share, taught - other, n_permutations, seed)
+    shared = any(np.isin(*pair).any() for pair in homes)
+    p_family = _permuted(sides, share, taught - other, n_permutations, seed, homes) if shared else np.nan
     found = [taught, other, taught - other, float(low), float(high), p, n_taught, n_other]
-    if homes:
-        shared = any(np.isin(*pair).any() for pair in homes)
-        found.append(_permuted(sides, share, taught - other, n_permutations, seed, homes) if shared else np.nan)
-    return found
+    return [*found, p_family] if homes else found
 
 
 def _permuted(

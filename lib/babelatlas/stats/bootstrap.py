@@ -145,13 +145,10 @@ def share_interval(
     n, share = len(correct), correct.sum(axis=0) / total.sum(axis=0)
     variance = n / (n - 1) * ((correct - share * total) ** 2).sum(axis=0) / total.sum(axis=0) ** 2
     ratio = scipy_stats.norm.ppf((1 + level) / 2) / scipy_stats.t.ppf((1 + level) / 2, n - 1)
-    # All or nothing correct: each cluster is one case.
-    most = share * (1 - share) * ratio**2 / np.maximum(variance, 1e-15)
-    cases = np.where(np.minimum(share, 1 - share) < 1e-9, n, most)
+    away = np.minimum(share, 1 - share)
+    cases = np.where(away < 1e-9, n, share * (1 - share) * ratio**2 / np.maximum(variance, 1e-15))
     exact = exact_interval(np.round(share * cases, 9), cases, level)
-    return tuple(
-        np.where(np.minimum(share, 1 - share) < near, one, other)[()] for one, other in zip(exact, ends, strict=True)
-    )
+    return tuple(np.where(away < near, one, other)[()] for one, other in zip(exact, ends, strict=True))
 
 
 def mean_interval(

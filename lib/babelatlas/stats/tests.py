@@ -174,15 +174,14 @@ def both_ways(found: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.D
 
     `found`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
     """
-    ends = found[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100
-    p = [
-        ["–" if np.isnan(each) else "< 0.001" if each < 0.001 else f"{each:.3f}" for each in found[name].astype(float)]
-        for name in ("p_holm", "p_family_holm")
-    ]
-    columns = {"95 %, languages": ranges(ends, decimals), "p (Holm), languages": p[0]}
-    columns |= {"95 %, families": ranges(ends, decimals, FAMILY[:2]), "p (Holm), families": p[1]}
-    sizes = [f"{n} ({families})" for n, families in zip(found["n"], found["n_families"], strict=True)]
-    return pd.DataFrame(columns | {"languages (families)": sizes}, index=found.index)
+    shown, columns = found[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
+    kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
+    for kind, (ends, name) in kinds.items():
+        columns[f"95 %, {kind}"] = ranges(shown, decimals, ends)
+        text = found[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
+        columns[f"p (Holm), {kind}"] = text.where(found[name].notna(), "–")
+    sizes = found["n"].astype(str) + " (" + found["n_families"].astype(str) + ")"
+    return pd.DataFrame(columns | {"languages (families)": sizes})
 
 
 def with_ranges(scores: pd.DataFrame) -> pd.Series:
