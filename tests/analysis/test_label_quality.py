@@ -116,8 +116,8 @@ def test_shares_come_with_wilsons_interval_by_language_and_a_bootstrap_over_lang
     whole = found.loc[("", "digits")]
     assert whole[["count", "n"]].tolist() == [2, 11]
     assert whole["value"] == pytest.approx(2 / 11)
-    # A resample of two languages has German twice (4 of 20), once (2 of 11) or not (0 of 2).
-    assert whole[["ci_low", "ci_high"]].tolist() == pytest.approx([0, 0.2])
+    # A share below 20 %, of two languages, which say next to nothing of others.
+    assert whole["ci_low"] < 0.01 < 0.7 < whole["ci_high"] < 1
 
 
 def test_any_defect_counts_a_label_once_and_leaves_out_what_may_be_right():

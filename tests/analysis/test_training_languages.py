@@ -222,3 +222,18 @@ def test_a_list_of_english_alone_counts_where_one_language_is_enough():
     assert "OpenAI B-32" not in set(training_languages.published_lists().model)
     every = training_languages.published_lists(1)
     assert every.loc[every.model == "OpenAI B-32", "lang"].tolist() == ["en"]
+
+
+def test_flags_permuted_within_families_do_not_take_a_better_family_for_an_effect_of_training():
+    lang = [f"l{number:02d}" for number in range(20)]
+    kin = {name: "first" if number < 12 else "second" for number, name in enumerate(lang)}
+    taught = np.array([True] * 9 + [False] * 3 + [True] + [False] * 7)
+    value = np.where(np.arange(20) < 12, 0.6, 0.2) + np.linspace(0, 0.01, 20) % 0.003
+    table = pd.DataFrame({"model": "a", "group": "low", "lang": lang, "taught": taught, "value": value})
+    found = training_languages.differences(table, kin=kin).iloc[0]
+    assert found["p"] < 0.05 < found["p_family"] == found["p_family_holm"]
+    assert found["value"] > 0.15
+    helped = training_languages.differences(table.assign(value=value + 0.1 * taught), kin=kin).iloc[0]
+    assert helped["p_family"] < 0.05
+    apart = training_languages.differences(table, kin=dict(zip(lang, taught.astype(str), strict=True))).iloc[0]
+    assert np.isnan(apart["p_family"]), "no family has both kinds"

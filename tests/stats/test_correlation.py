@@ -453,3 +453,18 @@ def test_leaving_one_out_is_the_correlation_of_the_rest(pairs):
     assert found.index.tolist() == list("abcd")
     assert found.value["b"] == pytest.approx(scipy_stats.pearsonr(rest.x, rest.y)[0])
     assert found.change["b"] == pytest.approx(found.value["b"] - scipy_stats.pearsonr(pairs.x, pairs.y)[0])
+
+
+def test_a_mean_in_general_resamples_models_as_well_as_languages():
+    rng = np.random.default_rng(3)
+    lang, model = np.repeat([f"l{n}" for n in range(30)], 8), np.tile(list("abcdefgh"), 30)
+    value = rng.normal(size=8)[np.arange(240) % 8] + 0.2 * rng.normal(size=30).repeat(8)
+    table = pd.DataFrame({"lang": lang, "model": model, "value": value})
+    both = correlation.crossed_mean(table, "value")
+    alone = correlation.crossed_mean(table, "value", ["lang"])
+    assert both[0] == alone[0] == pytest.approx(value.mean())
+    # Eight models with a standard deviation of about 1: Student's interval of their means, at least.
+    models = table.groupby("model")["value"].mean()
+    reach = 2.365 * models.std() / np.sqrt(8)
+    assert both[2] - both[1] == pytest.approx(2 * reach, rel=0.15)
+    assert alone[2] - alone[1] < (both[2] - both[1]) / 4

@@ -280,7 +280,9 @@ def test_effects_come_with_an_interval_of_each_kind_that_holds_the_value(crossed
         "bootstrap over model": 6,
     }
     wald = table[table["interval"] == "Wald"].reset_index(drop=True)
-    reach = 1.959964 * crossed.coefficients["se"][1:].to_numpy()
+    tested = mixed_model.wald(crossed).iloc[1:]
+    reach = (tested["high"] - tested["value"]).to_numpy()
+    assert (reach > 1.96 * tested["se"]).all(), "Student's quantile is the larger one"
     assert (wald["ci_high"] - wald["value"]).tolist() == pytest.approx((100 * reach).tolist(), rel=1e-6)
     assert ((table["ci_low"] < table["value"]) & (table["value"] < table["ci_high"])).all()
 
@@ -291,8 +293,27 @@ def test_effects_are_tested_by_walds_p_and_corrected_together_with_the_languages
     languages = crossed.table.groupby("kind", observed=True)["lang"].nunique()
     assert table["n_clusters"].tolist() == [24, languages["b"], languages["c"], 24]
     row = crossed.coefficients.iloc[2]
-    assert table.loc[1, "p"] == pytest.approx(2 * scipy_stats.norm.cdf(-abs(row["value"] / row["se"])))
+    assert table.loc[1, "p"] == pytest.approx(2 * scipy_stats.t.cdf(-abs(row["value"] / row["se"]), table.loc[1, "df"]))
     assert table["p_holm"].tolist() == pytest.approx(tests.holm(table["p"]).tolist())
+
+
+def of_recipes(seed, n_models=8, n_languages=12):
+    rng = np.random.default_rng(seed)
+    model, lang = np.repeat(np.arange(n_models), n_languages), np.tile(np.arange(n_languages), n_models)
+    y = rng.normal(size=n_models)[model] + rng.normal(size=n_languages)[lang] + 0.5 * rng.normal(size=len(model))
+    table = pd.DataFrame({"model": model.astype(str), "lang": lang.astype(str), "y": y, "listed": model < 3})
+    return mixed_model.fit(
+        table.astype({"listed": float}), "y", ["listed"], {"model": ("model", ""), "language": ("lang", "")}
+    )
+
+
+def test_a_term_of_recipes_has_as_many_degrees_of_freedom_as_recipes_less_their_coefficients():
+    # The table is balanced: Satterthwaite's number is exact, that of Student's test of two groups of recipe means.
+    found = mixed_model.wald(of_recipes(0)).set_index("name").loc["listed"]
+    means = of_recipes(0).table.groupby("model")[["y", "listed"]].mean()
+    groups = [part["y"] for _, part in means.groupby("listed")]
+    assert found["df"] == pytest.approx(6, abs=0.01)
+    assert found["p"] == pytest.approx(scipy_stats.ttest_ind(*groups).pvalue, rel=0.01)
 
 
 def test_the_slope_of_a_model_is_the_common_one_and_its_own(crossed):

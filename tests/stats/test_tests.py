@@ -189,3 +189,31 @@ def test_text_and_missing_keys_are_refused_where_numbers_are_needed():
         tests.languages_above(scores, [0.5])
     with pytest.raises(InputError, match="'value' holds other things"):
         tests.languages_above(scores.assign(value="high"), [0.5])
+
+
+def test_whole_families_change_sign_together_and_every_language_alone_is_the_test_over_languages():
+    gap = np.array([0.1, 0.2, 0.3, 0.2, 0.1, 0.4])
+    assert tests.paired_permutation_test(gap, clusters=list("abcdef")) == tests.paired_permutation_test(gap) == 2 / 64
+    assert tests.paired_permutation_test(gap, clusters=list("aaabbc")) == 2 / 8
+
+
+def test_a_paired_difference_says_the_same_over_families_beside():
+    rng = np.random.default_rng(0)
+    lang = [f"l{number:02d}" for number in range(24)]
+    kin = {name: f"f{number // 6}" for number, name in enumerate(lang)}
+    shared = rng.normal(size=4).repeat(6)
+    table = pd.DataFrame({"model": ["a"] * 24 + ["b"] * 24, "lang": lang * 2, "value": [*(shared + 1), *np.zeros(24)]})
+    found = tests.paired_difference(table, kin=kin).iloc[0]
+    plain = tests.paired_difference(table).iloc[0]
+    assert found[plain.index].equals(plain)
+    assert found["n_families"] == 4
+    assert found["p_family"] == found["p_family_holm"] >= 1 / 8 > found["p"]
+    assert found["family_high"] - found["family_low"] > 1.5 * (found["ci_high"] - found["ci_low"])
+    alone = tests.paired_difference(table, kin=dict.fromkeys(lang, "one")).iloc[0]
+    assert np.isnan(alone["p_family"])
+
+
+def test_both_ways_stand_side_by_side_with_a_dash_where_there_is_no_test():
+    found = pd.DataFrame({"ci_low": [0.01], "ci_high": [0.03], "p_holm": [0.0004], "n": [9], "n_families": [1]})
+    view = tests.both_ways(found.assign(family_low=np.nan, family_high=np.nan, p_family_holm=np.nan)).iloc[0]
+    assert view.tolist() == ["1.0 to 3.0", "< 0.001", "", "–", "9 (1)"]

@@ -74,7 +74,7 @@ def mean_over_languages(
 ) -> pd.DataFrame:
     """Return the coverage of the interval of a mean over `n` languages (`bootstrap.mean_interval`).
 
-    Languages are drawn from `population`, scores of languages each as likely as any other; from the normal distribution
+    Languages are drawn from `population`, shares of languages each as likely as any other; from the normal distribution
     unless given. Columns: method, interval, those of `coverage`. Intervals: `OURS`, `PLAIN`, and "Student's t", which
     allows for the small sample and assumes a normal distribution.
     """
@@ -88,7 +88,10 @@ def mean_over_languages(
     # As `bootstrap.mean_interval`, for all worlds at once.
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ scores / n
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
-    ends = _both(resampled, level, n) | {"Student's t": (value - half, value + half)}
+    ends = _both(resampled, level, n)
+    if population is not None:
+        ends[OURS] = bootstrap.share_interval(scores, np.ones(scores.shape), ends[OURS], level)
+    ends |= {"Student's t": (value - half, value + half)}
     return _rows("languages drawn", truth, value, ends, level)
 
 
@@ -111,23 +114,22 @@ def accuracy_over_classes(
 
     The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
     `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
-    over all classes there could be. Intervals: `OURS` and `PLAIN`, with the exact interval where all or no images are
-    right; "without the exact one", otherwise the study's; "images independent", Wilson's interval of the share of all
-    images, as if those of one class were independent.
+    over all classes there could be. Intervals: `OURS`; `PLAIN` and "expanded percentiles" with the exact interval where
+    all or no images are right; "images independent", Wilson's interval of the share of all images, as if those of one
+    class were independent.
     """
     worlds, n_resamples, level, seed = run
     if not 0 < share < 1 or spread <= 0 or n < 2:
         raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
     rng = np.random.default_rng([seed, n, 2])
     right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
-    value = right.mean(axis=0) / images
-    resampled = bootstrap.resample_weights(n, n_resamples, seed) @ right / (n * images)
-    drawn, exact = _both(resampled, level, n), {sure: bootstrap.clopper_pearson(sure, n, level) for sure in (0, 1)}
-    found = {
-        name: [np.select([value == 0, value == 1], [exact[0][k], exact[1][k]], ends[k]) for k in (0, 1)]
-        for name, ends in drawn.items()
-    }
-    found["without the exact one"] = drawn[OURS]
+    value = right.sum(axis=0) / (n * images)
+    shares = right / images
+    found = _both(bootstrap.resample_weights(n, n_resamples, seed) @ shares / n, level, n)
+    found |= {"expanded percentiles": found[OURS]}
+    for name, ends in found.items():
+        near = bootstrap.SKEWED if name == OURS else 1e-9
+        found[name] = bootstrap.share_interval(shares, np.ones(shares.shape), ends, level, near)
     found["images independent"] = bootstrap.wilson(value, np.full(worlds, n * images), level)
     return _rows("classes drawn", share, value, found, level)
 
@@ -199,8 +201,11 @@ def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) 
     here = (joint + rest[1]) / np.sqrt((one.var(axis=1) + rest[0]) * (other.var(axis=1) + rest[0]))
     always = float(np.dot(shares, rho) / sum(shares))
     value = _pearson(np.ones((1, n)), x, y, 1)[0]
-    by_language = _both(_pearson(bootstrap.resample_weights(n, n_resamples, seed), x, y, 1), level, n)
-    by_model = _both(_pearson(bootstrap.resample_weights(models, n_resamples, seed), x, y, 2), level, models)
+    by_language, by_model = (
+        _both(_pearson(bootstrap.resample_weights(size, n_resamples, seed), x, y, axis), level, clusters)
+        for axis, size in ((1, n), (2, models))
+        for clusters in [correlation.expandable("pearson", size)]
+    )
     fewer = min(n_resamples, 400)
     # As `correlation.crossed_weights`.
     times = [bootstrap.resample_weights(*each) for each in ((n, fewer, seed), (models, fewer, seed + 1_000_003))]

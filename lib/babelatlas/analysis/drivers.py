@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 
 from babelatlas.analysis import coverage, training_languages
 from babelatlas.analysis.released import real_models
@@ -221,15 +220,14 @@ def odds_ratios(found: mixed_model.Fit, cluster: str, n_resamples: int = 500, se
     """Return by what each fixed effect of a fit of logits multiplies the odds: one row each, the intercept left out.
 
     Columns: term, name, value, wald_low, wald_high (95 %), ci_low, ci_high (bootstrap that draws whole values of column
-    `cluster`, the components held), p (Wald's, two-sided), p_holm (Holm's correction for all rows), n_clusters.
+    `cluster`, the components held), df, p (Wald's by Student's t: `mixed_model.wald`), p_holm (Holm's correction for
+    all rows), n_clusters.
     """
-    table, n = found.coefficients.iloc[1:].reset_index(drop=True), found.table[cluster].nunique()
+    table, n = mixed_model.wald(found).iloc[1:].reset_index(drop=True), found.table[cluster].nunique()
     low, high = bootstrap.percentile_interval(
         mixed_model.resample(found, cluster, n_resamples, seed)[:, 1:], n_clusters=n
     )
-    reach = scipy_stats.norm.ppf(0.975) * table["se"]
-    ends = {"value": table["value"], "wald_low": table["value"] - reach, "wald_high": table["value"] + reach}
+    ends = {"value": table["value"], "wald_low": table["low"], "wald_high": table["high"]}
     ends |= {"ci_low": low, "ci_high": high}
-    p = 2 * scipy_stats.norm.sf(np.abs(table["value"] / table["se"]))
     ratios = {name: np.exp(each) for name, each in ends.items()}
-    return table[["term", "name"]].assign(**ratios, p=p, p_holm=tests.holm(p), n_clusters=n)
+    return table[["term", "name", "df", "p"]].assign(**ratios, p_holm=tests.holm(table["p"]), n_clusters=n)

@@ -328,12 +328,12 @@ def _drawn(n: int, n_resamples: int, seed: int) -> np.ndarray:
 
 
 def _scored(board: pd.DataFrame, n_resamples: int, seed: int) -> tuple:
-    """Return the scores (models, languages), totals as in `cube`, resampled scores, and the names as in `cube`."""
+    """Return the scores (models, languages), `cube`'s right and total, resampled scores, and the names as in `cube`."""
     right, total, models, langs, names = cube(board)
     with np.errstate(invalid="ignore"):
         value = right.sum(axis=2) / total.sum(axis=2)
     resampled = resampled_ranks(right, total, _drawn(len(names), n_resamples, seed))
-    return value, total, resampled, models, langs, names
+    return value, (right, total), resampled, models, langs, names
 
 
 def _fewest(*sizes: int) -> int | None:
@@ -349,10 +349,10 @@ def ranking(
     `groups`: name -> codes; "all" always comes first. Columns: group, model, value, ci_low, ci_high, rank, rank_low,
     rank_high, first (share of the resamples in which the model is best), n (languages), items. An interval draws
     languages and items anew, and allows for the number of those that are fewer (`bootstrap.percentile_interval`); in a
-    group of one language only items, and where all of them are right, or none, it is the exact one
-    (`bootstrap.clopper_pearson`). With a single item and language there is no interval (NaN).
+    group of one language only items, and a score near 0 or 1 has that of `bootstrap.share_interval`. With a single item
+    and language there is no interval (NaN).
     """
-    value, total, resampled, models, langs, _ = _scored(board, n_resamples, seed)
+    value, (right, total), resampled, models, langs, _ = _scored(board, n_resamples, seed)
     parts = []
     for group, codes in {"all": langs, **(groups or {})}.items():
         place = [number for number, lang in enumerate(langs) if lang in set(codes)]
@@ -365,9 +365,9 @@ def ranking(
         if len(place) == n_items == 1:
             found[["ci_low", "ci_high"]] = np.nan
         elif len(place) == 1:
-            sure = found["value"].isin([0, 1])
-            ends = [bootstrap.clopper_pearson(share, n_items) for share in found.loc[sure, "value"]]
-            found.loc[sure, ["ci_low", "ci_high"]] = np.array(ends, float).reshape(-1, 2)
+            there, order = total[:, place[0]].any(axis=0), [models.index(name) for name in found["name"]]
+            counts = (each[order, place[0]][:, there].T for each in (right, total))
+            found["ci_low"], found["ci_high"] = bootstrap.share_interval(*counts, (found["ci_low"], found["ci_high"]))
         parts.append(found.rename(columns={"name": "model"}).assign(group=group, n=len(place), items=n_items))
     table = pd.concat(parts, ignore_index=True)
     return table[["group", "model", *(column for column in table if column not in ("group", "model"))]]

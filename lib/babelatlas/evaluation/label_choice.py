@@ -11,7 +11,7 @@ in the same languages and on the same classes of each. `paired` sets them side b
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -312,6 +312,7 @@ def changes(
     n_resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
+    kin: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return what other words, or other prompts, change on the mean over languages, and in the order of the languages.
 
@@ -319,7 +320,8 @@ def changes(
     result: by, base, other (means), value (other minus base), ci_low, ci_high (bootstrap over languages), p (paired
     sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
     the languages by both, with its interval over languages), n (languages). One language alone has no interval, test
-    and tau. Raises InputError for a language that occurs twice, an empty table, and columns or values that are missing.
+    and tau. `kin`: as in `tests.paired_difference`. Raises InputError for a language that occurs twice, an empty table,
+    and columns or values that are missing.
     """
     by = list(by)
     checks.check_numbers(table, ["base", "other"], "A change", [*by, "lang"])
@@ -331,13 +333,14 @@ def changes(
     for key, part in table.groupby(by, sort=False):
         gap = (part["other"] - part["base"]).to_numpy()
         low = high = p = tau = tau_low = tau_high = np.nan
+        wider = tests.by_family(gap, part["lang"].map(kin), n_resamples, level, seed) if kin else []
         if len(part) > 1:
             _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, level, seed)
             if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
                 order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, level, seed)
                 tau, tau_low, tau_high = order.loc[0, ["value", "ci_low", "ci_high"]]
         means = part["base"].mean(), part["other"].mean()
-        rows.append([*key, *means, gap.mean(), low, high, p, np.nan, tau, tau_low, tau_high, len(part)])
+        rows.append([*key, *means, gap.mean(), low, high, p, np.nan, tau, tau_low, tau_high, len(part), *wider])
     numbers = ["base", "other", "value", "ci_low", "ci_high", "p", "p_holm", "tau", "tau_low", "tau_high"]
-    found = pd.DataFrame(rows, columns=[*by, *numbers, "n"]).astype(dict.fromkeys(numbers, float))
-    return found.assign(p_holm=tests.holm(found["p"]))
+    found = pd.DataFrame(rows, columns=[*by, *numbers, "n", *tests.FAMILY * bool(kin)])
+    return tests.with_holm(found.astype(dict.fromkeys(numbers, float)))

@@ -413,10 +413,10 @@ def scores(
 
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of `places`. The interval is a
-    bootstrap over images: the captions of an image are drawn together. Where all queries succeed, or none, a recall has
-    the exact binomial interval, with the images as its items (`bootstrap.clopper_pearson`). Queries without NDCG are
-    left out of its mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
-    Raises InputError for a metric that is not one of `METRICS`, and for a table without rows.
+    bootstrap over images: the captions of an image are drawn together. A recall near 0 or 1 has the interval of
+    `bootstrap.share_interval`: where all queries succeed, or none, the exact one, with images as its items. Queries
+    without NDCG are left out of its mean; where no query has it, or there is only one image, there is no value or no
+    interval (NaN). Raises InputError for a metric that is not one of `METRICS`, and for a table without rows.
     """
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
@@ -432,8 +432,9 @@ def scores(
             if len(names) > 1 and len(names) not in drawn:
                 drawn[len(names)] = bootstrap.resample_weights(len(names), n_resamples, seed)
             found = _value(each[known], index, drawn.get(len(names)), metric == "median rank")
-            if metric.startswith("recall@") and len(names) > 1 and found[0] in (0, 1):
-                found = (found[0], *bootstrap.clopper_pearson(found[0], len(names)))
+            if metric.startswith("recall@") and len(names) > 1:
+                counts = np.bincount(index, each[known]), np.bincount(index)
+                found = (found[0], *bootstrap.share_interval(*counts, found[1:]))
             rows.append([*values, metric, *found, len(known)])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])
 

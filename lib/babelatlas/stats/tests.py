@@ -1,6 +1,6 @@
 """Permutation tests, Holm's correction, intervals of ranks and letters of what differs significantly."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -28,11 +28,17 @@ def holm(p: Sequence[float]) -> np.ndarray:
     return corrected
 
 
-def paired_permutation_test(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> float:
+FAMILY = ["family_low", "family_high", "p_family", "n_families"]
+
+
+def paired_permutation_test(
+    differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0, clusters: Sequence | None = None
+) -> float:
     """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
 
-    All patterns of signs are tried where there are at most `n_permutations`, random ones otherwise. Raises InputError
-    for no differences, missing or infinite ones.
+    All patterns of signs are tried where there are at most `n_permutations`, random ones otherwise. `clusters`: what
+    each difference belongs to, a language its family, say; one cluster keeps its signs together. Raises InputError for
+    no differences, missing or infinite ones.
     """
     differences = np.asarray(differences, float)
     n = len(differences)
@@ -40,6 +46,8 @@ def paired_permutation_test(differences: np.ndarray, n_permutations: int = 10_00
         raise InputError(
             f"A sign-flip test needs differences that are numbers, got {int(np.isfinite(differences).sum())} of {n}."
         )
+    if clusters is not None:
+        differences = np.bincount(checks.cluster_index(clusters, "A sign-flip test")[0], differences)
     return float(sign_flips(differences[:, None], n_permutations, seed)[0])
 
 
@@ -61,7 +69,14 @@ def paired_mean(
 ) -> list[float]:
     """Return the mean of paired differences, its bootstrap interval over `units`, and `paired_permutation_test`'s p."""
     mean = bootstrap.mean_interval(gap, units, n_resamples, level, seed).iloc[0]
-    return [mean["value"], mean["ci_low"], mean["ci_high"], paired_permutation_test(gap, n_permutations, seed)]
+    clusters = units if mean["n_clusters"] < mean["n"] else None
+    return [*mean[["value", "ci_low", "ci_high"]], paired_permutation_test(gap, n_permutations, seed, clusters)]
+
+
+def by_family(gap: np.ndarray, families: Sequence[str], *options) -> list[float]:
+    """Return `paired_mean` with whole families resampled, and their number (`FAMILY`); NaN where there is only one."""
+    found = paired_mean(gap, families, *options)[1:] if len(set(families)) > 1 else [np.nan] * 3
+    return [*found, len(set(families))]
 
 
 def paired_difference(
@@ -75,12 +90,14 @@ def paired_difference(
     n_permutations: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
+    kin: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Compare the values of column `of` (models) in pairs, over the units (languages, classes) that both have.
 
     Returns one row for each combination of `by` and pair: by, first, second, value (mean of first minus second, a
     fraction), ci_low, ci_high (bootstrap over units), p (sign-flip permutation test, two-sided), p_holm (Holm's
-    correction over all rows), n (units). `pairs`: all unless given. Raises InputError for an empty table, missing
+    correction over all rows), n (units). `pairs`: all unless given. With `kin`, the family of each unit, the columns
+    `FAMILY` and p_family_holm say the same with whole families resampled. Raises InputError for an empty table, missing
     values, a unit that occurs twice, an unknown name, or fewer than two units.
     """
     by = list(by)
@@ -102,10 +119,16 @@ def paired_difference(
                 )
             gap = (wide[first] - wide[second]).dropna()
             found = paired_mean(gap, gap.index, n_resamples, level, seed, n_permutations)
-            rows.append([*key, first, second, *found, np.nan, len(gap)])
-    columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
-    result = pd.DataFrame(rows, columns=columns)
-    return result.assign(p_holm=holm(result.p))
+            wider = by_family(gap, gap.index.map(kin), n_resamples, level, seed, n_permutations) if kin else []
+            rows.append([*key, first, second, *found, np.nan, len(gap), *wider])
+    columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n", *FAMILY * bool(kin)]
+    return with_holm(pd.DataFrame(rows, columns=columns))
+
+
+def with_holm(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with p_holm, and p_family_holm where it has p_family: Holm's correction over all its rows."""
+    corrected = {f"{name}_holm": holm(found[name].astype(float)) for name in ("p", "p_family") if name in found}
+    return found.assign(**corrected)
 
 
 def languages_above(
@@ -135,15 +158,30 @@ def languages_above(
     return pd.DataFrame(rows, columns=[by, "threshold", "value", "ci_low", "ci_high"])
 
 
-def ranges(scores: pd.DataFrame, decimals: int = 1) -> pd.Series:
-    """Return the intervals of a table as text in percent, "" where there is none.
+def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_low", "ci_high")) -> pd.Series:
+    """Return the intervals of a table, its columns `ends`, as text in percent, "" where there is none.
 
     >>> ranges(pd.DataFrame({"ci_low": [0.1234, np.nan], "ci_high": [0.2, np.nan]})).tolist()
     ['12.3 to 20.0', '']
     """
-    ends = zip(scores["ci_low"], scores["ci_high"], strict=True)
+    ends = zip(*(scores[end] for end in ends), strict=True)
     texts = ["" if np.isnan(low) else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}" for low, high in ends]
     return pd.Series(texts, index=scores.index)
+
+
+def both_ways(found: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.DataFrame:
+    """Return what tests over languages and over families say, as text: five columns for readers, side by side.
+
+    `found`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
+    """
+    shown, columns = found[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
+    kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
+    for kind, (ends, name) in kinds.items():
+        columns[f"95 %, {kind}"] = ranges(shown, decimals, ends)
+        text = found[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
+        columns[f"p (Holm), {kind}"] = text.where(found[name].notna(), "–")
+    sizes = found["n"].astype(str) + " (" + found["n_families"].astype(str) + ")"
+    return pd.DataFrame(columns | {"languages (families)": sizes})
 
 
 def with_ranges(scores: pd.DataFrame) -> pd.Series:

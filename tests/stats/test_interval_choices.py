@@ -1,0 +1,37 @@
+"""What the simulations of benchmarks/intervals.py decided: intervals and tests of few clusters, and their rivals."""
+
+import pytest
+
+import intervals
+
+
+def test_with_seven_languages_pearsons_interval_is_neither_too_wide_nor_too_short_and_no_other_is_better():
+    kinds = [(1, False), (3, False), (1, True)]
+    found = [intervals.pearson(7, rows, skewed=skewed, worlds=1000, n_resamples=600) for rows, skewed in kinds]
+    mean = sum(found) / len(found)
+    assert all(0.93 < each["study"] < 0.97 for each in found)
+    assert abs(mean["study"] - 0.95) < mean["expanded"] - 0.95
+    assert mean["plain"] < 0.91
+    assert found[1]["BCa"] < 0.91
+    assert found[1]["Fisher's z"] > 0.98, "it takes the rows for independent"
+    assert found[2]["Fisher's z"] < 0.91, "it takes them for normal"
+
+
+@pytest.mark.parametrize("n", [7, 16])
+def test_means_of_accuracies_near_zero_are_covered_as_often_as_promised(n):
+    found = intervals.means(*intervals.languages(), n, worlds=800, n_resamples=400)
+    assert 0.935 < found["study"] < 0.97
+    assert found["expanded"] < found["study"]
+
+
+@pytest.mark.parametrize("n", [11, 16])
+def test_few_classes_with_anything_correct_stay_short_and_bootstrap_t_is_worse(n):
+    found = intervals.means(*intervals.classes(), n, worlds=500, n_resamples=400)
+    assert found["expanded"] + 0.03 < found["study"] < 0.92
+    assert found["bootstrap-t"] < found["expanded"]
+
+
+def test_with_eight_recipes_students_t_keeps_the_size_of_the_test_and_the_normal_distribution_does_not():
+    found = intervals.sizes(n_languages=6, worlds=400)
+    assert found.loc["listed", "t"] < 0.07 < found.loc["listed", "normal"]
+    assert found.loc["tokens", "t"] < 0.08
