@@ -44,6 +44,7 @@ DEFECTS = {
     "vowel marks": "marks for vowels in Hebrew or Arabic",
     "digits": "a digit",
     "sentence": "a definition or a sentence",
+    "titles": "a capital that the language does not write, or a title of two things",
     "edges": "punctuation at an end",
     "mixed script": "letters of the script that the study gives the language, and of another",
     "wrong script": "no letter of that script",

@@ -1,8 +1,10 @@
 """The cleaning rules: what is done to the words of a lexicon before one of them becomes a label.
 
 A rule is a function of one word and the code of its language that returns the word as it should be, or "" where it
-should go. `RULES` holds them by name, in the order in which they are applied. The one step that is no rule of single
-words is "variants", which gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese).
+should go. `RULES` holds them by name, in the order in which they are applied. Steps that look at more than one word
+(`TABLE_STEPS`): "variants" gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese);
+"taxa" and "plural titles" drop Latin names and plurals, and "general words" finds the words that are more exact than
+one for a hypernym, where these can be recognised.
 What made each rule necessary stands beside it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
 
@@ -16,6 +18,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 
 JOINERS = {"\u200c", "\u200d"}  # zero-width non-joiner and joiner
 # Scripts whose spelling needs the joiners: Persian plurals, Malayalam final consonants.
@@ -37,6 +40,16 @@ CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
 # Chinese, Japanese and Korean words may hold capital Latin letters: T恤, Tシャツ.
 WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
+# Languages that write common nouns and adjectives of place in small letters, whose lists have some as titles: "Gato Persa".
+# Not among them: languages that write adjectives of place, or some of them, with a capital (Dutch, Basque, Turkish).
+ROMANCE = {"ca", "es", "fr", "gl", "it", "pt"}
+SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
+# Names of people and places follow these: "crocodilo do Nilo".
+BEFORE_NAMES = set("d da das de del dei della delle des di do dos du".split())
+# First words that are names themselves.
+NAMES = set("Alps Beijing Bic Ford Lambretta Peking Vespa".split())
+# What is known of single words, which `babelatlas ship senses` finds in WordNet: lang, wnid, word, note.
+NOTES = DATA / "senses_notes.csv"
 
 
 def unify(lemma: str, lang: str) -> str:
@@ -260,6 +273,91 @@ def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
     return both.sort_values(["lang", "wnid"], kind="stable", ignore_index=True)
 
 
+def lower_title(lemma: str, lang: str) -> str:
+    """Return a word that is spelt as a title in small letters, in `SMALL_NOUNS`; drop a Romance title with an "and".
+
+    A title begins with a capital and a small letter. In Romance languages its other words lose their capital too, save
+    behind a preposition, where names of people and places stand. A name that is the first word (other than `NAMES`) is
+    wrongly lowered, and "roda de Oleiro" keeps a capital that it should lose.
+
+    >>> lower_title("Gato Persa", "pt"), lower_title("Crocodilo do Nilo", "pt"), lower_title("Gato", "de")
+    ('gato persa', 'crocodilo do Nilo', 'Gato')
+    >>> lower_title("Fontes e Chafarizes", "pt"), lower_title("CD", "pt"), lower_title("Gajah Afrika", "id")
+    ('', 'CD', 'gajah Afrika')
+    """
+    parts = re.split("([ -])", lemma)
+    if lang not in SMALL_NOUNS or not (lemma[:1].isupper() and lemma[1:2].islower()) or parts[0] in NAMES:
+        return lemma
+    if lang in ROMANCE and re.search(" (e|et|i|y) ", lemma):
+        return ""
+    parts[0] = parts[0].lower()
+    for place in range(2, len(parts) if lang in ROMANCE else 0, 2):
+        before = parts[place - 2]
+        if not (before in BEFORE_NAMES or before[:1].isupper()) and parts[place][1:].islower():
+            parts[place] = parts[place].lower()
+    return "".join(parts)
+
+
+def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses without Romance titles in the plural ("Radiotelescópios") whose singular the class has too.
+
+    The plural is known by an s at the end of words. One without a singular in the list ("Flamingos") stays.
+    """
+    keys = _keys(senses)
+    known, gone = set(keys), []
+    for (lang, wnid, word), lemma in zip(keys, senses["lemma"].tolist(), strict=True):
+        one = " ".join(part.removesuffix("s") for part in word.split())
+        gone.append(lang in ROMANCE and lemma[:1].isupper() and one != word and (lang, wnid, one) in known)
+    return senses[~np.array(gone, dtype=bool)].reset_index(drop=True)
+
+
+@cache
+def notes() -> dict[str, set[tuple[str, str, str]]]:
+    """Return the words of `NOTES` by what is known of them ("taxon", "general"): lang, wnid, word in small letters."""
+    table = pd.read_csv(NOTES, dtype=str, keep_default_na=False)
+    columns = ["lang", "wnid", "word"]
+    return {note: set(part[columns].itertuples(index=False, name=None)) for note, part in table.groupby("note")}
+
+
+def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses without Latin names of animals and plants ("Hydrophiidae"), as `senses.notes` knows them."""
+    taxa = notes()["taxon"]
+    return senses[[key not in taxa for key in _keys(senses)]].reset_index(drop=True)
+
+
+def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
+
+    General is a word that the language lists for a class above, too (`senses.notes`). More exact is one that is not
+    general and either begins or ends with it and has three letters more (one in Chinese characters), or has several
+    words where it has one: Indonesian "cahaya" gives way to "lampu isyarat" (traffic light). Words in between stay, and
+    so do general words without such an alternative, because many languages have one word for both.
+    """
+    general, keys = notes()["general"], _keys(senses)
+    listed: dict[tuple[str, str], list[str]] = {}
+    for lang, wnid, word in keys:
+        if (lang, wnid, word) in general:
+            listed.setdefault((lang, wnid), []).append(word)
+    found = [
+        next((other for other in listed.get(key[:2], ()) if _more_exact(key[2], other)), "")
+        if key not in general
+        else ""
+        for key in keys
+    ]
+    return senses.assign(instead_of=found)
+
+
+def _more_exact(other: str, word: str) -> bool:
+    longer = len(other) >= len(word) + (1 if languages.scripts_of(word) == {"Hani"} else 3)
+    return (longer and (other.startswith(word) or other.endswith(word))) or (" " in other and " " not in word)
+
+
+def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return language, class and word in small letters of each sense."""
+    words = [lemma.casefold() for lemma in senses["lemma"].tolist()]
+    return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), words, strict=True))
+
+
 def _where(senses: pd.DataFrame, test: Callable[[str], bool]) -> np.ndarray:
     return np.array([test(lemma) for lemma in senses["lemma"].tolist()], dtype=bool)
 
@@ -279,11 +377,18 @@ RULES: dict[str, Callable[[str, str], str]] = {
     "sentence": drop_sentence,
     "edges": trim_edges,
     "script": keep_script,
+    "titles": lower_title,
 }
-
-
-# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
-STEPS = [*(name for name in RULES if name != "script"), "variants", "script"]
+TABLE_STEPS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "variants": split_variants,
+    "taxa": drop_taxa,
+    "plural titles": drop_plural_titles,
+    "general words": find_exact_words,
+}
+# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged; what
+# follows needs words that are spelt alike.
+SPELLING = [*(name for name in RULES if name not in ("script", "titles")), "variants", "script"]
+STEPS = [*SPELLING, "taxa", "plural titles", "titles", "general words"]
 
 
 def check_rules(names: Iterable[str] | str) -> list[str]:
@@ -299,8 +404,8 @@ def check_rules(names: Iterable[str] | str) -> list[str]:
 
 def _applied(senses: pd.DataFrame, step: str) -> tuple[pd.DataFrame, list[str] | None]:
     """Return the senses left after a step, and what a rule made of each word that came."""
-    if step == "variants":
-        return split_variants(senses), None
+    if step in TABLE_STEPS:
+        return TABLE_STEPS[step](senses), None
     words = list(map(RULES[step], senses["lemma"].tolist(), senses["lang"].tolist()))
     kept = senses.assign(lemma=words)
     return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True), words
@@ -309,7 +414,7 @@ def _applied(senses: pd.DataFrame, step: str) -> tuple[pd.DataFrame, list[str] |
 def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
     """Return the senses after the cleaning steps named in `rules`, which are applied in the order of `STEPS`.
 
-    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises what `check_rules` raises.
+    Rows whose word is dropped, or becomes equal to one before it, are gone; "general words" adds a column. Raises what `check_rules` raises.
     """
     for step in check_rules(rules):
         senses, _ = _applied(senses, step)

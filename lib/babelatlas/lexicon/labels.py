@@ -12,6 +12,7 @@ The ImageNet-1k label set ships with the study; `babelatlas ship labels` makes i
 import unicodedata
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, tables
@@ -69,7 +70,8 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
     Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
     (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English WordNet's
-    words come first, in WordNet's order, either way. Rows come in the order of `lang`, `wnid`. Raises InputError for
+    words come first, in WordNet's order, either way. By "agreed", a word that `cleaning` found to be more exact than
+    another (`instead_of`) comes before that one. Rows come in the order of `lang`, `wnid`. Raises InputError for
     another choice.
     """
     if choice not in CHOICES:
@@ -83,6 +85,11 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
         later = wiktionary.where(senses["lang"].isin(cleaning.SPLIT), ~wiktionary)
         rank = rank.where(english, later.astype(int) - 2 * listed)
     ranked = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
+    if choice == "agreed" and "instead_of" in ranked:  # a more exact word stands just before the general one
+        place = pd.Series(ranked.index, pd.MultiIndex.from_tuples(_keys(ranked))).groupby(level=[0, 1, 2]).min()
+        general = pd.MultiIndex.from_frame(ranked[["lang", "wnid", "instead_of"]])
+        ranked["rank"] = np.fmin(ranked.index, place.reindex(general).to_numpy() - 0.5)
+        ranked = ranked.sort_values("rank", kind="stable", ignore_index=True)
     return ranked.drop(columns="rank")
 
 

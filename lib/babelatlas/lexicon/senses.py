@@ -14,6 +14,7 @@ synset's offset in WordNet 3.0.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -23,10 +24,11 @@ from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import CLASS_LISTS, class_list
-from babelatlas.lexicon import wikidata
+from babelatlas.lexicon import cleaning, wikidata, wordnets
 from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
+CAPITAL_NOUNS = {"bar", "de", "gsw", "ksh", "lb", "nds", "pdc", "pfl", "stq", "swg"}  # every noun has a capital
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
 # Babel-ImageNet's two files: 298 languages with at least 10 classes, and the 93 that its paper evaluates.
 BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
@@ -115,6 +117,56 @@ def _check_entries(content, path: Path, n_classes: int) -> None:
 def class_lists() -> list[str]:
     """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
     return list(dict.fromkeys(wnid for name in CLASS_LISTS for wnid in class_list(name)["wnid"]))
+
+
+def notes(known: pd.DataFrame) -> pd.DataFrame:
+    """Return the words of `known` senses that are Latin names or general words: lang, wnid, word (small letters), note.
+
+    "taxon": in another language than English and Latin, a name of a family or a higher rank to which WordNet says that
+    the class belongs, or with the ending of one; a genus of a class in front of a word with a Latin ending; or the
+    class's genus with a capital, if no language lists it in small letters (Italian "Ara" is an ara). A genus in small
+    letters ("centropus") cannot be recognised. "general": a word that the language lists for a class above, at any
+    distance. Reads NLTK's wordnets; words are compared after `cleaning.SPELLING`.
+    """
+    wnids = known["wnid"].unique().tolist()
+    synsets = wordnets.synsets(wnids)
+    above = {
+        wnid: {f"n{each.offset():08d}" for each in synset.closure(lambda one: one.hypernyms())}
+        for wnid, synset in zip(wnids, synsets, strict=True)
+    }
+    ranks = {wnid: _taxa(synset) for wnid, synset in zip(wnids, synsets, strict=True)}
+    genera = {genus for found, _ in ranks.values() for genus in found}
+    words = cleaning.clean(known, cleaning.SPELLING)
+    words = words[~words["lang"].isin(["en", "la"])]
+    small = {lemma for lemma in words["lemma"] if lemma[:1].islower()}
+    more = read_wordnets(sorted(set().union(*above.values()) | set(wnids)), report=lambda line: None)
+    more = cleaning.clean(more, cleaning.SPELLING)
+    listed: dict[tuple[str, str], set[str]] = {}
+    for lang, wnid, lemma in more[["lang", "wnid", "lemma"]].itertuples(index=False, name=None):
+        listed.setdefault((lang, lemma.casefold()), set()).add(wnid)
+    rows = []
+    for lang, wnid, lemma in words[["lang", "wnid", "lemma"]].itertuples(index=False, name=None):
+        word, (own, higher) = lemma.casefold(), ranks[wnid]
+        first, *rest = word.split()
+        binomial = rest and first in genera and re.search("(us|is|um|i|ae|ns|es)$", rest[0])
+        name = not rest and (word in higher or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word))
+        genus = not rest and word in own and lemma[0].isupper() and word not in small and lang not in CAPITAL_NOUNS
+        if binomial or name or genus:
+            rows.append((lang, wnid, word, "taxon"))
+        elif listed[lang, word] & above[wnid]:
+            rows.append((lang, wnid, word, "general"))
+    return pd.DataFrame(sorted(set(rows)), columns=["lang", "wnid", "word", "note"])
+
+
+def _taxa(synset) -> tuple[set[str], set[str]]:
+    """Return the genera, and the names of higher ranks, to which a synset or one above it belongs, in small letters."""
+    found: tuple[set[str], set[str]] = set(), set()
+    for each in [synset, *synset.closure(lambda one: one.hypernyms())]:
+        for group in each.closure(lambda one: one.member_holonyms()):
+            names = {name.lower() for name in group.lemma_names() if name[0].isupper() or "_" in name}
+            genus = any(name.startswith("genus_") for name in names)
+            found[0 if genus else 1].update(name.rpartition("_")[2] for name in names)
+    return found
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
