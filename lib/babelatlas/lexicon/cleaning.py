@@ -3,8 +3,7 @@
 A rule is a function of one word and the code of its language that returns the word as it should be, or "" where it
 should go. `RULES` holds them by name, in the order in which they are applied. Steps that look at more than one word
 (`TABLE_STEPS`): "variants" gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese);
-"taxa" and "plural titles" drop Latin names and plurals, and "general words" finds the words that are more exact than
-one for a hypernym, where these can be recognised.
+"taxa" and "plural titles" drop some words, "general words" finds those that are more exact than one for a hypernym.
 What made each rule necessary stands beside it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
 
@@ -40,16 +39,12 @@ CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
 # Chinese, Japanese and Korean words may hold capital Latin letters: T恤, Tシャツ.
 WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
-# Languages that write common nouns and adjectives of place in small letters, whose lists have some as titles: "Gato Persa".
-# Not among them: languages that write adjectives of place, or some of them, with a capital (Dutch, Basque, Turkish).
+# Languages that write common nouns and adjectives of place in small letters, whose lists have titles: "Gato Persa".
 ROMANCE = {"ca", "es", "fr", "gl", "it", "pt"}
 SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
-# Names of people and places follow these: "crocodilo do Nilo".
-BEFORE_NAMES = set("d da das de del dei della delle des di do dos du".split())
-# First words that are names themselves.
-NAMES = set("Alps Beijing Bic Ford Lambretta Peking Vespa".split())
-# What is known of single words, which `babelatlas ship senses` finds in WordNet: lang, wnid, word, note.
-NOTES = DATA / "senses_notes.csv"
+NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")  # a name follows: "crocodilo do Nilo"
+NAMES = {"Alps", "Beijing", "Bic", "Ford", "Lambretta", "Peking", "Vespa"}  # first words that are names themselves
+NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
 
 
 def unify(lemma: str, lang: str) -> str:
@@ -274,76 +269,58 @@ def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
 
 
 def lower_title(lemma: str, lang: str) -> str:
-    """Return a word that is spelt as a title in small letters, in `SMALL_NOUNS`; drop a Romance title with an "and".
+    """Return a title in one of `SMALL_NOUNS` in small letters; drop a Romance one of two things, joined by "and".
 
-    A title begins with a capital and a small letter. In Romance languages its other words lose their capital too, save
-    behind a preposition, where names of people and places stand. A name that is the first word (other than `NAMES`) is
-    wrongly lowered, and "roda de Oleiro" keeps a capital that it should lose.
+    A title begins with a capital and a small letter. In Romance languages words behind a preposition keep their
+    capital, because they may be names; a first name other than `NAMES` loses it.
 
-    >>> lower_title("Gato Persa", "pt"), lower_title("Crocodilo do Nilo", "pt"), lower_title("Gato", "de")
-    ('gato persa', 'crocodilo do Nilo', 'Gato')
-    >>> lower_title("Fontes e Chafarizes", "pt"), lower_title("CD", "pt"), lower_title("Gajah Afrika", "id")
-    ('', 'CD', 'gajah Afrika')
+    >>> [lower_title(word, "pt") for word in ("Gato Persa", "Crocodilo do Nilo", "Fontes e Chafarizes", "CD")]
+    ['gato persa', 'crocodilo do Nilo', '', 'CD']
     """
     parts = re.split("([ -])", lemma)
     if lang not in SMALL_NOUNS or not (lemma[:1].isupper() and lemma[1:2].islower()) or parts[0] in NAMES:
         return lemma
-    if lang in ROMANCE and re.search(" (e|et|i|y) ", lemma):
-        return ""
     parts[0] = parts[0].lower()
     for place in range(2, len(parts) if lang in ROMANCE else 0, 2):
-        before = parts[place - 2]
-        if not (before in BEFORE_NAMES or before[:1].isupper()) and parts[place][1:].islower():
+        if not NAMED.match(parts[place - 2]) and parts[place][1:].islower():
             parts[place] = parts[place].lower()
-    return "".join(parts)
+    return "" if lang in ROMANCE and re.search(" (e|et|i|y) ", lemma) else "".join(parts)
 
 
 def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses without Romance titles in the plural ("Radiotelescópios") whose singular the class has too.
-
-    The plural is known by an s at the end of words. One without a singular in the list ("Flamingos") stays.
-    """
-    keys = _keys(senses)
-    known, gone = set(keys), []
-    for (lang, wnid, word), lemma in zip(keys, senses["lemma"].tolist(), strict=True):
-        one = " ".join(part.removesuffix("s") for part in word.split())
-        gone.append(lang in ROMANCE and lemma[:1].isupper() and one != word and (lang, wnid, one) in known)
-    return senses[~np.array(gone, dtype=bool)].reset_index(drop=True)
+    """Return the senses without plural Romance titles ("Locomotivas a vapor"), if the class has them without the s."""
+    known, kept = set(keys(senses)), []
+    for key, lemma in zip(keys(senses), senses["lemma"].tolist(), strict=True):
+        one = re.sub(r"s\b", "", key[2])
+        kept.append(key[0] not in ROMANCE or lemma[0].islower() or one == key[2] or (*key[:2], one) not in known)
+    return senses[np.array(kept, dtype=bool)].reset_index(drop=True)
 
 
 @cache
 def notes() -> dict[str, set[tuple[str, str, str]]]:
-    """Return the words of `NOTES` by what is known of them ("taxon", "general"): lang, wnid, word in small letters."""
+    """Return the words of `NOTES` by what is known of them ("taxon", "general"): `keys`."""
     table = pd.read_csv(NOTES, dtype=str, keep_default_na=False)
-    columns = ["lang", "wnid", "word"]
-    return {note: set(part[columns].itertuples(index=False, name=None)) for note, part in table.groupby("note")}
+    return {note: set(part.drop(columns="note").itertuples(index=False)) for note, part in table.groupby("note")}
 
 
 def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses without Latin names of animals and plants ("Hydrophiidae"), as `senses.notes` knows them."""
-    taxa = notes()["taxon"]
-    return senses[[key not in taxa for key in _keys(senses)]].reset_index(drop=True)
+    return senses[np.array([key not in notes()["taxon"] for key in keys(senses)], dtype=bool)].reset_index(drop=True)
 
 
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
 
-    General is a word that the language lists for a class above, too (`senses.notes`). More exact is one that is not
-    general and either begins or ends with it and has three letters more (one in Chinese characters), or has several
-    words where it has one: Indonesian "cahaya" gives way to "lampu isyarat" (traffic light). Words in between stay, and
-    so do general words without such an alternative, because many languages have one word for both.
+    General is a word that the language lists for a class above, too (`senses.notes`). More exact is one that is not,
+    and begins or ends with it and has three letters more (one in Chinese characters), or has several words where it has
+    one: Indonesian "cahaya" gives way to "lampu lalu lintas" (traffic light). Without one a general word stays: many
+    languages have one word for both.
     """
-    general, keys = notes()["general"], _keys(senses)
-    listed: dict[tuple[str, str], list[str]] = {}
-    for lang, wnid, word in keys:
-        if (lang, wnid, word) in general:
-            listed.setdefault((lang, wnid), []).append(word)
-    found = [
-        next((other for other in listed.get(key[:2], ()) if _more_exact(key[2], other)), "")
-        if key not in general
-        else ""
-        for key in keys
-    ]
+    general, listed, rows = notes()["general"], {}, keys(senses)
+    for key in filter(general.__contains__, rows):
+        listed.setdefault(key[:2], []).append(key[2])
+    found = [[word for word in listed.get(key[:2], ()) if _more_exact(key[2], word)] for key in rows]
+    found = [words[0] if words and key not in general else "" for words, key in zip(found, rows, strict=True)]
     return senses.assign(instead_of=found)
 
 
@@ -352,9 +329,18 @@ def _more_exact(other: str, word: str) -> bool:
     return (longer and (other.startswith(word) or other.endswith(word))) or (" " in other and " " not in word)
 
 
-def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Return language, class and word in small letters of each sense."""
-    words = [lemma.casefold() for lemma in senses["lemma"].tolist()]
+def same(lemma: str) -> str:
+    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
+
+    >>> same("Great_White  shark")
+    'great white shark'
+    """
+    return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
+
+
+def keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return language, class and word (`same`) of each sense, as a plain list, which is faster than a column."""
+    words = map(same, senses["lemma"].tolist())
     return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), words, strict=True))
 
 
@@ -414,7 +400,7 @@ def _applied(senses: pd.DataFrame, step: str) -> tuple[pd.DataFrame, list[str] |
 def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
     """Return the senses after the cleaning steps named in `rules`, which are applied in the order of `STEPS`.
 
-    Rows whose word is dropped, or becomes equal to one before it, are gone; "general words" adds a column. Raises what `check_rules` raises.
+    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises what `check_rules` raises.
     """
     for step in check_rules(rules):
         senses, _ = _applied(senses, step)

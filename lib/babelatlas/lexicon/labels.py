@@ -9,7 +9,6 @@ any, and its reader leaves them out.)
 The ImageNet-1k label set ships with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
 
-import unicodedata
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,6 +19,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list as class_list
 from babelatlas.lexicon import cleaning
+from babelatlas.lexicon.cleaning import same as same
 
 SHIPPED = DATA / "labels.parquet"
 LICENCE = DATA / "labels_licence.md"
@@ -37,15 +37,6 @@ def shipped() -> pd.DataFrame:
     return tables.read(SHIPPED, "labels")
 
 
-def same(lemma: str) -> str:
-    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
-
-    >>> same("Great_White  shark")
-    'great white shark'
-    """
-    return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
-
-
 def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
     """Return the senses without the words of other languages that equal an English word; English itself stays.
 
@@ -58,7 +49,7 @@ def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
     if english == "keep":
         return senses.reset_index(drop=True)
     start = 1 if english == "class" else 2
-    keys = [(key[0] == ENGLISH, key[start:]) for key in _keys(senses)]
+    keys = [(key[0] == ENGLISH, key[start:]) for key in cleaning.keys(senses)]
     names = {name for is_english, name in keys if is_english}
     return senses[[is_english or name not in names for is_english, name in keys]].reset_index(drop=True)
 
@@ -86,7 +77,7 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
         rank = rank.where(english, later.astype(int) - 2 * listed)
     ranked = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
     if choice == "agreed" and "instead_of" in ranked:  # a more exact word stands just before the general one
-        place = pd.Series(ranked.index, pd.MultiIndex.from_tuples(_keys(ranked))).groupby(level=[0, 1, 2]).min()
+        place = pd.Series(ranked.index, pd.MultiIndex.from_tuples(cleaning.keys(ranked))).groupby(level=[0, 1, 2]).min()
         general = pd.MultiIndex.from_frame(ranked[["lang", "wnid", "instead_of"]])
         ranked["rank"] = np.fmin(ranked.index, place.reindex(general).to_numpy() - 0.5)
         ranked = ranked.sort_values("rank", kind="stable", ignore_index=True)
@@ -99,7 +90,7 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
     Columns as in the schema `labels`: `alternatives` are the other words, in the order of the ranking; `confirmed_by`
     the other sources that list the label. `ambiguous` is False: clashes are `settle_clashes`' matter.
     """
-    keys = _keys(ranked)
+    keys = cleaning.keys(ranked)
     words: dict[tuple[str, str], dict[str, str]] = {}
     sources: dict[tuple[str, str, str], list[str]] = {}
     for key, lemma, source in zip(keys, ranked["lemma"].tolist(), ranked["source"].tolist(), strict=True):
@@ -138,7 +129,7 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
         keeps = order["bound"] | ~order.duplicated(["lang", "word"])
         moved = {(row.lang, row.wnid): same(own[row.lang, row.wnid]) for row in order[~keeps].itertuples()}
         moving = ranked[[pair in moved for pair in zip(ranked["lang"], ranked["wnid"], strict=True)]]
-        later = [moved[key[:2]] != key[2] for key in _keys(moving)]  # the new label goes to the front
+        later = [moved[key[:2]] != key[2] for key in cleaning.keys(moving)]  # the new label goes to the front
         moving = moving.assign(later=later).sort_values(["lang", "wnid", "later"], kind="stable", ignore_index=True)
         staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
         settled = pd.concat([chosen[staying], choose_first(moving.drop(columns="later"))], ignore_index=True)
@@ -150,12 +141,6 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
 def shared_labels(table: pd.DataFrame) -> pd.Series:
     """Return which labels another class of the same language has too."""
     return table.assign(word=table["label"].map(same)).duplicated(["lang", "word"], keep=False)
-
-
-def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
-    # Plain lists: to iterate over a column of Arrow text costs more than everything done here.
-    lemmas = [same(lemma) for lemma in senses["lemma"].tolist()]
-    return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), lemmas, strict=True))
 
 
 def label_set(
@@ -325,9 +310,9 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, manifest: pd.DataFram
     `manifest` is `senses.manifest()`; `notices` the texts that some licences ask to be kept, word for word.
     """
     words = [[label, *others] for label, others in zip(made["label"], made["alternatives"], strict=True)]
-    said = set(_keys(made.assign(lemma=words).explode("lemma")))
+    said = set(cleaning.keys(made.assign(lemma=words).explode("lemma")))
     listed = cleaning.clean(senses[~senses["source"].isin(RESTRICTED)])
-    listed = listed[[key in said for key in _keys(listed)]]
+    listed = listed[[key in said for key in cleaning.keys(listed)]]
     n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
     sources = manifest.drop_duplicates("source").set_index("source")
     lines = [

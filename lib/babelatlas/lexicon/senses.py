@@ -28,7 +28,6 @@ from babelatlas.lexicon import cleaning, wikidata, wordnets
 from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
-CAPITAL_NOUNS = {"bar", "de", "gsw", "ksh", "lb", "nds", "pdc", "pfl", "stq", "swg"}  # every noun has a capital
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
 # Babel-ImageNet's two files: 298 languages with at least 10 classes, and the 93 that its paper evaluates.
 BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
@@ -122,51 +121,29 @@ def class_lists() -> list[str]:
 def notes(known: pd.DataFrame) -> pd.DataFrame:
     """Return the words of `known` senses that are Latin names or general words: lang, wnid, word (small letters), note.
 
-    "taxon": in another language than English and Latin, a name of a family or a higher rank to which WordNet says that
-    the class belongs, or with the ending of one; a genus of a class in front of a word with a Latin ending; or the
-    class's genus with a capital, if no language lists it in small letters (Italian "Ara" is an ara). A genus in small
-    letters ("centropus") cannot be recognised. "general": a word that the language lists for a class above, at any
-    distance. Reads NLTK's wordnets; words are compared after `cleaning.SPELLING`.
+    "taxon", not in English and Latin: a family or higher rank of a class in WordNet, or a word with the ending of one;
+    a genus before a word with a Latin ending. A genus alone is none ("Ara" is Italian too). "general": a word that the
+    language lists for a class above, too. Reads NLTK's wordnets; words are compared after `cleaning.SPELLING`.
     """
-    wnids = known["wnid"].unique().tolist()
-    synsets = wordnets.synsets(wnids)
-    above = {
-        wnid: {f"n{each.offset():08d}" for each in synset.closure(lambda one: one.hypernyms())}
-        for wnid, synset in zip(wnids, synsets, strict=True)
-    }
-    ranks = {wnid: _taxa(synset) for wnid, synset in zip(wnids, synsets, strict=True)}
-    genera = {genus for found, _ in ranks.values() for genus in found}
-    words = cleaning.clean(known, cleaning.SPELLING)
-    words = words[~words["lang"].isin(["en", "la"])]
-    small = {lemma for lemma in words["lemma"] if lemma[:1].islower()}
-    more = read_wordnets(sorted(set().union(*above.values()) | set(wnids)), report=lambda line: None)
-    more = cleaning.clean(more, cleaning.SPELLING)
-    listed: dict[tuple[str, str], set[str]] = {}
-    for lang, wnid, lemma in more[["lang", "wnid", "lemma"]].itertuples(index=False, name=None):
-        listed.setdefault((lang, lemma.casefold()), set()).add(wnid)
-    rows = []
-    for lang, wnid, lemma in words[["lang", "wnid", "lemma"]].itertuples(index=False, name=None):
-        word, (own, higher) = lemma.casefold(), ranks[wnid]
+    above, names, listed, rows = {}, set(), {}, set()
+    for wnid, synset in zip(known["wnid"].unique(), wordnets.synsets(known["wnid"].unique()), strict=True):
+        kinds = list(synset.closure(lambda one: one.hypernyms()))
+        above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
+        groups = (group for kind in [synset, *kinds] for group in kind.closure(lambda one: one.member_holonyms()))
+        names |= {name.lower() for group in groups for name in group.lemma_names()}
+    ranks = {name.split("_")[1] for name in names if re.match("(sub|super)?(family|order|class|phylum)_", name)}
+    more = read_wordnets(sorted(set(above).union(*above.values())), report=lambda line: None)
+    for row in cleaning.clean(more, cleaning.SPELLING).itertuples():
+        listed.setdefault((row.lang, row.lemma.casefold()), set()).add(row.wnid)
+    for row in cleaning.clean(known, cleaning.SPELLING).query("lang not in ['en', 'la']").itertuples():
+        word = row.lemma.casefold()
         first, *rest = word.split()
-        binomial = rest and first in genera and re.search("(us|is|um|i|ae|ns|es)$", rest[0])
-        name = not rest and (word in higher or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word))
-        genus = not rest and word in own and lemma[0].isupper() and word not in small and lang not in CAPITAL_NOUNS
-        if binomial or name or genus:
-            rows.append((lang, wnid, word, "taxon"))
-        elif listed[lang, word] & above[wnid]:
-            rows.append((lang, wnid, word, "general"))
-    return pd.DataFrame(sorted(set(rows)), columns=["lang", "wnid", "word", "note"])
-
-
-def _taxa(synset) -> tuple[set[str], set[str]]:
-    """Return the genera, and the names of higher ranks, to which a synset or one above it belongs, in small letters."""
-    found: tuple[set[str], set[str]] = set(), set()
-    for each in [synset, *synset.closure(lambda one: one.hypernyms())]:
-        for group in each.closure(lambda one: one.member_holonyms()):
-            names = {name.lower() for name in group.lemma_names() if name[0].isupper() or "_" in name}
-            genus = any(name.startswith("genus_") for name in names)
-            found[0 if genus else 1].update(name.rpartition("_")[2] for name in names)
-    return found
+        latin = re.search("(us|is|um|i|ae|ns|es)$", rest[0]) and f"genus_{first}" in names if rest else word in ranks
+        if latin or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
+            rows.add((row.lang, row.wnid, word, "taxon"))
+        elif listed[row.lang, word] & above[row.wnid]:
+            rows.add((row.lang, row.wnid, word, "general"))
+    return pd.DataFrame(sorted(rows), columns=["lang", "wnid", "word", "note"])
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
