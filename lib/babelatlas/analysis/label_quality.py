@@ -44,7 +44,6 @@ DEFECTS = {
     "vowel marks": "marks for vowels in Hebrew or Arabic",
     "digits": "a digit",
     "sentence": "a definition or a sentence",
-    "titles": "a capital that the language does not write, or a title of two things",
     "edges": "punctuation at an end",
     "mixed script": "letters of the script that the study gives the language, and of another",
     "wrong script": "no letter of that script",
@@ -53,6 +52,7 @@ DEFECTS = {
 }
 # What may be right: counted, but no defect by itself.
 REMARKS = {
+    "titles": "a capital that the language does not write, if it is no name",
     "English, any class": "an English word of any class",
     "one letter": "a single letter in an alphabet",
     "long": f"more than {LONG[0]} characters, or {LONG[1]} words or more",

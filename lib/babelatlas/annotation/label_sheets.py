@@ -30,6 +30,8 @@ from babelatlas.lexicon import labels
 from babelatlas.stats import bootstrap
 
 AUDIT = DATA / "labels_audit.csv"
+# The languages that the judge of the audit reads, from all whose labels it was drawn.
+AUDITED = "ar bg ca cs da de el eo es fi fr gl he hr hu id it ja ko ms nl no pl pt ro ru sk sl sv tr uk vi zh zh-Hant"
 # What an answer may be, and what a speaker is told about it.
 VERDICTS = {
     "right": "the label is a word of the language for this thing",

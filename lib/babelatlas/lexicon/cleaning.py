@@ -271,8 +271,7 @@ def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
 def lower_title(lemma: str, lang: str) -> str:
     """Return a title in one of `SMALL_NOUNS` in small letters; drop a Romance one of two things, joined by "and".
 
-    A title begins with a capital and a small letter. In Romance languages words behind a preposition keep their
-    capital, because they may be names; a first name other than `NAMES` loses it.
+    It begins with a capital and a small letter. Romance words behind a preposition keep theirs: they may be names.
 
     >>> [lower_title(word, "pt") for word in ("Gato Persa", "Crocodilo do Nilo", "Fontes e Chafarizes", "CD")]
     ['gato persa', 'crocodilo do Nilo', '', 'CD']
@@ -311,10 +310,8 @@ def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
 
-    General is a word that the language lists for a class above, too (`senses.notes`). More exact is one that is not,
-    and begins or ends with it and has three letters more (one in Chinese characters), or has several words where it has
-    one: Indonesian "cahaya" gives way to "lampu lalu lintas" (traffic light). Without one a general word stays: many
-    languages have one word for both.
+    More exact is one that is not general (`senses.notes`) and begins or ends with it and has three letters more (one in
+    Chinese characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas". Others stay.
     """
     general, listed, rows = notes()["general"], {}, keys(senses)
     for key in filter(general.__contains__, rows):
@@ -371,8 +368,7 @@ TABLE_STEPS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "plural titles": drop_plural_titles,
     "general words": find_exact_words,
 }
-# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged; what
-# follows needs words that are spelt alike.
+# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
 SPELLING = [*(name for name in RULES if name not in ("script", "titles")), "variants", "script"]
 STEPS = [*SPELLING, "taxa", "plural titles", "titles", "general words"]
 
