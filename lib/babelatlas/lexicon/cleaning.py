@@ -310,8 +310,8 @@ def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
 
-    More exact is one that is not general (`senses.notes`) and begins or ends with it and has three letters more (one in
-    Chinese characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas". Others stay.
+    More exact is one that is not general (`senses.notes`) and ends with it and has three letters more (one in Chinese
+    characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas". Others stay.
     """
     general, listed, rows = notes()["general"], {}, keys(senses)
     for key in filter(general.__contains__, rows):
@@ -323,7 +323,7 @@ def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
 
 def _more_exact(other: str, word: str) -> bool:
     longer = len(other) >= len(word) + (1 if languages.scripts_of(word) == {"Hani"} else 3)
-    return (longer and (other.startswith(word) or other.endswith(word))) or (" " in other and " " not in word)
+    return (longer and other.endswith(word)) or (" " in other and " " not in word)
 
 
 def same(lemma: str) -> str:
