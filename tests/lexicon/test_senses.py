@@ -262,4 +262,4 @@ def test_the_notes_made_again_equal_the_shipped_ones(at_hand):
     made = senses.notes(senses.shipped())
     shipped = pd.read_csv(cleaning.NOTES, dtype=str, keep_default_na=False)
     assert made.equals(shipped)
-    assert made["note"].value_counts().to_dict().keys() == {"taxon", "general"}
+    assert made["note"].value_counts().to_dict().keys() == {"taxon", "general", "too general"}

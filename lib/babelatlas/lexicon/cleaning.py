@@ -43,7 +43,16 @@ WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
 ROMANCE = {"ca", "es", "fr", "gl", "it", "pt"}
 SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
 NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")  # a name follows: "crocodilo do Nilo"
-NAMES = {"Alps", "Beijing", "Bic", "Ford", "Lambretta", "Peking", "Vespa"}  # first words that are names themselves
+NAMES = {
+    "Alps",
+    "Beijing",
+    "Bic",
+    "Davidova",
+    "Ford",
+    "Lambretta",
+    "Peking",
+    "Vespa",
+}  # first words that are names themselves
 NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
 
 
@@ -310,10 +319,10 @@ def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
 
-    More exact is one that is not general (`senses.notes`) and ends with it and has three letters more (one in Chinese
+    More exact is one that is not too general (`senses.notes`), ends with it and has three letters more (one in Chinese
     characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas". Others stay.
     """
-    general, listed, rows = notes()["general"], {}, keys(senses)
+    general, listed, rows = notes()["too general"], {}, keys(senses)
     for key in filter(general.__contains__, rows):
         listed.setdefault(key[:2], []).append(key[2])
     found = [[word for word in listed.get(key[:2], ()) if _more_exact(key[2], word)] for key in rows]

@@ -123,11 +123,13 @@ def notes(known: pd.DataFrame) -> pd.DataFrame:
 
     "taxon", not in English and Latin: a family or higher rank of a class in WordNet, or a word with the ending of one;
     a genus before a word with a Latin ending. A genus alone is none ("Ara" is Italian too). "general": a word that the
-    language lists for a class above, too. Reads NLTK's wordnets; words are compared after `cleaning.SPELLING`.
+    language lists for a class above, too; "too general" where English has a term of several words for the class. Reads
+    NLTK's wordnets; words are compared after `cleaning.SPELLING`.
     """
-    above, names, listed, rows = {}, set(), {}, set()
+    above, names, listed, rows, compounds = {}, set(), {}, set(), set()
     for wnid, synset in zip(known["wnid"].unique(), wordnets.synsets(known["wnid"].unique()), strict=True):
         kinds = list(synset.closure(lambda one: one.hypernyms()))
+        compounds |= {wnid} if "_" in synset.lemma_names()[0] else set()
         above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
         groups = (group for kind in [synset, *kinds] for group in kind.closure(lambda one: one.member_holonyms()))
         names |= {name.lower() for group in groups for name in group.lemma_names()}
@@ -142,7 +144,7 @@ def notes(known: pd.DataFrame) -> pd.DataFrame:
         if latin or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
             rows.add((row.lang, row.wnid, word, "taxon"))
         elif listed[row.lang, word] & above[row.wnid]:
-            rows.add((row.lang, row.wnid, word, "general"))
+            rows.add((row.lang, row.wnid, word, "too general" if row.wnid in compounds else "general"))
     return pd.DataFrame(sorted(rows), columns=["lang", "wnid", "word", "note"])
 
 
