@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.lexicon import own_words, wordnets
+from babelatlas.base.synsets import class_list
+from babelatlas.lexicon import labels, own_words, senses, wordnets
 from babelatlas.stats import bootstrap
 from babelatlas.workflow import command_line, sheets
 
@@ -601,3 +602,44 @@ def test_a_seed_below_zero_and_scores_that_are_no_table_are_refused(tmp_path, ca
     path = sent_back(tmp_path, filled(["right"]))
     assert command_line.main(["sheet", "read", str(path), "--output", str(tmp_path / "scores.csv")]) == 1
     assert "let the name end in .parquet" in capsys.readouterr().err
+
+
+def test_the_shipped_audit_is_of_the_shipped_labels():
+    judged = label_sheets.audit(labels.shipped())
+    assert judged["outdated"].sum() <= 0.1 * len(judged), "too many labels have changed: draw and judge again"
+    assert set(judged["lang"]) <= set(label_sheets.AUDITED.split())
+    assert set(judged["verdict"]) <= set(label_sheets.VERDICTS)
+    assert (judged.loc[judged["verdict"] != "right", "reason"] != "").all()
+    assert set(judged["judge"]) == {"a large language model, not a native speaker"}
+
+
+@pytest.mark.slow
+def test_the_shipped_audit_was_drawn_at_random_from_the_labels_of_its_day():
+    """The set of 23 November 2026 had WordNet's English names, so that six other labels differ from what ships."""
+    wnids = list(class_list("imagenet-1k")["wnid"])
+    then = labels.label_set(senses.shipped(), wnids, english_names="wordnet")
+    judged = label_sheets.audit(labels.shipped())
+    drawn = label_sheets.draw(then, label_sheets.AUDITED.split(), len(judged), seed=2026)
+    assert drawn[["lang", "wnid", "label"]].equals(judged[["lang", "wnid", "label"]])
+
+
+def test_a_judged_label_that_changed_or_went_is_outdated():
+    shipped = labels.shipped()
+    first = label_sheets.audit(shipped).iloc[:2]
+    there = shipped.set_index(["lang", "wnid"]).drop(index=(first["lang"][0], first["wnid"][0]))
+    there.loc[(first["lang"][1], first["wnid"][1]), "label"] = "another word"
+    found = label_sheets.audit(there.reset_index())["outdated"]
+    assert found[:2].all()
+    assert not found[2:].any()
+
+
+def test_the_error_rate_of_the_audit_has_an_exact_interval():
+    rate = label_sheets.error_rates(label_sheets.audit(labels.shipped())).iloc[0]
+    assert (round(rate["value"] * rate["n"]), rate["n"]) == (14, 194)
+    assert (rate["ci_low"], rate["ci_high"]) == pytest.approx((0.04001, 0.11812), abs=1e-5)
+
+
+def test_labels_of_several_languages_are_drawn_at_random_over_all():
+    drawn = label_sheets.draw(labels.shipped(), ["de", "pt"], 100, seed=1)
+    assert set(drawn["lang"]) == {"de", "pt"}
+    assert drawn.iloc[:10].equals(label_sheets.draw(labels.shipped(), ["pt", "de"], 10, seed=1))

@@ -105,6 +105,18 @@ def test_the_examples_in_the_docstrings_hold():
         ("script", "zh", "魟鱼", ""),
         ("script", "nan", "chóa", "chóa"),
         ("script", "ru", "!", ""),
+        ("titles", "pt", "Cão de Santo Humberto", "cão de Santo Humberto"),
+        ("titles", "pt", "Monstro-de-Gila", "monstro-de-Gila"),
+        ("titles", "pt", "Revistas de anime e mangá", ""),
+        ("titles", "pt", "cal e areia", "cal e areia"),  # no title
+        ("titles", "ca", "Terrier d'Airedale", "terrier d'Airedale"),
+        ("titles", "gl", "Ford T", "Ford T"),
+        ("titles", "el", "Πεκινουά", "πεκινουά"),
+        ("titles", "es", "CD", "CD"),
+        ("titles", "de", "Hund", "Hund"),
+        ("titles", "lb", "Grousse Giele Hond", "Grousse Giele Hond"),
+        ("titles", "nl", "Ierse setter", "Ierse setter"),
+        ("titles", "chr", "Ꭹ", "Ꭹ"),
         ("script", "arc", "ܡܠܐܟܐ", "ܡܠܐܟܐ"),
     ],
 )
@@ -233,6 +245,39 @@ def test_the_script_of_a_language_is_that_of_its_translations():
     assert other == ["sat"]  # NLLB writes Beng in the code, Ol Chiki in the text
 
 
-def test_every_rule_is_a_step_and_the_script_is_judged_last():
-    assert set(cleaning.STEPS) == {*cleaning.RULES, "variants"}
-    assert cleaning.STEPS[-2:] == ["variants", "script"]
+def test_every_rule_is_a_step_and_the_script_is_judged_last_of_the_spelling():
+    assert set(cleaning.STEPS) == {*cleaning.RULES, *cleaning.TABLE_STEPS}
+    assert cleaning.SPELLING[-2:] == ["variants", "script"]
+    assert cleaning.STEPS[: len(cleaning.SPELLING)] == cleaning.SPELLING
+
+
+def test_a_plural_title_goes_where_the_class_has_its_singular():
+    table = table_of(
+        *(("pt", DOG, word, "omw-por") for word in ("Locomotivas a Vapor", "locomotiva a vapor", "Beisebolistas")),
+        ("pt", DOG, "beisebolistas a", "omw-por"),
+        ("de", DOG, "Autos", "wikt"),
+        ("de", DOG, "Auto", "wikt"),
+    )
+    left = {"locomotiva a vapor", "Beisebolistas", "beisebolistas a", "Autos", "Auto"}
+    assert {word for _, word in words(cleaning.clean(table, ["plural titles"]))} == left
+
+
+def test_latin_names_of_families_and_species_go_and_a_genus_or_latin_itself_stays():
+    rows = [
+        ("pt", "n01751748", "Hydrophiidae"),
+        ("es", "n01930112", "nematoda"),
+        ("gl", "n02115641", "Canis lupus dingo"),
+        ("it", "n01818515", "Ara"),
+        ("la", "n01806143", "Pavo cristatus"),
+        ("fr", "n02410509", "bison d'Europe"),
+        ("pl", "n01632458", "ambystoma plamista"),
+    ]
+    kept = cleaning.clean(table_of(*((*row, "wikt") for row in rows)), ["taxa"])
+    assert kept["lemma"].tolist() == ["Ara", "Pavo cristatus", "bison d'Europe", "ambystoma plamista"]
+
+
+def test_a_more_exact_word_is_found_for_a_general_one():
+    light, wheel = "n06874185", "n03733131"
+    rows = [("id", light, "cahaya"), ("id", light, "lampu lalu lintas"), ("id", wheel, "roda ria"), ("de", DOG, "Hund")]
+    found = cleaning.clean(table_of(*((*row, "wikt") for row in rows)), ["general words"])
+    assert found["instead_of"].tolist() == ["", "cahaya", "", ""]

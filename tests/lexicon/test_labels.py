@@ -522,3 +522,38 @@ def test_select_keeps_named_languages_or_those_with_enough_classes():
         labels.select(table, ["de", "fr"])
     with pytest.raises(InputError, match="3 classes: the most is 2; lower minimum_classes, or"):
         labels.select(table, [], minimum_classes=3)
+
+
+def test_a_more_exact_word_becomes_the_label_and_the_general_one_an_alternative():
+    light, rows = "n06874185", [("en", "traffic light"), ("id", "cahaya"), ("id", "lampu lalu lintas"), ("id", "lampu")]
+    table = pd.DataFrame(
+        [(lang, light, word, "wikt", "free") for lang, word in rows], columns=list(tables.SCHEMAS["senses"][0])
+    )
+    made = labels.label_set(table, [light]).set_index("lang").loc["id"]
+    assert (made["label"], list(made["alternatives"])) == ("lampu lalu lintas", ["cahaya", "lampu"])
+    assert labels.label_set(table, [light], choice="first").set_index("lang").loc["id", "label"] == "cahaya"
+
+
+def test_shipped_labels_are_no_titles_and_no_latin_names_and_german_keeps_its_capitals():
+    table = labels.shipped().set_index(["lang", "wnid"])["label"]
+    assert not table["pt"].str[0].str.isupper().any()
+    assert (table["de"] != table["de"].str.lower()).all()
+    assert table["lb"].str[0].str.isupper().all()
+    expected = {
+        "n03388043": "fonte",
+        "n02123394": "gato persa",
+        "n01697457": "crocodilo do Nilo",
+        "n02526121": "enguia",
+    }
+    assert {wnid: table["pt", wnid] for wnid in expected} == expected
+    assert table["id", "n06874185"] == "lampu lalu lintas"
+    assert ("pt", "n01751748") not in table.index  # Hydrophiidae
+
+
+def test_the_rules_for_titles_latin_names_and_general_words_change_no_german_label():
+    known = senses.shipped().query("lang in ['de', 'en'] and wnid in @imagenet()")
+    before, after = (
+        labels.label_set(known, imagenet(), ["de"], rules=rules)["label"].tolist()
+        for rules in (cleaning.SPELLING, cleaning.STEPS)
+    )
+    assert before == after

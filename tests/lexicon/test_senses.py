@@ -9,7 +9,7 @@ import pytest
 
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
-from babelatlas.lexicon import labels, senses, wordnets
+from babelatlas.lexicon import cleaning, labels, senses, wordnets
 
 HERE = Path(__file__).parents[2]
 
@@ -255,3 +255,11 @@ def test_babel_imagenet_has_the_classes_of_the_papers_table_5(mirror, monkeypatc
     # The smaller file lacks the eight languages that the paper adds to those of XLM-R (section 3).
     smaller = senses.read_babel_imagenet(languages_file="93", report=len).lang.value_counts()
     assert smaller.to_dict() == expected.drop(["nah", "hak", "ce", "chr", "diq", "cv", "nv", "wuu"]).to_dict()
+
+
+@pytest.mark.slow
+def test_the_notes_made_again_equal_the_shipped_ones(at_hand):
+    made = senses.notes(senses.shipped())
+    shipped = pd.read_csv(cleaning.NOTES, dtype=str, keep_default_na=False)
+    assert made.equals(shipped)
+    assert made["note"].value_counts().to_dict().keys() == {"taxon", "general", "too general"}

@@ -52,6 +52,7 @@ DEFECTS = {
 }
 # What may be right: counted, but no defect by itself.
 REMARKS = {
+    "titles": "a capital that the language does not write, if it is no name",
     "English, any class": "an English word of any class",
     "one letter": "a single letter in an alphabet",
     "long": f"more than {LONG[0]} characters, or {LONG[1]} words or more",

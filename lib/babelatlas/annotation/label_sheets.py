@@ -25,9 +25,13 @@ import pandas as pd
 from babelatlas.annotation import sheets
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 from babelatlas.lexicon import labels
 from babelatlas.stats import bootstrap
 
+AUDIT = DATA / "labels_audit.csv"
+# The languages that the judge of the audit reads, from all whose labels it was drawn.
+AUDITED = "ar bg ca cs da de el eo es fi fr gl he hr hu id it ja ko ms nl no pl pt ro ru sk sl sv tr uk vi zh zh-Hant"
 # What an answer may be, and what a speaker is told about it.
 VERDICTS = {
     "right": "the label is a word of the language for this thing",
@@ -63,20 +67,20 @@ def _checks(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def draw(table: pd.DataFrame, language: str, number: int, seed: int = 0) -> pd.DataFrame:
+def draw(table: pd.DataFrame, language: str | list[str], number: int, seed: int = 0) -> pd.DataFrame:
     """Return the labels of `number` random classes of a language, in random order: rows of `table`, schema `labels`.
 
-    A larger number with the same seed begins with the same rows. Raises InputError for an unknown language, one without
-    labels, and one with fewer labels than asked for.
+    Of several languages: random pairs of language and class. A larger number with the same seed begins with the same
+    rows. Raises InputError for an unknown language, one without labels, and fewer labels than asked for.
     """
-    language = languages.canonical(language)
-    rows = labels.select(table, [language]).sort_values("wnid", ignore_index=True)
+    codes = [languages.canonical(code) for code in ([language] if isinstance(language, str) else language)]
+    rows = labels.select(table, codes).sort_values(["lang", "wnid"], ignore_index=True)
     if seed < 0:
         raise InputError(f"A seed is a whole number from 0 on, got {seed}: give another one.")
     if not 1 <= number <= len(rows):
         raise InputError(
-            f"{languages.name(language)} ({language}) has {len(rows)} labels, so that a sheet of it has from 1 to "
-            f"{len(rows)}, not {number}."
+            f"{', '.join(f'{languages.name(code)} ({code})' for code in codes)} has {len(rows)} labels, so that a "
+            f"sheet of it has from 1 to {len(rows)}, not {number}."
         )
     return rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
 
@@ -242,6 +246,17 @@ def needed(width: float, rate: float = 0.05) -> int:
     if not len(enough):
         raise InputError(f"An interval {width} wide takes more than 100,000 answers: ask for a wider one.")
     return int(numbers[enough[0]])
+
+
+def audit(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the shipped audit, labels that `draw` drew from several languages, each judged; for `error_rates`.
+
+    Columns: lang, wnid, label, verdict, reason, judge, date, sheet (as that of a sheet, its sum), and
+    `outdated`: whether `table` (schema `labels`) has another label there, so that the verdict says nothing of it.
+    """
+    judged, now = pd.read_csv(AUDIT, keep_default_na=False), table.set_index(["lang", "wnid"])["label"]
+    there = now.reindex(pd.MultiIndex.from_frame(judged[["lang", "wnid"]])).to_numpy()
+    return judged.assign(outdated=judged["label"].to_numpy() != there)
 
 
 def _score(filled: pd.DataFrame, variant: str, metric: str, value: float, low: float, high: float, n: int) -> dict:

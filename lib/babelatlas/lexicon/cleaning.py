@@ -1,8 +1,9 @@
 """The cleaning rules: what is done to the words of a lexicon before one of them becomes a label.
 
 A rule is a function of one word and the code of its language that returns the word as it should be, or "" where it
-should go. `RULES` holds them by name, in the order in which they are applied. The one step that is no rule of single
-words is "variants", which gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese).
+should go. `RULES` holds them by name, in the order in which they are applied. Steps that look at more than one word
+(`TABLE_STEPS`): "variants" gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese);
+"taxa" and "plural titles" drop some words, "general words" finds those that are more exact than one for a hypernym.
 What made each rule necessary stands beside it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
 
@@ -16,6 +17,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 
 JOINERS = {"\u200c", "\u200d"}  # zero-width non-joiner and joiner
 # Scripts whose spelling needs the joiners: Persian plurals, Malayalam final consonants.
@@ -37,6 +39,21 @@ CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
 # Chinese, Japanese and Korean words may hold capital Latin letters: T恤, Tシャツ.
 WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
+# Languages that write common nouns and adjectives of place in small letters, whose lists have titles: "Gato Persa".
+ROMANCE = {"ca", "es", "fr", "gl", "it", "pt"}
+SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
+NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")  # a name follows: "crocodilo do Nilo"
+NAMES = {
+    "Alps",
+    "Beijing",
+    "Bic",
+    "Davidova",
+    "Ford",
+    "Lambretta",
+    "Peking",
+    "Vespa",
+}  # first words that are names themselves
+NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
 
 
 def unify(lemma: str, lang: str) -> str:
@@ -260,6 +277,79 @@ def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
     return both.sort_values(["lang", "wnid"], kind="stable", ignore_index=True)
 
 
+def lower_title(lemma: str, lang: str) -> str:
+    """Return a title in one of `SMALL_NOUNS` in small letters; drop a Romance one of two things, joined by "and".
+
+    It begins with a capital and a small letter. Romance words behind a preposition keep theirs: they may be names.
+
+    >>> [lower_title(word, "pt") for word in ("Gato Persa", "Crocodilo do Nilo", "Fontes e Chafarizes", "CD")]
+    ['gato persa', 'crocodilo do Nilo', '', 'CD']
+    """
+    parts = re.split("([ -])", lemma)
+    if lang not in SMALL_NOUNS or not (lemma[:1].isupper() and lemma[1:2].islower()) or parts[0] in NAMES:
+        return lemma
+    parts[0] = parts[0].lower()
+    for place in range(2, len(parts) if lang in ROMANCE else 0, 2):
+        if not NAMED.match(parts[place - 2]) and parts[place][1:].islower():
+            parts[place] = parts[place].lower()
+    return "" if lang in ROMANCE and re.search(" (e|et|i|y) ", lemma) else "".join(parts)
+
+
+def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses without plural Romance titles ("Locomotivas a vapor"), if the class has them without the s."""
+    known, kept = set(keys(senses)), []
+    for key, lemma in zip(keys(senses), senses["lemma"].tolist(), strict=True):
+        one = re.sub(r"s\b", "", key[2])
+        kept.append(key[0] not in ROMANCE or lemma[0].islower() or one == key[2] or (*key[:2], one) not in known)
+    return senses[np.array(kept, dtype=bool)].reset_index(drop=True)
+
+
+@cache
+def notes() -> dict[str, set[tuple[str, str, str]]]:
+    """Return the words of `NOTES` by what is known of them ("taxon", "general"): `keys`."""
+    table = pd.read_csv(NOTES, dtype=str, keep_default_na=False)
+    return {note: set(part.drop(columns="note").itertuples(index=False)) for note, part in table.groupby("note")}
+
+
+def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses without Latin names of animals and plants ("Hydrophiidae"), as `senses.notes` knows them."""
+    return senses[np.array([key not in notes()["taxon"] for key in keys(senses)], dtype=bool)].reset_index(drop=True)
+
+
+def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
+
+    More exact is one that is not too general (`senses.notes`), ends with it and has three letters more (one in Chinese
+    characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas". Others stay.
+    """
+    general, listed, rows = notes()["too general"], {}, keys(senses)
+    for key in filter(general.__contains__, rows):
+        listed.setdefault(key[:2], []).append(key[2])
+    found = [[word for word in listed.get(key[:2], ()) if _more_exact(key[2], word)] for key in rows]
+    found = [words[0] if words and key not in general else "" for words, key in zip(found, rows, strict=True)]
+    return senses.assign(instead_of=found)
+
+
+def _more_exact(other: str, word: str) -> bool:
+    longer = len(other) >= len(word) + (1 if languages.scripts_of(word) == {"Hani"} else 3)
+    return (longer and other.endswith(word)) or (" " in other and " " not in word)
+
+
+def same(lemma: str) -> str:
+    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
+
+    >>> same("Great_White  shark")
+    'great white shark'
+    """
+    return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
+
+
+def keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return language, class and word (`same`) of each sense, as a plain list, which is faster than a column."""
+    words = map(same, senses["lemma"].tolist())
+    return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), words, strict=True))
+
+
 def _where(senses: pd.DataFrame, test: Callable[[str], bool]) -> np.ndarray:
     return np.array([test(lemma) for lemma in senses["lemma"].tolist()], dtype=bool)
 
@@ -279,11 +369,17 @@ RULES: dict[str, Callable[[str, str], str]] = {
     "sentence": drop_sentence,
     "edges": trim_edges,
     "script": keep_script,
+    "titles": lower_title,
 }
-
-
+TABLE_STEPS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "variants": split_variants,
+    "taxa": drop_taxa,
+    "plural titles": drop_plural_titles,
+    "general words": find_exact_words,
+}
 # The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
-STEPS = [*(name for name in RULES if name != "script"), "variants", "script"]
+SPELLING = [*(name for name in RULES if name not in ("script", "titles")), "variants", "script"]
+STEPS = [*SPELLING, "taxa", "plural titles", "titles", "general words"]
 
 
 def check_rules(names: Iterable[str] | str) -> list[str]:
@@ -299,8 +395,8 @@ def check_rules(names: Iterable[str] | str) -> list[str]:
 
 def _applied(senses: pd.DataFrame, step: str) -> tuple[pd.DataFrame, list[str] | None]:
     """Return the senses left after a step, and what a rule made of each word that came."""
-    if step == "variants":
-        return split_variants(senses), None
+    if step in TABLE_STEPS:
+        return TABLE_STEPS[step](senses), None
     words = list(map(RULES[step], senses["lemma"].tolist(), senses["lang"].tolist()))
     kept = senses.assign(lemma=words)
     return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True), words

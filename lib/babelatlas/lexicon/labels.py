@@ -12,10 +12,10 @@ training images, which the literature uses, Babel-ImageNet's code too; or "wordn
 The ImageNet-1k label set ships with the study; `babelatlas ship labels` makes it again from the shipped senses.
 """
 
-import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, tables
@@ -23,6 +23,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list as class_list
 from babelatlas.lexicon import cleaning, wordnets
+from babelatlas.lexicon.cleaning import same as same
 
 SHIPPED = DATA / "labels.parquet"
 LICENCE = DATA / "labels_licence.md"
@@ -57,19 +58,10 @@ def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: st
     """
     if english_names not in ENGLISH_NAMES:
         raise InputError(f"There are no English class names {english_names!r}: give {' or '.join(ENGLISH_NAMES)}.")
-    names, wnids = clip_names(), set(wnids)
+    names, wnids = clip_names().reindex(columns=senses.columns, fill_value=""), set(wnids)
     if english_names != "clip" or not wnids <= set(names["wnid"]):
         return senses
     return pd.concat([names[names["wnid"].isin(wnids)], senses], ignore_index=True)
-
-
-def same(lemma: str) -> str:
-    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
-
-    >>> same("Great_White  shark")
-    'great white shark'
-    """
-    return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
 
 
 def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
@@ -84,7 +76,7 @@ def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
     if english == "keep":
         return senses.reset_index(drop=True)
     start = 1 if english == "class" else 2
-    keys = [(key[0] == ENGLISH, key[start:]) for key in _keys(senses)]
+    keys = [(key[0] == ENGLISH, key[start:]) for key in cleaning.keys(senses)]
     names = {name for is_english, name in keys if is_english}
     return senses[[is_english or name not in names for is_english, name in keys]].reset_index(drop=True)
 
@@ -96,8 +88,9 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
     Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
     (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English CLIP's
-    name comes first, where it is among them, then WordNet's words, in WordNet's order, either way. Rows come in the
-    order of `lang`, `wnid`. Raises InputError for another choice.
+    name comes first, where it is among them, then WordNet's words, in WordNet's order, either way. By "agreed", a word
+    that `cleaning` found to be more exact than another (`instead_of`) comes before that one. Rows come in the order of
+    `lang`, `wnid`. Raises InputError for another choice.
     """
     if choice not in CHOICES:
         raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
@@ -110,6 +103,11 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
         later = wiktionary.where(senses["lang"].isin(cleaning.SPLIT), ~wiktionary)
         rank = rank.where(english, later.astype(int) - 2 * listed)
     ranked = senses.assign(rank=rank).sort_values(["lang", "wnid", "rank"], kind="stable", ignore_index=True)
+    if choice == "agreed" and "instead_of" in ranked:  # a more exact word stands just before the general one
+        place = pd.Series(ranked.index, pd.MultiIndex.from_tuples(cleaning.keys(ranked))).groupby(level=[0, 1, 2]).min()
+        general = pd.MultiIndex.from_frame(ranked[["lang", "wnid", "instead_of"]])
+        ranked["rank"] = np.fmin(ranked.index, place.reindex(general).to_numpy() - 0.5)
+        ranked = ranked.sort_values("rank", kind="stable", ignore_index=True)
     return ranked.drop(columns="rank")
 
 
@@ -119,7 +117,7 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
     Columns as in the schema `labels`: `alternatives` are the other words, in the order of the ranking; `confirmed_by`
     the other sources that list the label. `ambiguous` is False: clashes are `settle_clashes`' matter.
     """
-    keys = _keys(ranked)
+    keys = cleaning.keys(ranked)
     words: dict[tuple[str, str], dict[str, str]] = {}
     sources: dict[tuple[str, str, str], list[str]] = {}
     for key, lemma, source in zip(keys, ranked["lemma"].tolist(), ranked["source"].tolist(), strict=True):
@@ -158,7 +156,7 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
         keeps = order["bound"] | ~order.duplicated(["lang", "word"])
         moved = {(row.lang, row.wnid): same(own[row.lang, row.wnid]) for row in order[~keeps].itertuples()}
         moving = ranked[[pair in moved for pair in zip(ranked["lang"], ranked["wnid"], strict=True)]]
-        later = [moved[key[:2]] != key[2] for key in _keys(moving)]  # the new label goes to the front
+        later = [moved[key[:2]] != key[2] for key in cleaning.keys(moving)]  # the new label goes to the front
         moving = moving.assign(later=later).sort_values(["lang", "wnid", "later"], kind="stable", ignore_index=True)
         staying = [pair not in moved for pair in zip(chosen["lang"], chosen["wnid"], strict=True)]
         settled = pd.concat([chosen[staying], choose_first(moving.drop(columns="later"))], ignore_index=True)
@@ -170,12 +168,6 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
 def shared_labels(table: pd.DataFrame) -> pd.Series:
     """Return which labels another class of the same language has too."""
     return table.assign(word=table["label"].map(same)).duplicated(["lang", "word"], keep=False)
-
-
-def _keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
-    # Plain lists: to iterate over a column of Arrow text costs more than everything done here.
-    lemmas = [same(lemma) for lemma in senses["lemma"].tolist()]
-    return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), lemmas, strict=True))
 
 
 def label_set(
@@ -348,9 +340,9 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, notices: str) -> str:
     `notices`: the texts that some licences ask to be kept, word for word.
     """
     words = [[label, *others] for label, others in zip(made["label"], made["alternatives"], strict=True)]
-    said = set(_keys(made.assign(lemma=words).explode("lemma")))
+    said = set(cleaning.keys(made.assign(lemma=words).explode("lemma")))
     listed = add_clip_names(cleaning.clean(senses[~senses["source"].isin(RESTRICTED)]), made["wnid"])
-    listed = listed[[key in said for key in _keys(listed)]]
+    listed = listed[[key in said for key in cleaning.keys(listed)]]
     n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
     known = wordnets.sources()
     lines = [

@@ -14,6 +14,7 @@ synset's offset in WordNet 3.0.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from babelatlas.base import download, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import CLASS_LISTS, class_list
-from babelatlas.lexicon import wikidata
+from babelatlas.lexicon import cleaning, wikidata, wordnets
 from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
@@ -115,6 +116,36 @@ def _check_entries(content, path: Path, n_classes: int) -> None:
 def class_lists() -> list[str]:
     """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
     return list(dict.fromkeys(wnid for name in CLASS_LISTS for wnid in class_list(name)["wnid"]))
+
+
+def notes(known: pd.DataFrame) -> pd.DataFrame:
+    """Return the words of `known` senses that are Latin names or general words: lang, wnid, word (small letters), note.
+
+    "taxon", not in English and Latin: a family or higher rank of a class in WordNet, or a word with the ending of one;
+    a genus before a word with a Latin ending. A genus alone is none ("Ara" is Italian too). "general": a word that the
+    language lists for a class above, too; "too general" where English has a term of several words for the class. Reads
+    NLTK's wordnets; words are compared after `cleaning.SPELLING`.
+    """
+    above, names, listed, rows, compounds = {}, set(), {}, set(), set()
+    for wnid, synset in zip(known["wnid"].unique(), wordnets.synsets(known["wnid"].unique()), strict=True):
+        kinds = list(synset.closure(lambda one: one.hypernyms()))
+        compounds |= {wnid} if "_" in synset.lemma_names()[0] else set()
+        above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
+        groups = (group for kind in [synset, *kinds] for group in kind.closure(lambda one: one.member_holonyms()))
+        names |= {name.lower() for group in groups for name in group.lemma_names()}
+    ranks = {name.split("_")[1] for name in names if re.match("(sub|super)?(family|order|class|phylum)_", name)}
+    more = read_wordnets(sorted(set(above).union(*above.values())), report=lambda line: None)
+    for row in cleaning.clean(more, cleaning.SPELLING).itertuples():
+        listed.setdefault((row.lang, row.lemma.casefold()), set()).add(row.wnid)
+    for row in cleaning.clean(known, cleaning.SPELLING).query("lang not in ['en', 'la']").itertuples():
+        word = row.lemma.casefold()
+        first, *rest = word.split()
+        latin = re.search("(us|is|um|i|ae|ns|es)$", rest[0]) and f"genus_{first}" in names if rest else word in ranks
+        if latin or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
+            rows.add((row.lang, row.wnid, word, "taxon"))
+        elif listed[row.lang, word] & above[row.wnid]:
+            rows.add((row.lang, row.wnid, word, "too general" if row.wnid in compounds else "general"))
+    return pd.DataFrame(sorted(rows), columns=["lang", "wnid", "word", "note"])
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:

@@ -25,6 +25,8 @@ from babelatlas.report import real_results
 from babelatlas.report.formatting import english_note, escape, markdown_table, percent, word
 
 EXAMPLES = 8
+SPEAKERS = """Do you speak {name}? Fill in a sheet (`babelatlas sheet write --language {lang} --output labels.html`)
+and [send the corrections](label-sets.md)."""
 # What models are compared by, in the order of the pages.
 METRICS = ("accuracy@1", "t2i recall@1", "i2t recall@1")
 # COCO-SM's published metrics that a page shows, and what it calls them.
@@ -325,7 +327,7 @@ def language_page(
         about(lang),
         "## Labels",
         words or f"No label set of the study has words in {escape(name)}.",
-        "Is a word wrong? [Check the labels of a language](label-sets.md), and send the corrections." if words else "",
+        SPEAKERS.format(name=escape(name), lang=lang) if words else "",
         *(_own(lang, rows, labels, changes, linked, note, images) if len(rows) else []),
         "All languages: [the list](languages.md).",
     ]

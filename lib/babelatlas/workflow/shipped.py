@@ -17,7 +17,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
 from babelatlas.datasets import ambiguous_words
-from babelatlas.lexicon import label_translations, labels, prompts, senses, wordnets
+from babelatlas.lexicon import cleaning, label_translations, labels, prompts, senses, wordnets
 from babelatlas.papers import geigle2024, kashanimotlagh2024, liu2021_release
 
 
@@ -31,6 +31,7 @@ def _senses(_: str) -> str:
     record = senses.describe(found, wordnets.at_hand())
     tables.write(found, senses.SHIPPED, "senses")
     _write(record, DATA / "senses_manifest.csv")
+    _write(senses.notes(found), cleaning.NOTES)
     return (
         f"{len(found):,} senses of {len(wnids):,} classes in {found['lang'].nunique()} languages from "
         f"{record['source'].nunique()} sources: {senses.SHIPPED}\n"
