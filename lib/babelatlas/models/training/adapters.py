@@ -1,0 +1,226 @@
+"""Adapters: small layers, one set for each language, that are trained inside a text tower whose own weights stay.
+
+`bottleneck` is the task adapter of Pfeiffer et al. (2020), SeqBn in the package adapters, one after each layer. With h
+what a layer's feed-forward part returned and x its residual input, the layer's output becomes
+LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that normalise before their parts have none there.
+`lora` is that of Hu et al. (2022) on queries and values, by the package peft. torch is imported where it is needed.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
+
+METHODS = ("bottleneck", "lora")
+WEIGHTS, SETTINGS, CARD = "adapter.safetensors", "adapter.json", "README.md"
+# Layers that normalise before their parts, by the name of their class, with the name of the second normalisation.
+PRE_NORM = {
+    "ResidualAttentionBlock": "ln_2",
+    "CustomResidualAttentionBlock": "ln_2",
+    "CLIPEncoderLayer": "layer_norm2",
+    "MetaClip2EncoderLayer": "layer_norm2",
+    "SiglipEncoderLayer": "layer_norm2",
+    "M2M100EncoderLayer": "final_layer_norm",
+}
+# How the names of the modules begin that belong to the pictures.
+PICTURES = ("visual", "vision", "image")
+# The name of an adapted model: base, language, objective and what else differs, replicate.
+NAME = re.compile(r"(?P<base>[^+]+)\+(?P<lang>[A-Za-z-]+)\.(?P<objective>[a-z][a-z0-9-]*)(\.(?P<replicate>[1-9]\d*))?")
+
+
+def called(base: str, lang: str, objective: str, replicate: int = 0) -> str:
+    """Return the name of an adapted model; the first training of several has no number.
+
+    >>> called("openclip-xlmr-b32", "si", "mse"), called("openclip-xlmr-b32", "si", "mse", 2)
+    ('openclip-xlmr-b32+si.mse', 'openclip-xlmr-b32+si.mse.2')
+    """
+    name = f"{base}+{lang}.{objective}" + (f".{replicate}" if replicate else "")
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"An adapted model cannot be called {name!r}: expected BASE+LANGUAGE.OBJECTIVE, as 'm+si.mse'."
+        )
+    return name
+
+
+def layers(module) -> list[tuple[str, object, object]]:
+    """Return the layers of a text tower, from the first: name, the module to hook, its normalisation.
+
+    A layer that normalises after its feed-forward part is hooked at that normalisation. Raises InputError where no
+    layer is of a kind that is known here.
+    """
+    found = []
+    for name, one in module.named_modules():
+        if any(part.startswith(PICTURES) for part in name.split(".")):
+            continue
+        kind = type(one).__name__
+        if kind in PRE_NORM:
+            found.append((name, one, getattr(one, PRE_NORM[kind])))
+        elif hasattr(one, "intermediate") and hasattr(getattr(one, "output", None), "LayerNorm"):
+            found.append((name, one.output.LayerNorm, one.output.LayerNorm))
+    if not found:
+        raise InputError(
+            f"The text tower of {type(module).__name__} has no layers that an adapter knows: expected those of BERT, "
+            f"RoBERTa or XLM-R, or {', '.join(PRE_NORM)}; choose another base model."
+        )
+    return found
+
+
+def attach(module, method: str = "bottleneck", reduction: int = 16, rank: int = 16, alpha: float = 8, seed: int = 0):
+    """Put new adapters into the text tower of `module`, freeze all its other weights, and return theirs by name.
+
+    `reduction`: how many times narrower a bottleneck is than its layer; `rank` and `alpha` are LoRA's. Weights are
+    normal with deviation 0.02 and biases 0, as in the package adapters. Raises InputError for an unknown method, a
+    tower without known layers, one that has adapters, and a width that `reduction` does not divide.
+    """
+    import torch
+    from torch import nn
+
+    if method not in METHODS:
+        raise InputError(f"There is no method of adaptation {method!r}: {near(method, METHODS)}")
+    if any(hasattr(module, name) for name in ("adapters", "peft_config")):
+        raise InputError("The model has an adapter already: load its base, and adapt that.")
+    found = layers(module)
+    module.requires_grad_(False)
+    if method == "lora":
+        torch.manual_seed(seed)
+        _lora(module, [name for name, *_ in found], rank, alpha)
+    else:
+        widths = [norm.normalized_shape[0] for *_, norm in found]
+        if reduction < 1 or any(width % reduction for width in widths):
+            raise InputError(
+                f"The reduction of the bottleneck is {reduction}: expected a whole number that divides the width of the "
+                f"tower's layers, {widths[0]}."
+            )
+        module.adapters, generator = nn.ModuleList(), torch.Generator().manual_seed(seed)
+        for _, place, norm in found:
+            width = norm.normalized_shape[0]
+            one = nn.Sequential(nn.Linear(width, width // reduction), nn.ReLU(), nn.Linear(width // reduction, width))
+            for linear in (one[0], one[2]):
+                nn.init.normal_(linear.weight, std=0.02, generator=generator)
+                nn.init.zeros_(linear.bias)
+            module.adapters.append(one.to(norm.weight.device))
+            if place is norm:
+                place.register_forward_pre_hook(_before_norm(one))
+            else:
+                place.register_forward_hook(_after_layer(one))
+    return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+
+
+def _before_norm(adapter) -> Callable:
+    """Return the hook of a normalisation: its input s becomes s + adapter(LN(s)), so that it is LN's residual."""
+    # `forward` itself calls no hooks.
+    return lambda norm, inputs: (inputs[0] + adapter(norm.forward(inputs[0])),)
+
+
+def _after_layer(adapter) -> Callable:
+    """Return the hook of a layer: its output s becomes s + adapter(s)."""
+
+    def hook(layer, inputs, output):
+        if isinstance(output, tuple):
+            return (output[0] + adapter(output[0]), *output[1:])
+        return output + adapter(output)
+
+    return hook
+
+
+def _lora(module, places: list[str], rank: int, alpha: float) -> None:
+    """Put LoRA's matrices beside the queries and values of the layers at `places`."""
+    from torch import nn
+
+    try:
+        from peft import LoraConfig, inject_adapter_in_model
+    except ImportError as error:
+        raise InputError("LoRA needs the package peft, which is not installed: run `pip install peft`.") from error
+    ends = ("query", "value", "q_proj", "v_proj")
+    named = [
+        name
+        for name, one in module.named_modules()
+        if isinstance(one, nn.Linear) and name.endswith(ends) and name.startswith(tuple(f"{at}." for at in places))
+    ]
+    if not named:
+        raise InputError(
+            "LoRA needs layers whose queries and values have matrices of their own, which this text tower has not: "
+            "choose the method 'bottleneck'."
+        )
+    inject_adapter_in_model(LoraConfig(r=rank, lora_alpha=alpha, target_modules=named), module)
+
+
+def save(weights: dict, folder: str | os.PathLike, settings: dict) -> Path:
+    """Write an adapter to `folder`: its weights, its settings (JSON) and a card; return the folder.
+
+    `weights`: as `attach` returns them; `settings`: name, base, checkpoint, lang, method and what `attach` was given,
+    and how it was trained. The settings come last: a folder that has them is whole.
+    """
+    from safetensors.torch import save as to_bytes
+
+    folder = tables.locate(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    card = [
+        f"# {settings['name']}",
+        "",
+        f"An adapter of {settings['base']}, without whose weights it is of no use.",
+        "",
+    ]
+    card += [f"- {name}: {value}" for name, value in settings.items() if value not in ("", None)]
+    contents = {
+        WEIGHTS: to_bytes({name: value.detach().cpu().contiguous() for name, value in weights.items()}),
+        CARD: ("\n".join(card) + "\n").encode(),
+        SETTINGS: json.dumps(settings, indent=1, ensure_ascii=False).encode(),
+    }
+    for name, content in contents.items():
+        with tables.beside(folder / name) as part:
+            part.write_bytes(content)
+    return folder
+
+
+def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
+    """Return the settings of a saved adapter; raises InputError where it is not whole or is not that of `name`."""
+    file = tables.locate(folder) / SETTINGS
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+        base, _ = settings["base"], settings["method"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(
+            f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
+            "`babelatlas adapt` or notebook 16_adapt."
+        ) from error
+    wanted = NAME.fullmatch(name)["base"] if name else base
+    if base != wanted:
+        raise InputError(
+            f"The adapter in {file.parent} was trained for the model {base!r} and {name!r} asks for one of {wanted!r}: "
+            "give the folder of that one."
+        )
+    return settings
+
+
+def load(module, folder: str | os.PathLike, settings: dict) -> dict:
+    """Put a saved adapter into the text tower of its base and return its weights by name.
+
+    Raises InputError where the file is damaged, or the adapter has other layers or widths than the tower.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    file = tables.locate(folder) / WEIGHTS
+    try:
+        stored = load_file(file)
+    except Exception as error:  # safetensors and the disk each raise their own
+        raise InputError(f"The adapter {file} cannot be read: train it again, or give another folder.") from error
+    known = {name: settings[name] for name in ("reduction", "rank", "alpha") if name in settings}
+    weights = attach(module, settings["method"], **known)
+    shapes = {name: tuple(value.shape) for name, value in weights.items()}
+    for name in sorted(shapes.keys() | stored.keys()):
+        got = tuple(stored[name].shape) if name in stored else "nothing"
+        if shapes.get(name) != got:
+            raise InputError(
+                f"The adapter {file} does not fit the model {settings['base']!r}, whose {name} is "
+                f"{shapes.get(name, 'absent')} where the file has {got}: it is of another model; give its own base."
+            )
+    with torch.no_grad():
+        for name, value in weights.items():
+            value.copy_(stored[name])
+    return weights
