@@ -2,18 +2,18 @@
 
 `bottleneck` is the task adapter of Pfeiffer et al. (2020), SeqBn in the package adapters, one after each layer. With h
 what a layer's feed-forward part returned and x its residual input, the layer's output becomes
-LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that normalise before their parts have none there.
+LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that normalise first have none there.
 `lora` is that of Hu et al. (2022) on queries and values, by the package peft. torch is imported where it is needed.
 """
 
 import json
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.models.registry import base_of
 
 METHODS = ("bottleneck", "lora")
 WEIGHTS, SETTINGS, CARD = "adapter.safetensors", "adapter.json", "README.md"
@@ -28,22 +28,6 @@ PRE_NORM = {
 }
 # How the names of the modules begin that belong to the pictures.
 PICTURES = ("visual", "vision", "image")
-# The name of an adapted model: base, language, objective and what else differs, replicate.
-NAME = re.compile(r"(?P<base>[^+]+)\+(?P<lang>[A-Za-z-]+)\.(?P<objective>[a-z][a-z0-9-]*)(\.(?P<replicate>[1-9]\d*))?")
-
-
-def called(base: str, lang: str, objective: str, replicate: int = 0) -> str:
-    """Return the name of an adapted model; the first training of several has no number.
-
-    >>> called("openclip-xlmr-b32", "si", "mse"), called("openclip-xlmr-b32", "si", "mse", 2)
-    ('openclip-xlmr-b32+si.mse', 'openclip-xlmr-b32+si.mse.2')
-    """
-    name = f"{base}+{lang}.{objective}" + (f".{replicate}" if replicate else "")
-    if not NAME.fullmatch(name):
-        raise InputError(
-            f"An adapted model cannot be called {name!r}: expected BASE+LANGUAGE.OBJECTIVE, as 'm+si.mse'."
-        )
-    return name
 
 
 def layers(module) -> list[tuple[str, object, object]]:
@@ -92,9 +76,10 @@ def attach(module, method: str = "bottleneck", reduction: int = 16, rank: int = 
         widths = [norm.normalized_shape[0] for *_, norm in found]
         if reduction < 1 or any(width % reduction for width in widths):
             raise InputError(
-                f"The reduction of the bottleneck is {reduction}: expected a whole number that divides the width of the "
-                f"tower's layers, {widths[0]}."
+                f"The reduction of the bottleneck is {reduction}: expected a whole number that divides the width of "
+                f"the tower's layers, {widths[0]}."
             )
+        module.adapter_hooks = []
         module.adapters, generator = nn.ModuleList(), torch.Generator().manual_seed(seed)
         for _, place, norm in found:
             width = norm.normalized_shape[0]
@@ -103,11 +88,16 @@ def attach(module, method: str = "bottleneck", reduction: int = 16, rank: int = 
                 nn.init.normal_(linear.weight, std=0.02, generator=generator)
                 nn.init.zeros_(linear.bias)
             module.adapters.append(one.to(norm.weight.device))
-            if place is norm:
-                place.register_forward_pre_hook(_before_norm(one))
-            else:
-                place.register_forward_hook(_after_layer(one))
+            register = place.register_forward_pre_hook if place is norm else place.register_forward_hook
+            module.adapter_hooks.append(register(_before_norm(one) if place is norm else _after_layer(one)))
     return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+
+
+def detach(module) -> None:
+    """Take the bottlenecks of `attach` out of a text tower: it is the base again, its weights still frozen."""
+    for hook in module.adapter_hooks:
+        hook.remove()
+    del module.adapter_hooks, module.adapters
 
 
 def _before_norm(adapter) -> Callable:
@@ -152,8 +142,8 @@ def _lora(module, places: list[str], rank: int, alpha: float) -> None:
 def save(weights: dict, folder: str | os.PathLike, settings: dict) -> Path:
     """Write an adapter to `folder`: its weights, its settings (JSON) and a card; return the folder.
 
-    `weights`: as `attach` returns them; `settings`: name, base, checkpoint, lang, method and what `attach` was given,
-    and how it was trained. The settings come last: a folder that has them is whole.
+    `weights`: as `attach` returns them; `settings`: name, base, lang, method, what `attach` was given, and how it was
+    trained. The settings come last: a folder that has them is whole.
     """
     from safetensors.torch import save as to_bytes
 
@@ -188,7 +178,7 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
             f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
             "`babelatlas adapt` or notebook 16_adapt."
         ) from error
-    wanted = NAME.fullmatch(name)["base"] if name else base
+    wanted = base_of(name) if name else base
     if base != wanted:
         raise InputError(
             f"The adapter in {file.parent} was trained for the model {base!r} and {name!r} asks for one of {wanted!r}: "

@@ -1,0 +1,324 @@
+"""The training of adapters: a language's captions are drawn to English ones, or to images, in a model's own space.
+
+Objectives: `mse`, mean squared error to the vectors of the English captions (Reimers and Gurevych 2020);
+`text-contrastive`, symmetric InfoNCE to these, temperature fixed; `lit`, the same to images, temperature trained (Zhai
+et al. 2022); and what did not help Geigle et al. (2024, B.3): `lit-mse`, the sum of two, and `simcse`, the language's
+captions under two draws of dropout (Gao et al. 2021). The vectors to learn from are those of the model before training.
+"""
+
+import copy
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError, near
+from babelatlas.models import registry
+from babelatlas.models.encoder import Encoder, LoadedEncoder
+from babelatlas.models.tokens import check_texts
+from babelatlas.models.training import adapters
+
+OBJECTIVES = ("mse", "text-contrastive", "lit", "simcse", "lit-mse")
+STATE = "state.pt"
+# Captions and originals are not aligned where one side has fewer different texts than this share of the other's.
+LEAST_DIFFERENT = 0.01
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3) for M-CLIP.
+
+    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`, `rank`, `alpha`: as for `adapters.attach`.
+    `rate`: the highest learning rate; it rises over the share `warmup` of the steps and falls to 0, both linearly.
+    `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01 without one.
+    """
+
+    objective: str = "mse"
+    method: str = "bottleneck"
+    reduction: int = 16
+    rank: int = 16
+    alpha: float = 8
+    epochs: int = 15
+    batch_size: int = 192
+    rate: float = 1e-3
+    weight_decay: float = 0.1
+    warmup: float = 0.2
+    max_tokens: int = 70
+    temperature: float = 0.0
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError for an objective or method that is not known, and a number that is out of range."""
+        for what, name, known in (
+            ("objective", self.objective, OBJECTIVES),
+            ("method", self.method, adapters.METHODS),
+        ):
+            if name not in known:
+                raise InputError(f"There is no {what} of adaptation {name!r}: {near(name, known)}")
+        for name in ("reduction", "rank", "alpha", "epochs", "batch_size", "rate", "max_tokens"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected more than 0.")
+        if not 0 <= self.warmup < 1 or self.weight_decay < 0 or self.temperature < 0:
+            raise InputError(
+                f"The adaptation has warmup {self.warmup}, weight_decay {self.weight_decay} and temperature "
+                f"{self.temperature}: expected a warmup from 0 to below 1, and the others not below 0."
+            )
+
+
+def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd.DataFrame:
+    """Return the captions to train on, their index from 0; raise InputError where they cannot teach a language.
+
+    `texts`: rows with text and english, for objectives with images also images, rows of an array of vectors. None may
+    be empty; nearly all alike, or the English ones themselves, are no translations.
+    """
+    name = languages.name(lang)
+    wanted = ["text", "english", *(["images"] if objective.startswith("lit") else [])]
+    absent = [column for column in wanted if column not in texts]
+    if absent or texts.empty:
+        raise InputError(
+            f"There are no captions in {name} to train on ({len(texts)} rows, columns {', '.join(texts) or 'none'}): "
+            f"expected a table with {', '.join(wanted)}, a caption and its English original in each row."
+        )
+    texts = texts.reset_index(drop=True)
+    for column in ("text", "english"):
+        check_texts(texts[column], f"{column} of the captions in {name}")
+        blank = texts.index[texts[column].str.strip() == ""]
+        if len(blank):
+            raise InputError(
+                f"{len(blank)} of {len(texts)} captions in {name} have an empty {column}, the first in row "
+                f"{blank[0] + 1}: leave these rows out."
+            )
+    sizes = {column: texts[column].nunique() for column in ("text", "english")}
+    if min(sizes.values()) < 2 or min(sizes.values()) < LEAST_DIFFERENT * max(sizes.values()):
+        raise InputError(
+            f"The captions in {name} are not aligned with their English originals: {sizes['text']:,} different ones "
+            f"stand beside {sizes['english']:,}; give each row a caption and its own original."
+        )
+    if lang != "en" and (texts["text"] == texts["english"]).mean() > 0.5:
+        raise InputError(
+            f"More than half of the captions in {name} are their English originals: give translations in {name}."
+        )
+    return texts
+
+
+def english_vectors(encoder: Encoder, english: list[str], cache: str | os.PathLike = "") -> np.ndarray:
+    """Return the vectors (texts, d), float32, that a model has for English texts, each encoded once.
+
+    `cache`: a folder that keeps them, used again for the same model and texts.
+    """
+    different = sorted(set(english), key=lambda text: (len(text), text))
+    digest = hashlib.sha256(json.dumps([encoder.key, different]).encode()).hexdigest()
+    file = tables.locate(cache) / f"english-{digest[:16]}.npy" if os.fspath(cache) else None
+    if file is not None and file.is_file():
+        vectors = np.load(file, allow_pickle=False)
+    else:
+        parts = [encoder.encode_texts(different[row : row + 256], "en") for row in range(0, len(different), 256)]
+        vectors = np.concatenate(parts)
+        if file is not None:
+            with tables.beside(file) as part, part.open("wb") as stream:
+                np.save(stream, vectors)
+    place = {text: row for row, text in enumerate(different)}
+    return vectors[[place[text] for text in english]]
+
+
+def adapt(
+    encoder: LoadedEncoder,
+    texts: pd.DataFrame,
+    lang: str,
+    folder: str | os.PathLike,
+    recipe: Recipe = Recipe(),
+    images: np.ndarray | None = None,
+    name: str = "",
+    checkpoint: str | os.PathLike = "",
+    text_source: str = "captions",
+    save_seconds: float = 60,
+    cache: str | os.PathLike = "",
+) -> tuple[LoadedEncoder, dict]:
+    """Train an adapter for a language, save it in `folder`; return the adapted encoder and its row of `adaptations`.
+
+    It shares its towers with `encoder`, from which `adapters.detach` takes the adapter out again. `texts`: as for
+    `check_parallel`; `images` (images, d): vectors of images, of which each row of `texts` has some, and one is drawn
+    each time; a column `group` says which captions belong to the same images. `checkpoint`: the folder of the base, "" for the published one.
+    `save_seconds`: the least time between two saves, at the end of an epoch, from which a stopped training goes on.
+    Raises InputError for texts, images and numbers that do not fit, and for a loss that is no number, in which case the
+    weights after the last good epoch are saved.
+    """
+    import torch
+
+    recipe.check()
+    lang = languages.canonical(lang)
+    texts = check_parallel(texts, lang, recipe.objective)
+    if getattr(encoder, "precision", "") != "float32" or not hasattr(encoder, "towers"):
+        raise InputError(f"The model {encoder.name!r} cannot be adapted as loaded: load a known model in float32.")
+    folder, began, spent = tables.locate(folder), time.monotonic(), 0.0
+    name = name or registry.adapted_name(encoder.name, lang, recipe.objective)
+    tower, key = encoder.towers.module, encoder.key
+    draw = _targets(encoder, texts, recipe, images, cache)
+    tokenizer = encoder.tokenizer
+    if tokenizer.trim and recipe.max_tokens < (tokenizer.context_length or recipe.max_tokens + 1):
+        tokenizer = replace(tokenizer, context_length=max(recipe.max_tokens, tokenizer.tail + 1))
+    tokens = tokenizer(texts["text"].tolist(), lang)
+    weights = adapters.attach(tower, recipe.method, recipe.reduction, recipe.rank, recipe.alpha, recipe.seed)
+    if recipe.objective == "simcse" and not _drops(tower):
+        adapters.detach(tower)
+        raise InputError(f"SimCSE needs dropout, which the model {encoder.name!r} has not: choose another objective.")
+    scale = torch.nn.Parameter(torch.tensor(_log_scale(tower, recipe), device=encoder.device))
+    groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
+    if recipe.objective.startswith("lit"):
+        groups.append({"params": [scale], "weight_decay": 0.0})
+    optimiser = torch.optim.AdamW(groups, lr=recipe.rate)
+    per_epoch = -(-len(texts) // recipe.batch_size)
+    total = per_epoch * recipe.epochs
+    rise = max(1, round(recipe.warmup * total))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / rise, (total - step) / max(1, total - rise))
+    )
+    settings = {"name": name, "base": registry.base_of(name), "checkpoint": _relative(checkpoint, folder)}
+    settings |= {"lang": lang, "text_source": text_source, "n_texts": len(texts), **asdict(recipe)}
+    settings["texts"] = hashlib.sha256(texts[["text", "english"]].to_json().encode()).hexdigest()
+    settings["weights"] = key
+    state = _resume(folder, settings)
+    losses: list[float] = []
+    if state:
+        with torch.no_grad():
+            for weight, value in zip([*weights.values(), scale], state["weights"], strict=True):
+                weight.copy_(value)
+        optimiser.load_state_dict(state["optimiser"])
+        schedule.load_state_dict(state["schedule"])
+        losses, spent = state["losses"], state["seconds"]
+    saved = time.monotonic()
+    tower.train()
+    for epoch in range(len(losses) // per_epoch, recipe.epochs):
+        # All that is drawn in an epoch follows from its number, so that a resumed training is the same.
+        rng = np.random.default_rng([recipe.seed, epoch])
+        torch.manual_seed(recipe.seed * 100_003 + epoch)
+        good = {name: weight.detach().clone() for name, weight in weights.items()}
+        for rows in np.array_split(rng.permutation(len(texts)), per_epoch):
+            ids, mask = (torch.from_numpy(array).to(encoder.device) for array in tokens.take(rows).padded())
+            loss = draw(rows, lambda ids=ids, mask=mask: encoder.towers.text(ids, mask), scale.exp(), rng)
+            losses.append(loss.item())
+            if not np.isfinite(losses[-1]):
+                tower.eval()
+                adapters.save(good, folder, settings | {"epochs": epoch})
+                raise InputError(
+                    f"The loss of {name} is {losses[-1]} at step {len(losses)} of {total}: the weights after epoch "
+                    f"{epoch} are in {folder}; train with a lower rate."
+                )
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+        now = time.monotonic()
+        if now - saved >= save_seconds and epoch + 1 < recipe.epochs:
+            done = {"settings": json.dumps(settings), "losses": losses, "seconds": spent + now - began}
+            done |= {"weights": [*weights.values(), scale], "optimiser": optimiser.state_dict()}
+            _write_state(folder, done | {"schedule": schedule.state_dict()})
+            saved = now
+            left = (now - began + spent) / (epoch + 1) * (recipe.epochs - epoch - 1)
+            print(f"{name}: epoch {epoch + 1} of {recipe.epochs}, loss {losses[-1]:.3f}, {left:.0f} s left", flush=True)
+    tower.eval()
+    seconds = spent + time.monotonic() - began
+    adapters.save(weights, folder, settings)
+    (folder / STATE).unlink(missing_ok=True)
+    adapted = copy.copy(encoder)
+    adapted.name, adapted.key = name, f"{key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
+    row = {"model": settings["base"], "lang": lang, "method": recipe.method, "objective": recipe.objective}
+    row |= {"text_source": text_source, "seed": recipe.seed, "n_texts": len(texts), "steps": total}
+    row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
+    row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
+    return adapted, row
+
+
+def _targets(encoder, texts: pd.DataFrame, recipe: Recipe, images, cache) -> Callable:
+    """Return the function of rows, text tower, scale and random numbers that is the loss of a step."""
+    import torch
+    from torch.nn import functional as F
+
+    parts, device = recipe.objective.split("-") if recipe.objective == "lit-mse" else [recipe.objective], encoder.device
+    english = shown = None
+    same = pd.factorize(texts["text" if recipe.objective == "simcse" else "english"])[0]
+    if {"mse", "text-contrastive"} & set(parts):
+        english = torch.from_numpy(english_vectors(encoder, texts["english"].tolist(), cache)).to(device)
+    if "lit" in parts:
+        shown = [np.asarray(rows, int) for rows in texts["images"]]
+        if images is None or not all(len(rows) and rows.max() < len(images) for rows in shown):
+            raise InputError(
+                f"The objective {recipe.objective!r} needs vectors of images, and the rows of its own for each caption: "
+                "give both, or choose 'mse', which needs texts only."
+            )
+        same = pd.factorize(texts["group"] if "group" in texts else texts["english"])[0]
+        images = torch.from_numpy(np.asarray(images, np.float32)).to(device)
+
+    def contrast(one, other, rows, scale):
+        scores = scale.clamp(max=100) * F.normalize(one, dim=1) @ F.normalize(other, dim=1).T
+        # What belongs together elsewhere in the batch is no negative; without repetitions this is InfoNCE.
+        fits = torch.from_numpy((same[rows][:, None] == same[rows][None]).astype(np.float32)).to(device)
+        fits /= fits.sum(1, keepdim=True)
+        return (F.cross_entropy(scores, fits) + F.cross_entropy(scores.T, fits.T)) / 2
+
+    def loss(rows, text, scale, rng):
+        vectors, total = text(), 0.0
+        if "mse" in parts:
+            total = total + (vectors - english[rows]).square().sum(1).mean()
+        if "lit" in parts:
+            drawn = [
+                shown[row][int(share * len(shown[row]))] for row, share in zip(rows, rng.random(len(rows)), strict=True)
+            ]
+            total = total + contrast(vectors, images[drawn], rows, scale)
+        if "text-contrastive" in parts:
+            total = contrast(vectors, english[rows], rows, scale)
+        if "simcse" in parts:
+            total = contrast(vectors, text(), rows, scale)
+        return total
+
+    return loss
+
+
+def _log_scale(tower, recipe: Recipe) -> float:
+    """Return the logarithm of 1 / temperature: the recipe's, else the model's own, else that of CLIP after training."""
+    if recipe.temperature:
+        return float(-np.log(recipe.temperature))
+    own = getattr(tower, "logit_scale", None)
+    return float(own.detach().float().reshape(-1)[0]) if own is not None else float(np.log(100))
+
+
+def _drops(tower) -> bool:
+    """Return whether any layer of a text tower drops numbers at random in training."""
+    from torch import nn
+
+    places = [name for name, *_ in adapters.layers(tower)]
+    inner = [one for name, one in tower.named_modules() if name.startswith(tuple(places))]
+    return any(isinstance(one, nn.Dropout) and one.p > 0 for one in inner)
+
+
+def _relative(checkpoint: str | os.PathLike, folder: Path) -> str:
+    """Return where a base's folder is as seen from the adapter's, "" for the published one."""
+    return os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
+
+
+def _write_state(folder: Path, state: dict) -> None:
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with tables.beside(folder / STATE) as part:
+        torch.save(state, part)
+
+
+def _resume(folder: Path, settings: dict) -> dict | None:
+    """Return where a training with the same settings stopped, None where there is none."""
+    import torch
+
+    if not (folder / STATE).is_file():
+        return None
+    try:
+        state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch, zip and pickle each raise their own
+        raise InputError(f"The file {folder / STATE} cannot be read: delete it, and train again.") from error
+    return state if state["settings"] == json.dumps(settings) else None
