@@ -83,6 +83,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
         _check_values(notebook, given)
     _check_own(config)
     _check_models(config)
+    _check_adaptations(config)
     _check_scores(config)
     _check_datasets(config)
     _check_translators(config)
@@ -185,6 +186,22 @@ def _check_models(config: dict) -> None:
         if name not in (*config.get("translators", []), *translators.names()):
             models.get_model(name)
     _check_consent(entries, config.get("remote_code", []))
+
+
+def _check_adaptations(config: dict) -> None:
+    """Raise InputError for an adaptation of no model of the run, in no known language, or with no known objective."""
+    for base, wanted in config.get("adaptations", {}).items():
+        if base not in config["models"] or base in config.get("custom_models", {}):
+            raise InputError(
+                f"The config's 'adaptations' names {base!r}: expected one of its models that is not your own, since "
+                "each adapter is compared with its base; add it there, or leave it out."
+            )
+        if "zero-shot" not in {datasets.get_dataset(name).task for name in config["datasets"]}:
+            raise InputError("The config has 'adaptations', but no data set to classify: add one, such as imagenet-1k.")
+        for lang in wanted["languages"]:
+            languages.canonical(lang)
+        for objective in wanted["objectives"]:
+            models.adapter_variant(objective)
 
 
 def _check_translators(config: dict) -> None:

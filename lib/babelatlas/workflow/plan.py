@@ -6,8 +6,9 @@ notebooks' declarations and the registries.
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
 
 from babelatlas.base import tables
@@ -45,10 +46,11 @@ class Plan:
         known = [name for name in self.translators if name in translators.names()]
         self.translator_entries = {name: translators.get_translator(name) for name in known}
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
-        embedded = [name for name, entry in self.entries.items() if entry.embedded]
+        embedded = [registry.base_of(name) or name for name, entry in self.entries.items() if entry.embedded]
         # All others take the image tower of picto-en, which is trained also where it is not evaluated.
         first = ["picto-en"] if embedded or self.gated else []
         self.trained = list(dict.fromkeys([*first, *embedded]))
+        self.adaptations = dict(self._adaptations())
         self.scored = config.get("external_scores", {})
         own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
@@ -68,6 +70,36 @@ class Plan:
             (one, dataset) for one in self.translators for dataset in self.ambiguous
             if dataset in known.get(one, self.ambiguous)
         ]  # fmt: skip
+
+    def _adaptations(self) -> Iterator[tuple[str, dict]]:
+        """Yield the trainings of adapters by the name of their job, with the parameters of each.
+
+        One job for all of an embedded model, whose trainings take a second; else one for each training.
+        """
+        for base, wanted in self.config.get("adaptations", {}).items():
+            given = {"model": base, **wanted}
+            if base in self.trained:
+                yield base, given
+                continue
+            for lang, (objective, seeds) in product(wanted["languages"], wanted["objectives"].items()):
+                for seed in seeds:
+                    one = {"languages": [lang], "objectives": {objective: [seed]}}
+                    yield registry.adapted_name(base, lang, objective, seed), given | one
+
+    def adapted(self) -> dict[str, str]:
+        """Return the adapted models that the run trains: name -> job."""
+        return {
+            registry.adapted_name(given["model"], lang, objective, seed): job
+            for job, given in self.adaptations.items()
+            for lang in given["languages"]
+            for objective, seeds in given["objectives"].items()
+            for seed in seeds
+        }
+
+    def adapter_files(self, job: str) -> tuple[str, str]:
+        """Return the vectors of a base on the run's first data set to classify, and that set's labels."""
+        dataset, base = self.of_task("zero-shot")[0], self.adaptations[job]["model"]
+        return self.table("embeddings", f"{base}/{dataset}", ".npz"), self.material(dataset)["labels"]
 
     def of_task(self, task: str) -> list[str]:
         """Return the run's data sets for a task."""
@@ -114,6 +146,8 @@ class Plan:
         }
         names = {kind: [f"{one}_{dataset}" for one, dataset in each] for kind, each in pairs.items()}
         names |= {
+            "adaptations": list(self.adaptations),
+            "adapted": list(self.adaptations),
             "senses": ["senses"],
             "labels": [*self.classes, *(["compositions"] if self.drawn else []), *self.pairs],
             "protocols": self.models if self.protocols else [],
@@ -214,7 +248,7 @@ class Plan:
 
     def checkpoint(self, name: str) -> str:
         """Return where a model or translator is: trained here, a user's file or folder; "" takes the published one."""
-        if name in self.trained or name in self.gated:
+        if name in self.trained or name in self.gated or name in self.adapted():
             return f"{self.folder}/models/{name}"
         return self.config.get("custom_models", {}).get(name) or self.config.get("checkpoints", {}).get(name, "")
 
@@ -224,6 +258,8 @@ class Plan:
             return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
         if name in self.gated:
             return [f"{self.folder}/models/{name}/gated.safetensors"]
+        if name in self.adapted():
+            return [self.table("adaptations", self.adapted()[name])]
         return [self.config["custom_models"][name]] if name in self.config.get("custom_models", {}) else []
 
     def consent(self, name: str) -> str:
@@ -235,7 +271,7 @@ class Plan:
 
     def gpus(self, name: str) -> int:
         """Return how many GPUs a job of a model or translator needs: one; the tiny ones, and files of scores, none."""
-        return 0 if name in [*self.trained, *self.gated, *self.scored] else 1
+        return 0 if (registry.base_of(name) or name) in [*self.trained, *self.gated, *self.scored] else 1
 
     def scores_of(self, translator: str, dataset: str) -> dict:
         """Return the parameters that say where the scores of a translator come from: a model, or files."""
@@ -305,6 +341,10 @@ class Plan:
             labels = {"labels": at("labels", self.sets[dataset].labels)}
             prompts = {"prompts": self.templates("20_zeroshot"), "translations": others}
             return model | {"dataset": dataset} | where | labels | prompts | same
+        if notebook == "25_adapt":
+            given = self.adaptations[one]
+            loaded = {"checkpoint": self.checkpoint(given["model"]), "remote_code": self.consent(given["model"])}
+            return given | loaded | {"dataset": self.of_task("zero-shot")[0], "models": f"{self.folder}/models"}
         if notebook == "28_protocols":
             each = {dataset: self.material(dataset) for dataset in self.protocols}
             names = ("images", "labels", "annotations")
@@ -364,6 +404,7 @@ class Plan:
             *(("14_pairs", "", dataset) for dataset in self.pairs),
             *(("15_commute", "", dataset) for dataset in self.commute),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
+            *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),
         ]
 

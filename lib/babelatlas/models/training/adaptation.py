@@ -25,7 +25,6 @@ from babelatlas.models.encoder import Encoder, LoadedEncoder
 from babelatlas.models.tokens import check_texts
 from babelatlas.models.training import adapters
 
-OBJECTIVES = ("mse", "text-contrastive", "lit", "simcse", "lit-mse")
 STATE = "state.pt"
 # Captions and originals are not aligned where one side has fewer different texts than this share of the other's.
 LEAST_DIFFERENT = 0.01
@@ -57,7 +56,7 @@ class Recipe:
     def check(self) -> None:
         """Raise InputError for an objective or method that is not known, and a number that is out of range."""
         for what, name, known in (
-            ("objective", self.objective, OBJECTIVES),
+            ("objective", self.objective, registry.ADAPTER_OBJECTIVES),
             ("method", self.method, adapters.METHODS),
         ):
             if name not in known:
@@ -70,6 +69,31 @@ class Recipe:
                 f"The adaptation has warmup {self.warmup}, weight_decay {self.weight_decay} and temperature "
                 f"{self.temperature}: expected a warmup from 0 to below 1, and the others not below 0."
             )
+
+
+def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
+    """Return a table of parallel captions: text, english, and image where the file names images.
+
+    CSV, TSV or Parquet, by its ending; {lang} in the path stands for the language. Raises InputError where it cannot be
+    read or lacks a column.
+    """
+    file = tables.locate(os.fspath(path).replace("{lang}", lang))
+    readers = {".csv": pd.read_csv, ".tsv": pd.read_table, ".parquet": pd.read_parquet}
+    options = {} if file.suffix == ".parquet" else {"dtype": str, "keep_default_na": False}
+    try:
+        table = readers[file.suffix](file, **options)
+    except Exception as error:  # pandas, pyarrow and the disk each raise their own
+        raise InputError(
+            f"The captions {file} cannot be read ({type(error).__name__}): expected a table that ends in "
+            f"{', '.join(readers)}, with the columns text and english."
+        ) from error
+    absent = [column for column in ("text", "english") if column not in table]
+    if absent:
+        raise InputError(
+            f"The captions {file} have the columns {', '.join(map(str, table))}: expected text, the caption in the "
+            "language, and english, its original."
+        )
+    return table
 
 
 def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd.DataFrame:
@@ -145,7 +169,8 @@ def adapt(
 
     It shares its towers with `encoder`, from which `adapters.detach` takes the adapter out again. `texts`: as for
     `check_parallel`; `images` (images, d): vectors of images, of which each row of `texts` has some, and one is drawn
-    each time; a column `group` says which captions belong to the same images. `checkpoint`: the folder of the base, "" for the published one.
+    each time; a column `group` says which captions belong to the same images. `checkpoint`: the folder of the base, ""
+    for the published one. `text_source`: what the texts are. `cache`: as for `english_vectors`.
     `save_seconds`: the least time between two saves, at the end of an epoch, from which a stopped training goes on.
     Raises InputError for texts, images and numbers that do not fit, and for a loss that is no number, in which case the
     weights after the last good epoch are saved.
@@ -250,7 +275,7 @@ def _targets(encoder, texts: pd.DataFrame, recipe: Recipe, images, cache) -> Cal
         shown = [np.asarray(rows, int) for rows in texts["images"]]
         if images is None or not all(len(rows) and rows.max() < len(images) for rows in shown):
             raise InputError(
-                f"The objective {recipe.objective!r} needs vectors of images, and the rows of its own for each caption: "
+                f"The objective {recipe.objective!r} needs vectors of images, and for each caption the rows of its: "
                 "give both, or choose 'mse', which needs texts only."
             )
         same = pd.factorize(texts["group"] if "group" in texts else texts["english"])[0]
