@@ -57,7 +57,7 @@ def gains(classes: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
     keys = ["model", "objective", "seed", "lang"]
     for key, part in classes.groupby(keys, sort=False):
         gap = (part["value"] - part["before"]).to_numpy()
-        found = tests.paired_mean(gap, part["wnid"], n_resamples, seed=seed, n_permutations=n_resamples)
+        found = tests.paired_mean(gap, part["wnid"], n_resamples, seed=seed)
         rows.append([*key, part["before"].mean(), part["value"].mean(), *found, len(part)])
     columns = [*keys, "before", "value", "gain", "ci_low", "ci_high", "p", "n"]
     table = pd.DataFrame(rows, columns=columns)
