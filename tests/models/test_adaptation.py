@@ -42,7 +42,8 @@ def encoder(checkpoint):
 
 def adapt(encoder, folder, recipe=RECIPE, texts=TEXTS, **options):
     images = np.random.default_rng(0).normal(size=(8, 128)).astype(np.float32)
-    return adaptation.adapt(encoder, texts, "sw", folder, recipe, images, **options)
+    english = encoder.encode_texts(ENGLISH)
+    return adaptation.adapt(encoder, texts, "sw", folder, recipe, english, images, **options)
 
 
 def stored(folder):
@@ -51,7 +52,7 @@ def stored(folder):
 
 @pytest.mark.parametrize("objective", ["mse", "text-contrastive", "lit", "lit-mse"])
 def test_every_objective_lowers_its_loss_and_says_what_was_trained(objective, encoder, tmp_path):
-    adapted, row = adapt(encoder, tmp_path, replace(RECIPE, objective=objective))
+    adapted, row = adapt(encoder, tmp_path / f"picto-en+sw.{objective}", replace(RECIPE, objective=objective))
 
     assert row["loss_last"] < row["loss_first"]
     assert (row["model"], row["lang"], row["objective"], row["steps"], row["n_texts"]) == (
@@ -138,14 +139,6 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_weights(encoder,
     assert all(torch.isfinite(value).all() for value in weights.values())
 
 
-def test_english_vectors_are_made_once_for_a_model_and_its_texts(encoder, tmp_path, monkeypatch):
-    first = adaptation.english_vectors(encoder, ["cat", "dog", "cat"], tmp_path)
-    monkeypatch.setattr(encoder, "towers", None)
-
-    assert np.array_equal(adaptation.english_vectors(encoder, ["cat", "dog", "cat"], tmp_path), first)
-    assert np.array_equal(first[0], first[2])
-
-
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
@@ -173,6 +166,7 @@ def test_captions_that_cannot_teach_are_refused_in_a_sentence(texts, said, encod
         ({"warmup": 1.0}, "warmup 1.0"),
         ({"objective": "simcse"}, "SimCSE needs dropout"),
         ({"objective": "lit"}, "needs vectors of images"),
+        ({"objective": "mse"}, "needs a vector of each of the 8 English originals, got none"),
     ],
 )
 def test_a_recipe_that_cannot_be_followed_is_refused_in_a_sentence(changes, said, encoder, tmp_path):

@@ -23,8 +23,8 @@ SHIPPED = DATA / "models.toml"
 OWN = "BABELATLAS_MODELS"
 # The name of an adapted model: base, language, objective and what else differs, number of a further training.
 ADAPTED = re.compile(r"([^+]+)\+([A-Za-z-]+)\.([a-z][a-z0-9-]*)(\.[1-9]\d*)?")
-# What adapters are trained for (`training.adaptation`), and texts that are not about pictures.
-ADAPTER_OBJECTIVES, OFF_TOPIC = ("mse", "text-contrastive", "lit", "simcse", "lit-mse"), "off-topic"
+# What adapters are trained for (`training.adaptation`).
+ADAPTER_OBJECTIVES = ("mse", "text-contrastive", "lit", "simcse", "lit-mse")
 # Keys of an entry that are no fields.
 FURTHER = ("like", "repository", "revision", "files", "language_list")
 
@@ -205,24 +205,6 @@ def base_of(name: str) -> str:
     """
     found = ADAPTED.fullmatch(name)
     return found[1] if found else ""
-
-
-def adapter_variant(name: str) -> tuple[str, str, str]:
-    """Return objective, method and source of texts of the last part of an adapted model's name.
-
-    Raises InputError for an objective that is not known.
-
-    >>> adapter_variant("mse-lora"), adapter_variant("lit-mse-off-topic")
-    (('mse', 'lora', 'captions'), ('lit-mse', 'bottleneck', 'off-topic'))
-    """
-    left = name.removesuffix(f"-{OFF_TOPIC}")
-    objective = left.removesuffix("-lora")
-    if objective not in ADAPTER_OBJECTIVES:
-        raise InputError(
-            f"There is no objective of adaptation {name!r}, also with -lora or -{OFF_TOPIC} left off: "
-            f"{near(objective, ADAPTER_OBJECTIVES)}"
-        )
-    return objective, "bottleneck" if left == objective else "lora", "captions" if left == name else OFF_TOPIC
 
 
 def get_model(name: str) -> Model:

@@ -189,19 +189,19 @@ def _check_models(config: dict) -> None:
 
 
 def _check_adaptations(config: dict) -> None:
-    """Raise InputError for an adaptation of no model of the run, in no known language, or with no known objective."""
+    """Raise InputError for adapters of no model of the run, of no known language, or with no known objective."""
+    classified = {datasets.get_dataset(name).task for name in config["datasets"]} & {"zero-shot"}
     for base, wanted in config.get("adaptations", {}).items():
-        if base not in config["models"] or base in config.get("custom_models", {}):
+        if not classified or base not in config["models"] or base in config.get("custom_models", {}):
             raise InputError(
-                f"The config's 'adaptations' names {base!r}: expected one of its models that is not your own, since "
-                "each adapter is compared with its base; add it there, or leave it out."
+                f"The config's 'adaptations' names {base!r}, but adapters are compared with a known model on a data "
+                "set to classify: add these to its models and datasets, or leave it out."
             )
-        if "zero-shot" not in {datasets.get_dataset(name).task for name in config["datasets"]}:
-            raise InputError("The config has 'adaptations', but no data set to classify: add one, such as imagenet-1k.")
         for lang in wanted["languages"]:
             languages.canonical(lang)
-        for objective in wanted["objectives"]:
-            models.adapter_variant(objective)
+        for one in set(wanted["objectives"]) - set(models.ADAPTER_OBJECTIVES):
+            known = near(one, models.ADAPTER_OBJECTIVES)
+            raise InputError(f"The config's adaptations of {base!r} have the objective {one!r}: {known}")
 
 
 def _check_translators(config: dict) -> None:

@@ -21,7 +21,7 @@ import pandas as pd
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.models import registry
-from babelatlas.models.encoder import Encoder, LoadedEncoder
+from babelatlas.models.encoder import LoadedEncoder
 from babelatlas.models.tokens import check_texts
 from babelatlas.models.training import adapters
 
@@ -55,12 +55,9 @@ class Recipe:
 
     def check(self) -> None:
         """Raise InputError for an objective or method that is not known, and a number that is out of range."""
-        for what, name, known in (
-            ("objective", self.objective, registry.ADAPTER_OBJECTIVES),
-            ("method", self.method, adapters.METHODS),
-        ):
-            if name not in known:
-                raise InputError(f"There is no {what} of adaptation {name!r}: {near(name, known)}")
+        if self.objective not in registry.ADAPTER_OBJECTIVES:
+            known = near(self.objective, registry.ADAPTER_OBJECTIVES)
+            raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
         for name in ("reduction", "rank", "alpha", "epochs", "batch_size", "rate", "max_tokens"):
             if not getattr(self, name) > 0:
                 raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected more than 0.")
@@ -132,45 +129,25 @@ def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd
     return texts
 
 
-def english_vectors(encoder: Encoder, english: list[str], cache: str | os.PathLike = "") -> np.ndarray:
-    """Return the vectors (texts, d), float32, that a model has for English texts, each encoded once.
-
-    `cache`: a folder that keeps them, used again for the same model and texts.
-    """
-    different = sorted(set(english), key=lambda text: (len(text), text))
-    digest = hashlib.sha256(json.dumps([encoder.key, different]).encode()).hexdigest()
-    file = tables.locate(cache) / f"english-{digest[:16]}.npy" if os.fspath(cache) else None
-    if file is not None and file.is_file():
-        vectors = np.load(file, allow_pickle=False)
-    else:
-        parts = [encoder.encode_texts(different[row : row + 256], "en") for row in range(0, len(different), 256)]
-        vectors = np.concatenate(parts)
-        if file is not None:
-            with tables.beside(file) as part, part.open("wb") as stream:
-                np.save(stream, vectors)
-    place = {text: row for row, text in enumerate(different)}
-    return vectors[[place[text] for text in english]]
-
-
 def adapt(
     encoder: LoadedEncoder,
     texts: pd.DataFrame,
     lang: str,
     folder: str | os.PathLike,
     recipe: Recipe = Recipe(),
+    english: np.ndarray | None = None,
     images: np.ndarray | None = None,
-    name: str = "",
     checkpoint: str | os.PathLike = "",
     text_source: str = "captions",
     save_seconds: float = 60,
-    cache: str | os.PathLike = "",
 ) -> tuple[LoadedEncoder, dict]:
     """Train an adapter for a language, save it in `folder`; return the adapted encoder and its row of `adaptations`.
 
-    It shares its towers with `encoder`, from which `adapters.detach` takes the adapter out again. `texts`: as for
-    `check_parallel`; `images` (images, d): vectors of images, of which each row of `texts` has some, and one is drawn
-    each time; a column `group` says which captions belong to the same images. `checkpoint`: the folder of the base, ""
-    for the published one. `text_source`: what the texts are. `cache`: as for `english_vectors`.
+    It shares its towers with `encoder`, from which `adapters.detach` takes the adapter out again. `folder` has the
+    adapted model's name. `texts`: as for `check_parallel`; `english` (texts, d): the vectors of the English originals
+    by the model before training; `images` (images, d): vectors of images, of which each row of `texts` has some, and
+    one is drawn each time; a column `group` says which captions belong to the same images. An objective needs one or
+    both. `checkpoint`: the folder of the base, "" for the published one; `text_source`: what the texts are.
     `save_seconds`: the least time between two saves, at the end of an epoch, from which a stopped training goes on.
     Raises InputError for texts, images and numbers that do not fit, and for a loss that is no number, in which case the
     weights after the last good epoch are saved.
@@ -182,10 +159,9 @@ def adapt(
     texts = check_parallel(texts, lang, recipe.objective)
     if getattr(encoder, "precision", "") != "float32" or not hasattr(encoder, "towers"):
         raise InputError(f"The model {encoder.name!r} cannot be adapted as loaded: load a known model in float32.")
-    folder, began, spent = tables.locate(folder), time.monotonic(), 0.0
-    name = name or registry.adapted_name(encoder.name, lang, recipe.objective)
-    tower, key = encoder.towers.module, encoder.key
-    draw = _targets(encoder, texts, recipe, images, cache)
+    folder, began, spent, losses = tables.locate(folder), time.monotonic(), 0.0, []
+    name, tower, state = folder.name, encoder.towers.module, None
+    draw = _loss(encoder.device, texts, recipe, english, images)
     tokenizer = encoder.tokenizer
     if tokenizer.trim and recipe.max_tokens < (tokenizer.context_length or recipe.max_tokens + 1):
         tokenizer = replace(tokenizer, context_length=max(recipe.max_tokens, tokenizer.tail + 1))
@@ -205,12 +181,12 @@ def adapt(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min((step + 1) / rise, (total - step) / max(1, total - rise))
     )
-    settings = {"name": name, "base": registry.base_of(name), "checkpoint": _relative(checkpoint, folder)}
-    settings |= {"lang": lang, "text_source": text_source, "n_texts": len(texts), **asdict(recipe)}
+    base = os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
+    settings = {"name": name, "base": encoder.name, "checkpoint": base, "lang": lang, "text_source": text_source}
+    settings |= {"n_texts": len(texts), **asdict(recipe), "weights": encoder.key}
     settings["texts"] = hashlib.sha256(texts[["text", "english"]].to_json().encode()).hexdigest()
-    settings["weights"] = key
-    state = _resume(folder, settings)
-    losses: list[float] = []
+    if (folder / STATE).is_file():
+        state = _read_state(folder / STATE, settings)
     if state:
         with torch.no_grad():
             for weight, value in zip([*weights.values(), scale], state["weights"], strict=True):
@@ -244,7 +220,9 @@ def adapt(
         if now - saved >= save_seconds and epoch + 1 < recipe.epochs:
             done = {"settings": json.dumps(settings), "losses": losses, "seconds": spent + now - began}
             done |= {"weights": [*weights.values(), scale], "optimiser": optimiser.state_dict()}
-            _write_state(folder, done | {"schedule": schedule.state_dict()})
+            folder.mkdir(parents=True, exist_ok=True)
+            with tables.beside(folder / STATE) as part:
+                torch.save(done | {"schedule": schedule.state_dict()}, part)
             saved = now
             left = (now - began + spent) / (epoch + 1) * (recipe.epochs - epoch - 1)
             print(f"{name}: epoch {epoch + 1} of {recipe.epochs}, loss {losses[-1]:.3f}, {left:.0f} s left", flush=True)
@@ -253,33 +231,36 @@ def adapt(
     adapters.save(weights, folder, settings)
     (folder / STATE).unlink(missing_ok=True)
     adapted = copy.copy(encoder)
-    adapted.name, adapted.key = name, f"{key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
-    row = {"model": settings["base"], "lang": lang, "method": recipe.method, "objective": recipe.objective}
-    row |= {"text_source": text_source, "seed": recipe.seed, "n_texts": len(texts), "steps": total}
+    adapted.name, adapted.key = name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
+    row = {name: settings[name] for name in ("lang", "method", "objective", "text_source", "seed", "n_texts")}
+    row |= {"model": encoder.name, "steps": total}
     row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
     row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
     return adapted, row
 
 
-def _targets(encoder, texts: pd.DataFrame, recipe: Recipe, images, cache) -> Callable:
+def _loss(device: str, texts: pd.DataFrame, recipe: Recipe, english, images) -> Callable:
     """Return the function of rows, text tower, scale and random numbers that is the loss of a step."""
     import torch
     from torch.nn import functional as F
 
-    parts, device = recipe.objective.split("-") if recipe.objective == "lit-mse" else [recipe.objective], encoder.device
-    english = shown = None
-    same = pd.factorize(texts["text" if recipe.objective == "simcse" else "english"])[0]
-    if {"mse", "text-contrastive"} & set(parts):
-        english = torch.from_numpy(english_vectors(encoder, texts["english"].tolist(), cache)).to(device)
-    if "lit" in parts:
-        shown = [np.asarray(rows, int) for rows in texts["images"]]
-        if images is None or not all(len(rows) and rows.max() < len(images) for rows in shown):
-            raise InputError(
-                f"The objective {recipe.objective!r} needs vectors of images, and for each caption the rows of its: "
-                "give both, or choose 'mse', which needs texts only."
-            )
-        same = pd.factorize(texts["group"] if "group" in texts else texts["english"])[0]
-        images = torch.from_numpy(np.asarray(images, np.float32)).to(device)
+    parts = {"lit", "mse"} if recipe.objective == "lit-mse" else {recipe.objective}
+    groups = texts["text" if "simcse" in parts else "group" if "lit" in parts and "group" in texts else "english"]
+    same, shown = pd.factorize(groups)[0], texts.get("images")
+    if "lit" in parts and (images is None or not all(len(rows) and max(rows) < len(images) for rows in shown)):
+        raise InputError(
+            f"The objective {recipe.objective!r} needs vectors of images, and for each caption the rows of its own: "
+            "give both, or choose 'mse', which needs texts only."
+        )
+    if parts & {"mse", "text-contrastive"} and (english is None or len(english) != len(texts)):
+        raise InputError(
+            f"The objective {recipe.objective!r} needs a vector of each of the {len(texts)} English originals, got "
+            f"{'none' if english is None else len(english)}: embed them with the model."
+        )
+    english, images = (
+        None if given is None else torch.from_numpy(np.asarray(given, np.float32)).to(device)
+        for given in (english, images)
+    )
 
     def contrast(one, other, rows, scale):
         scores = scale.clamp(max=100) * F.normalize(one, dim=1) @ F.normalize(other, dim=1).T
@@ -323,27 +304,12 @@ def _drops(tower) -> bool:
     return any(isinstance(one, nn.Dropout) and one.p > 0 for one in inner)
 
 
-def _relative(checkpoint: str | os.PathLike, folder: Path) -> str:
-    """Return where a base's folder is as seen from the adapter's, "" for the published one."""
-    return os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
-
-
-def _write_state(folder: Path, state: dict) -> None:
+def _read_state(file: Path, settings: dict) -> dict | None:
+    """Return where a training stopped, None where it had other settings."""
     import torch
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with tables.beside(folder / STATE) as part:
-        torch.save(state, part)
-
-
-def _resume(folder: Path, settings: dict) -> dict | None:
-    """Return where a training with the same settings stopped, None where there is none."""
-    import torch
-
-    if not (folder / STATE).is_file():
-        return None
     try:
-        state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+        state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # torch, zip and pickle each raise their own
-        raise InputError(f"The file {folder / STATE} cannot be read: delete it, and train again.") from error
+        raise InputError(f"The file {file} cannot be read: delete it, and train again.") from error
     return state if state["settings"] == json.dumps(settings) else None
