@@ -160,7 +160,6 @@ def test_captions_that_cannot_teach_are_refused_in_a_sentence(texts, said, encod
     ("changes", "said"),
     [
         ({"objective": "cosine"}, "no objective of adaptation 'cosine'"),
-        ({"method": "prefix"}, "no method of adaptation 'prefix'"),
         ({"rate": 0.0}, "rate is 0.0: expected more than 0"),
         ({"epochs": -1}, "epochs is -1"),
         ({"warmup": 1.0}, "warmup 1.0"),

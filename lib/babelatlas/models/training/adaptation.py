@@ -34,16 +34,13 @@ LEAST_DIFFERENT = 0.01
 class Recipe:
     """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3) for M-CLIP.
 
-    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`, `rank`, `alpha`: as for `adapters.attach`.
+    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`: as for `adapters.attach`.
     `rate`: the highest learning rate; it rises over the share `warmup` of the steps and falls to 0, both linearly.
     `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01 without one.
     """
 
     objective: str = "mse"
-    method: str = "bottleneck"
     reduction: int = 16
-    rank: int = 16
-    alpha: float = 8
     epochs: int = 15
     batch_size: int = 192
     rate: float = 1e-3
@@ -58,7 +55,7 @@ class Recipe:
         if self.objective not in registry.ADAPTER_OBJECTIVES:
             known = near(self.objective, registry.ADAPTER_OBJECTIVES)
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
-        for name in ("reduction", "rank", "alpha", "epochs", "batch_size", "rate", "max_tokens"):
+        for name in ("reduction", "epochs", "batch_size", "rate", "max_tokens"):
             if not getattr(self, name) > 0:
                 raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected more than 0.")
         if not 0 <= self.warmup < 1 or self.weight_decay < 0 or self.temperature < 0:
@@ -69,28 +66,20 @@ class Recipe:
 
 
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
-    """Return a table of parallel captions: text, english, and image where the file names images.
+    """Return a table of captions (CSV, TSV or Parquet, by its ending) with the columns text and english.
 
-    CSV, TSV or Parquet, by its ending; {lang} in the path stands for the language. Raises InputError where it cannot be
-    read or lacks a column.
+    {lang} in the path stands for the language. Raises InputError where it cannot be read.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
-    readers = {".csv": pd.read_csv, ".tsv": pd.read_table, ".parquet": pd.read_parquet}
-    options = {} if file.suffix == ".parquet" else {"dtype": str, "keep_default_na": False}
     try:
-        table = readers[file.suffix](file, **options)
+        if file.suffix == ".parquet":
+            return pd.read_parquet(file)
+        return pd.read_csv(file, sep="\t" if file.suffix == ".tsv" else ",", dtype=str, keep_default_na=False)
     except Exception as error:  # pandas, pyarrow and the disk each raise their own
         raise InputError(
-            f"The captions {file} cannot be read ({type(error).__name__}): expected a table that ends in "
-            f"{', '.join(readers)}, with the columns text and english."
+            f"The captions {file} cannot be read ({type(error).__name__}): expected a table as CSV, TSV or Parquet "
+            "with the columns text and english."
         ) from error
-    absent = [column for column in ("text", "english") if column not in table]
-    if absent:
-        raise InputError(
-            f"The captions {file} have the columns {', '.join(map(str, table))}: expected text, the caption in the "
-            "language, and english, its original."
-        )
-    return table
 
 
 def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd.DataFrame:
@@ -166,7 +155,7 @@ def adapt(
     if tokenizer.trim and recipe.max_tokens < (tokenizer.context_length or recipe.max_tokens + 1):
         tokenizer = replace(tokenizer, context_length=max(recipe.max_tokens, tokenizer.tail + 1))
     tokens = tokenizer(texts["text"].tolist(), lang)
-    weights = adapters.attach(tower, recipe.method, recipe.reduction, recipe.rank, recipe.alpha, recipe.seed)
+    weights = adapters.attach(tower, recipe.reduction, recipe.seed)
     if recipe.objective == "simcse" and not _drops(tower):
         adapters.detach(tower)
         raise InputError(f"SimCSE needs dropout, which the model {encoder.name!r} has not: choose another objective.")
@@ -232,8 +221,8 @@ def adapt(
     (folder / STATE).unlink(missing_ok=True)
     adapted = copy.copy(encoder)
     adapted.name, adapted.key = name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
-    row = {name: settings[name] for name in ("lang", "method", "objective", "text_source", "seed", "n_texts")}
-    row |= {"model": encoder.name, "steps": total}
+    row = {name: settings[name] for name in ("lang", "objective", "text_source", "seed", "n_texts")}
+    row |= {"model": encoder.name, "method": "bottleneck", "steps": total}
     row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
     row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
     return adapted, row

@@ -1,9 +1,9 @@
 """Adapters: small layers, one set for each language, that are trained inside a text tower whose own weights stay.
 
-`bottleneck` is the task adapter of Pfeiffer et al. (2020), SeqBn in the package adapters, one after each layer. With h
+They are the task adapters of Pfeiffer et al. (2020), SeqBn in the package adapters, one after each layer. With h
 what a layer's feed-forward part returned and x its residual input, the layer's output becomes
 LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that normalise first have none there.
-`lora` is that of Hu et al. (2022) on queries and values, by the package peft. torch is imported where it is needed.
+torch is imported where it is needed.
 """
 
 import json
@@ -12,10 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.models.registry import base_of
 
-METHODS = ("bottleneck", "lora")
 WEIGHTS, SETTINGS, CARD = "adapter.safetensors", "adapter.json", "README.md"
 # Layers that normalise before their parts, by the name of their class, with the name of the second normalisation.
 PRE_NORM = {
@@ -53,48 +52,41 @@ def layers(module) -> list[tuple[str, object, object]]:
     return found
 
 
-def attach(module, method: str = "bottleneck", reduction: int = 16, rank: int = 16, alpha: float = 8, seed: int = 0):
+def attach(module, reduction: int = 16, seed: int = 0) -> dict:
     """Put new adapters into the text tower of `module`, freeze all its other weights, and return theirs by name.
 
-    `reduction`: how many times narrower a bottleneck is than its layer; `rank` and `alpha` are LoRA's. Weights are
-    normal with deviation 0.02 and biases 0, as in the package adapters. Raises InputError for an unknown method, a
-    tower without known layers, one that has adapters, and a width that `reduction` does not divide.
+    `reduction`: how many times narrower a bottleneck is than its layer. Weights are normal with deviation 0.02 and
+    biases 0, as in the package adapters. Raises InputError for a tower without known layers, one that has adapters, and
+    a width that `reduction` does not divide.
     """
     import torch
     from torch import nn
 
-    if method not in METHODS:
-        raise InputError(f"There is no method of adaptation {method!r}: {near(method, METHODS)}")
-    if any(hasattr(module, name) for name in ("adapters", "peft_config")):
+    if hasattr(module, "adapters"):
         raise InputError("The model has an adapter already: load its base, and adapt that.")
     found = layers(module)
+    widths = [norm.normalized_shape[0] for *_, norm in found]
+    if reduction < 1 or any(width % reduction for width in widths):
+        raise InputError(
+            f"The reduction of the bottleneck is {reduction}: expected a whole number that divides the width of "
+            f"the tower's layers, {widths[0]}."
+        )
     module.requires_grad_(False)
-    if method == "lora":
-        torch.manual_seed(seed)
-        _lora(module, [name for name, *_ in found], rank, alpha)
-    else:
-        widths = [norm.normalized_shape[0] for *_, norm in found]
-        if reduction < 1 or any(width % reduction for width in widths):
-            raise InputError(
-                f"The reduction of the bottleneck is {reduction}: expected a whole number that divides the width of "
-                f"the tower's layers, {widths[0]}."
-            )
-        module.adapter_hooks = []
-        module.adapters, generator = nn.ModuleList(), torch.Generator().manual_seed(seed)
-        for _, place, norm in found:
-            width = norm.normalized_shape[0]
-            one = nn.Sequential(nn.Linear(width, width // reduction), nn.ReLU(), nn.Linear(width // reduction, width))
-            for linear in (one[0], one[2]):
-                nn.init.normal_(linear.weight, std=0.02, generator=generator)
-                nn.init.zeros_(linear.bias)
-            module.adapters.append(one.to(norm.weight.device))
-            register = place.register_forward_pre_hook if place is norm else place.register_forward_hook
-            module.adapter_hooks.append(register(_before_norm(one) if place is norm else _after_layer(one)))
-    return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+    module.adapters, module.adapter_hooks = nn.ModuleList(), []
+    generator = torch.Generator().manual_seed(seed)
+    for (_, place, norm), width in zip(found, widths, strict=True):
+        one = nn.Sequential(nn.Linear(width, width // reduction), nn.ReLU(), nn.Linear(width // reduction, width))
+        for linear in (one[0], one[2]):
+            nn.init.normal_(linear.weight, std=0.02, generator=generator)
+            nn.init.zeros_(linear.bias)
+        module.adapters.append(one.to(norm.weight.device))
+        register = place.register_forward_pre_hook if place is norm else place.register_forward_hook
+        module.adapter_hooks.append(register(_before_norm(one) if place is norm else _after_layer(one)))
+    return {f"adapters.{name}": weight for name, weight in module.adapters.named_parameters()}
 
 
 def detach(module) -> None:
-    """Take the bottlenecks of `attach` out of a text tower: it is the base again, its weights still frozen."""
+    """Take the adapters of `attach` out of a text tower: it is the base again, its weights still frozen."""
     for hook in module.adapter_hooks:
         hook.remove()
     del module.adapter_hooks, module.adapters
@@ -117,33 +109,11 @@ def _after_layer(adapter) -> Callable:
     return hook
 
 
-def _lora(module, places: list[str], rank: int, alpha: float) -> None:
-    """Put LoRA's matrices beside the queries and values of the layers at `places`."""
-    from torch import nn
-
-    try:
-        from peft import LoraConfig, inject_adapter_in_model
-    except ImportError as error:
-        raise InputError("LoRA needs the package peft, which is not installed: run `pip install peft`.") from error
-    ends = ("query", "value", "q_proj", "v_proj")
-    named = [
-        name
-        for name, one in module.named_modules()
-        if isinstance(one, nn.Linear) and name.endswith(ends) and name.startswith(tuple(f"{at}." for at in places))
-    ]
-    if not named:
-        raise InputError(
-            "LoRA needs layers whose queries and values have matrices of their own, which this text tower has not: "
-            "choose the method 'bottleneck'."
-        )
-    inject_adapter_in_model(LoraConfig(r=rank, lora_alpha=alpha, target_modules=named), module)
-
-
 def save(weights: dict, folder: str | os.PathLike, settings: dict) -> Path:
     """Write an adapter to `folder`: its weights, its settings (JSON) and a card; return the folder.
 
-    `weights`: as `attach` returns them; `settings`: name, base, lang, method, what `attach` was given, and how it was
-    trained. The settings come last: a folder that has them is whole.
+    `weights`: as `attach` returns them; `settings`: name, base, lang, reduction, and how it was trained. They come
+    last: a folder that has them is whole.
     """
     from safetensors.torch import save as to_bytes
 
@@ -172,7 +142,7 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
     file = tables.locate(folder) / SETTINGS
     try:
         settings = json.loads(file.read_text(encoding="utf-8"))
-        base, _ = settings["base"], settings["method"]
+        base, _ = settings["base"], settings["reduction"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(
             f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
@@ -200,8 +170,7 @@ def load(module, folder: str | os.PathLike, settings: dict) -> dict:
         stored = load_file(file)
     except Exception as error:  # safetensors and the disk each raise their own
         raise InputError(f"The adapter {file} cannot be read: train it again, or give another folder.") from error
-    known = {name: settings[name] for name in ("reduction", "rank", "alpha") if name in settings}
-    weights = attach(module, settings["method"], **known)
+    weights = attach(module, settings["reduction"])
     shapes = {name: tuple(value.shape) for name, value in weights.items()}
     for name in sorted(shapes.keys() | stored.keys()):
         got = tuple(stored[name].shape) if name in stored else "nothing"
