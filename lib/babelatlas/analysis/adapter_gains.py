@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base.errors import InputError
+from babelatlas.evaluation import zeroshot
 from babelatlas.models import registry
 from babelatlas.stats import bootstrap, correlation, tests
 
@@ -65,3 +66,17 @@ def summary(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
             r = found.iloc[0][["value", "ci_low", "ci_high"]].tolist()
         rows.append([int((part["gain"] > 0).sum()), int(part["best"].sum()), *r])
     return means.join(pd.DataFrame(rows, columns=["n_gain", "n_best", "r", "r_low", "r_high"]))
+
+
+def caption_matching(before: np.ndarray, after: np.ndarray, english: np.ndarray) -> pd.DataFrame:
+    """Return how often the English vector nearest to a caption's is its own: value, ci_low, ci_high, p, n.
+
+    All (captions, d), row by row those of the same caption: the caption's vectors without and with an adapter, and
+    those of the English originals, which all differ. Rows: before, after, and the paired gain, whose p is that of a
+    sign-flip test; intervals are over captions.
+    """
+    english, own = zeroshot.normalise(english), np.arange(len(english))
+    hits = [zeroshot.hits(zeroshot.similarity(vectors, english), own) for vectors in (before, after)]
+    rows = [[*bootstrap.mean_interval(one).iloc[0, :3], np.nan] for one in hits]
+    table = pd.DataFrame([*rows, tests.paired_mean(hits[1] - hits[0])], ["before", "after", "gain"])
+    return table.set_axis(["value", "ci_low", "ci_high", "p"], axis=1).assign(n=len(own))

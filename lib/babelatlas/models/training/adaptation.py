@@ -51,7 +51,7 @@ class Recipe:
     seed: int = 0
 
     def check(self) -> None:
-        """Raise InputError for an objective or method that is not known, and a number that is out of range."""
+        """Raise InputError for an objective that is not known, and a number that is out of range."""
         if self.objective not in registry.ADAPTER_OBJECTIVES:
             known = near(self.objective, registry.ADAPTER_OBJECTIVES)
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
