@@ -502,8 +502,9 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["gated"] == planned["translation"] == 3
     assert planned["zeroshot"] == planned["subsets"] == 6
     assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
+    assert planned["adapt"] == 2
     assert planned["language_pages"] == 1
-    assert sum(name.startswith("chapter_") for name in planned) == 45
+    assert sum(name.startswith("chapter_") for name in planned) == 46
     assert planned["book"] == 1
 
 

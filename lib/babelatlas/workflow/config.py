@@ -189,19 +189,15 @@ def _check_models(config: dict) -> None:
 
 
 def _check_adaptations(config: dict) -> None:
-    """Raise InputError for adapters of no model of the run, of no known language, or with no known objective."""
-    classified = {datasets.get_dataset(name).task for name in config["datasets"]} & {"zero-shot"}
+    """Raise InputError for adapters of a model, of a language or with an objective that is not known."""
     for base, wanted in config.get("adaptations", {}).items():
-        if not classified or base not in config["models"] or base in config.get("custom_models", {}):
-            raise InputError(
-                f"The config's 'adaptations' names {base!r}, but adapters are compared with a known model on a data "
-                "set to classify: add these to its models and datasets, or leave it out."
-            )
+        models.get_model(base)
         for lang in wanted["languages"]:
             languages.canonical(lang)
-        for one in set(wanted["objectives"]) - set(models.ADAPTER_OBJECTIVES):
-            known = near(one, models.ADAPTER_OBJECTIVES)
-            raise InputError(f"The config's adaptations of {base!r} have the objective {one!r}: {known}")
+        for one in wanted["objectives"]:
+            if one not in models.ADAPTER_OBJECTIVES:
+                known = near(one, models.ADAPTER_OBJECTIVES)
+                raise InputError(f"The config's adaptations of {base!r} have the objective {one!r}: {known}")
 
 
 def _check_translators(config: dict) -> None:

@@ -74,14 +74,16 @@ class Plan:
     def _adaptations(self) -> Iterator[tuple[str, dict]]:
         """Yield the trainings of adapters by the name of their job, with the parameters of each.
 
-        One job for all of an embedded model, whose trainings take a second; else one for each training.
+        One job for all of an embedded model, whose trainings take a second; else one for each training. A model that
+        the run does not evaluate, on a data set to classify, is passed over.
         """
-        for base, wanted in self.config.get("adaptations", {}).items():
-            given = {"model": base, **wanted}
+        wanted = self.config.get("adaptations", {}) if self.of_task("zero-shot") else {}
+        for base in [base for base in wanted if base in self.models]:
+            given = {"model": base, **wanted[base]}
             if base in self.trained:
                 yield base, given
                 continue
-            for lang, (objective, seeds) in product(wanted["languages"], wanted["objectives"].items()):
+            for lang, (objective, seeds) in product(given["languages"], given["objectives"].items()):
                 for seed in seeds:
                     one = {"languages": [lang], "objectives": {objective: [seed]}}
                     yield registry.adapted_name(base, lang, objective, seed), given | one
