@@ -14,6 +14,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import loading, registry
 from babelatlas.models.training import adaptation, adapters, miniature
+from babelatlas.workflow import command_line
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -180,3 +181,38 @@ def test_captions_are_cut_to_the_most_tokens(encoder, tmp_path):
     adapt(encoder, tmp_path, replace(RECIPE, epochs=1, max_tokens=4))
 
     assert lengths[1:] == [4, 4]  # the first call is that of the English vectors
+
+
+def test_the_command_teaches_a_model_and_says_what_held_out_captions_gain(checkpoint, tmp_path, capsys):
+    words = [f"{first} {second}" for first in ENGLISH for second in ENGLISH if first != second]
+    turned = dict(zip(ENGLISH, SWAHILI, strict=True))
+    texts = pd.DataFrame({"text": [" ".join(map(turned.get, text.split())) for text in words], "english": words})
+    texts.to_csv(tmp_path / "sw.csv", index=False)
+    given = ["adapt", "picto-en", "sw", "--texts", str(tmp_path / "{lang}.csv"), "--output", str(tmp_path / "out")]
+    given += [
+        "--checkpoint",
+        str(checkpoint),
+        "--device",
+        "cpu",
+        "--epochs",
+        "30",
+        "--rate",
+        "0.02",
+        "--reduction",
+        "8",
+    ]
+
+    assert command_line.main(given) == 0
+    said = capsys.readouterr().out
+    assert "picto-en+sw.mse: 8,480 weights, 30 steps" in said
+    before, after = (float(said.split(name)[1].split()[0]) for name in ("before", "after"))
+    assert after > before
+    assert loading.load(registry.get_model("picto-en+sw.mse"), tmp_path / "out" / "picto-en+sw.mse", "cpu")
+
+
+@pytest.mark.parametrize(("file", "said"), [("none.csv", "cannot be read"), ("one.csv", "expected a table with text")])
+def test_the_command_says_what_is_wrong_with_the_captions(file, said, tmp_path, capsys):
+    (tmp_path / "one.csv").write_text("caption\npaka\n", encoding="utf-8")
+
+    assert command_line.main(["adapt", "picto-en", "sw", "--texts", str(tmp_path / file)]) == 1
+    assert said in capsys.readouterr().err
