@@ -6,7 +6,7 @@ notebooks' declarations and the registries.
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
@@ -50,7 +50,8 @@ class Plan:
         # All others take the image tower of picto-en, which is trained also where it is not evaluated.
         first = ["picto-en"] if embedded or self.gated else []
         self.trained = list(dict.fromkeys([*first, *embedded]))
-        self.adaptations = dict(self._adaptations())
+        self.adaptations, self.adapted = {}, {}
+        self._plan_adaptations()
         self.scored = config.get("external_scores", {})
         own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
@@ -71,8 +72,8 @@ class Plan:
             if dataset in known.get(one, self.ambiguous)
         ]  # fmt: skip
 
-    def _adaptations(self) -> Iterator[tuple[str, dict]]:
-        """Yield the trainings of adapters by the name of their job, with the parameters of each.
+    def _plan_adaptations(self) -> None:
+        """Set the jobs that train adapters, name -> parameters, and the adapted models, name -> job.
 
         One job for all of an embedded model, whose trainings take a second; else one for each training. A model that
         the run does not evaluate, on a data set to classify, is passed over.
@@ -80,23 +81,13 @@ class Plan:
         wanted = self.config.get("adaptations", {}) if self.of_task("zero-shot") else {}
         for base in [base for base in wanted if base in self.models]:
             given = {"model": base, **wanted[base]}
-            if base in self.trained:
-                yield base, given
-                continue
             for lang, (objective, seeds) in product(given["languages"], given["objectives"].items()):
                 for seed in seeds:
-                    one = {"languages": [lang], "objectives": {objective: [seed]}}
-                    yield registry.adapted_name(base, lang, objective, seed), given | one
-
-    def adapted(self) -> dict[str, str]:
-        """Return the adapted models that the run trains: name -> job."""
-        return {
-            registry.adapted_name(given["model"], lang, objective, seed): job
-            for job, given in self.adaptations.items()
-            for lang in given["languages"]
-            for objective, seeds in given["objectives"].items()
-            for seed in seeds
-        }
+                    name, one = registry.adapted_name(base, lang, objective, seed), given
+                    if base not in self.trained:
+                        one = given | {"languages": [lang], "objectives": {objective: [seed]}}
+                    self.adapted[name] = base if base in self.trained else name
+                    self.adaptations[self.adapted[name]] = one
 
     def adapter_files(self, job: str) -> tuple[str, str]:
         """Return the vectors of a base on the run's first data set to classify, and that set's labels."""
@@ -250,7 +241,7 @@ class Plan:
 
     def checkpoint(self, name: str) -> str:
         """Return where a model or translator is: trained here, a user's file or folder; "" takes the published one."""
-        if name in self.trained or name in self.gated or name in self.adapted():
+        if name in self.trained or name in self.gated or name in self.adapted:
             return f"{self.folder}/models/{name}"
         return self.config.get("custom_models", {}).get(name) or self.config.get("checkpoints", {}).get(name, "")
 
@@ -260,8 +251,8 @@ class Plan:
             return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
         if name in self.gated:
             return [f"{self.folder}/models/{name}/gated.safetensors"]
-        if name in self.adapted():
-            return [self.table("adaptations", self.adapted()[name])]
+        if name in self.adapted:
+            return [self.table("adaptations", self.adapted[name])]
         return [self.config["custom_models"][name]] if name in self.config.get("custom_models", {}) else []
 
     def consent(self, name: str) -> str:

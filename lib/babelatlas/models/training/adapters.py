@@ -39,15 +39,17 @@ def layers(module) -> list[tuple[str, object, object]]:
     for name, one in module.named_modules():
         if any(part.startswith(PICTURES) for part in name.split(".")):
             continue
-        kind = type(one).__name__
-        if kind in PRE_NORM:
-            found.append((name, one, getattr(one, PRE_NORM[kind])))
-        elif hasattr(one, "intermediate") and hasattr(getattr(one, "output", None), "LayerNorm"):
-            found.append((name, one.output.LayerNorm, one.output.LayerNorm))
+        norm = getattr(one, PRE_NORM.get(type(one).__name__, ""), None)
+        if norm is not None:
+            found.append((name, one, norm))
+            continue
+        norm = getattr(one, "output_layer_norm", getattr(getattr(one, "output", None), "LayerNorm", None))
+        if norm is not None and (hasattr(one, "intermediate") or hasattr(one, "ffn")):
+            found.append((name, norm, norm))
     if not found:
         raise InputError(
             f"The text tower of {type(module).__name__} has no layers that an adapter knows: expected those of BERT, "
-            f"RoBERTa or XLM-R, or {', '.join(PRE_NORM)}; choose another base model."
+            f"DistilBERT or XLM-R, or {', '.join(PRE_NORM)}; choose another base model."
         )
     return found
 
