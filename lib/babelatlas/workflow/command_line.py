@@ -236,7 +236,7 @@ def fetch(names: tuple[str, ...]) -> None:
 @click.option("--seed", default=0, show_default=True, help="Decides first weights, order and what is held out.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 def adapt(model: str, language: str, texts: str, output: str, checkpoint: str, remote_code: str, device: str, **given):
-    """Teach a model a language from your own captions and their English originals.
+    """Teach a model a language from parallel captions.
 
     Every tenth caption, at most 500, is held out: how often its vector is nearest to that of its own original, before
     and after. Stopped, it goes on where it was when it is called again.

@@ -109,7 +109,7 @@ def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd
     if min(sizes.values()) < 2 or min(sizes.values()) < LEAST_DIFFERENT * max(sizes.values()):
         raise InputError(
             f"The captions in {name} are not aligned with their English originals: {sizes['text']:,} different ones "
-            f"stand beside {sizes['english']:,}; give each row a caption and its own original."
+            f"stand next to {sizes['english']:,}; give each row a caption and its own original."
         )
     if lang != "en" and (texts["text"] == texts["english"]).mean() > 0.5:
         raise InputError(
