@@ -10,6 +10,7 @@ pytest.importorskip("open_clip")
 
 import torch
 
+import tiny_openclip
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import loading, registry
@@ -216,3 +217,21 @@ def test_the_command_says_what_is_wrong_with_the_captions(file, said, tmp_path, 
 
     assert command_line.main(["adapt", "picto-en", "sw", "--texts", str(tmp_path / file)]) == 1
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("objective", ["simcse", "mse"])
+def test_a_tower_with_dropout_is_trained_and_is_equal_in_two_trainings(objective, tmp_path):
+    tiny_openclip.MAKERS["xlm-roberta"](tmp_path / "tiny")
+    sources = {"source": registry.Source("tiny/a"), "companions": {"text": registry.Source("tiny/text")}}
+    entry = replace(registry.get_model("openai-b32"), name="tiny", image_size=32, dimension=0, **sources)
+    encoder = loading.load(entry, tmp_path / "tiny", "cpu", "float32")
+    english, before = encoder.encode_texts(ENGLISH), encoder.encode_texts(SWAHILI)
+    recipe = replace(RECIPE, objective=objective, epochs=10)
+    found = []
+    for name in "ab":
+        found.append(adaptation.adapt(encoder, TEXTS, "sw", tmp_path / name, recipe, english)[1])
+        adapters.detach(encoder.towers.module)
+
+    assert found[0]["loss_last"] < found[0]["loss_first"]
+    assert stored(tmp_path / "a") == stored(tmp_path / "b")
+    assert np.array_equal(encoder.encode_texts(SWAHILI), before), "dropout is off again"
