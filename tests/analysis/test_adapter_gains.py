@@ -29,7 +29,7 @@ def test_a_gain_is_the_mean_over_classes_of_the_difference_to_the_base():
     base = counts("m", [0.0, 2.0, 4.0])
     adapted = pd.concat([counts("m+sw.mse", [2.0, 2.0, 4.0]), counts("m+sw.mse.2", [4.0, 4.0, 4.0])])
 
-    found = adapter_gains.gains(adapter_gains.by_class(adapted, base), n_resamples=50)
+    found = adapter_gains.gains(adapted, base, n_resamples=50)
 
     assert found[["model", "objective", "seed", "lang", "n"]].to_numpy().tolist() == [
         ["m", "mse", 0, "sw", 3], ["m", "mse", 2, "sw", 3],
@@ -42,7 +42,7 @@ def test_a_gain_is_the_mean_over_classes_of_the_difference_to_the_base():
 
 def test_a_base_that_was_not_evaluated_alike_is_named():
     with pytest.raises(InputError, match="base 'm' has no result in sw on d"):
-        adapter_gains.by_class(counts("m+sw.mse", [1.0]), counts("m", [1.0]).assign(prompts="others"))
+        adapter_gains.gains(counts("m+sw.mse", [1.0]), counts("m", [1.0]).assign(prompts="others"))
 
 
 def test_the_published_means_correlations_and_wins_follow_from_the_shipped_numbers(published):

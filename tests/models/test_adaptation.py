@@ -162,9 +162,9 @@ def test_captions_that_cannot_teach_are_refused_in_a_sentence(texts, said, encod
     ("changes", "said"),
     [
         ({"objective": "cosine"}, "no objective of adaptation 'cosine'"),
-        ({"rate": 0.0}, "rate is 0.0: expected more than 0"),
+        ({"rate": 0.0}, "rate is 0.0: expected at least 1e-09"),
         ({"epochs": -1}, "epochs is -1"),
-        ({"warmup": 1.0}, "warmup 1.0"),
+        ({"warmup": 1.0}, "warmup is 1.0: expected at least 0 and below 1"),
         ({"objective": "simcse"}, "SimCSE needs dropout"),
         ({"objective": "lit"}, "needs vectors of images"),
         ({"objective": "mse"}, "needs a vector of each of the 8 English originals, got none"),

@@ -10,7 +10,6 @@ from torch import nn
 from transformers import CLIPTextConfig, CLIPTextModel, XLMRobertaConfig, XLMRobertaModel
 
 from babelatlas.base.errors import InputError
-from babelatlas.models import registry
 from babelatlas.models.training import adapters
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
@@ -172,5 +171,3 @@ def test_what_no_adapter_fits_is_refused_in_a_sentence():
     adapters.attach(tower)
     with pytest.raises(InputError, match="has an adapter already"):
         adapters.attach(tower)
-    with pytest.raises(InputError, match="cannot be called"):
-        registry.adapted_name("m", "sw", "M S E")

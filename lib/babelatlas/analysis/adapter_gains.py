@@ -12,42 +12,29 @@ from babelatlas.models import registry
 from babelatlas.stats import bootstrap, correlation, tests
 
 
-def by_class(adapted: pd.DataFrame, base: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracy of each class with and without an adapter: model, objective, seed, lang, wnid, before, value.
+def gains(adapted: pd.DataFrame, base: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return the gain of each adapter in its language, means over classes: model, objective, seed, lang, before, value,
+    gain, ci_low, ci_high (bootstrap over classes), p (sign-flip test over classes), n (classes), p_holm (over all).
 
     Both: schema `zeroshot`; the names of adapted models say base, objective and number of the training. Raises
     InputError where the base was not evaluated on the same classes with the same prompts.
     """
-    names = adapted["model"].str.extract(registry.ADAPTED)
-    key = ["dataset", "labels", "prompts", "similarity", "lang", "wnid"]
-    left = adapted.assign(model=names[0], objective=names[2], seed=names[3].str[1:].fillna("0").astype(int))
-    both = left.merge(base[["model", *key, "n_correct", "n_images"]], "left", ["model", *key], suffixes=("", "_base"))
-    lacking = both[both["n_images_base"].isna()]
-    if len(lacking):
-        first = lacking.iloc[0]
+    names, key = adapted["model"].str.extract(registry.ADAPTED), ["dataset", "labels", "prompts", "similarity"]
+    key = ["model", *key, "lang", "wnid"]
+    both = adapted.assign(model=names[0], objective=names[2], seed=names[3].str[1:].fillna("0").astype(int))
+    both = both.merge(base[[*key, "n_correct", "n_images"]], "left", key, suffixes=("", "_base"))
+    for lacking in both[both["n_images_base"].isna()].itertuples():
         raise InputError(
-            f"The base {first['model']!r} has no result in {first['lang']} on {first['dataset']} with the labels and "
+            f"The base {lacking.model!r} has no result in {lacking.lang} on {lacking.dataset} with the labels and "
             "prompts of its adapters: evaluate it with notebook 20 in the same way."
         )
     both["before"], both["value"] = both["n_correct_base"] / both["n_images_base"], both["n_correct"] / both["n_images"]
-    return both[["model", "objective", "seed", "lang", "wnid", "before", "value"]]
-
-
-def gains(classes: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return the gain in each language, means over classes: model, objective, seed, lang, before, value, gain,
-    ci_low, ci_high (bootstrap over classes), p (paired sign-flip test over classes), p_holm, n (classes).
-
-    Holm's correction is over all rows.
-    """
-    rows = []
-    keys = ["model", "objective", "seed", "lang"]
-    for key, part in classes.groupby(keys, sort=False):
-        gap = (part["value"] - part["before"]).to_numpy()
-        found = tests.paired_mean(gap, part["wnid"], n_resamples, seed=seed)
-        rows.append([*key, part["before"].mean(), part["value"].mean(), *found, len(part)])
-    columns = [*keys, "before", "value", "gain", "ci_low", "ci_high", "p", "n"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.assign(p_holm=tests.holm(table["p"]) if len(table) else [])
+    rows, by = [], ["model", "objective", "seed", "lang"]
+    for name, part in both.groupby(by, sort=False):
+        found = tests.paired_mean(part["value"] - part["before"], part["wnid"], n_resamples, seed=seed)
+        rows.append([*name, part["before"].mean(), part["value"].mean(), *found, len(part)])
+    table = pd.DataFrame(rows, columns=[*by, "before", "value", "gain", "ci_low", "ci_high", "p", "n"])
+    return table.assign(p_holm=tests.holm(table["p"]))
 
 
 def summary(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:

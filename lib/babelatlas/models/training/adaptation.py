@@ -55,14 +55,11 @@ class Recipe:
         if self.objective not in registry.ADAPTER_OBJECTIVES:
             known = near(self.objective, registry.ADAPTER_OBJECTIVES)
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
-        for name in ("reduction", "epochs", "batch_size", "rate", "max_tokens"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected more than 0.")
-        if not 0 <= self.warmup < 1 or self.weight_decay < 0 or self.temperature < 0:
-            raise InputError(
-                f"The adaptation has warmup {self.warmup}, weight_decay {self.weight_decay} and temperature "
-                f"{self.temperature}: expected a warmup from 0 to below 1, and the others not below 0."
-            )
+        least = dict.fromkeys(("reduction", "epochs", "batch_size", "max_tokens"), 1) | {"rate": 1e-9}
+        for name, bound in (least | dict.fromkeys(("warmup", "weight_decay", "temperature"), 0)).items():
+            if not bound <= getattr(self, name) or (name == "warmup" and self.warmup >= 1):
+                limit = " and below 1" if name == "warmup" else ""
+                raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected at least {bound}{limit}.")
 
 
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
@@ -152,14 +149,18 @@ def adapt(
     name, tower, state = folder.name, encoder.towers.module, None
     draw = _loss(encoder.device, texts, recipe, english, images)
     tokenizer = encoder.tokenizer
-    if tokenizer.trim and recipe.max_tokens < (tokenizer.context_length or recipe.max_tokens + 1):
-        tokenizer = replace(tokenizer, context_length=max(recipe.max_tokens, tokenizer.tail + 1))
+    if tokenizer.trim:
+        tokenizer = replace(tokenizer, context_length=min(recipe.max_tokens, tokenizer.context_length or 10**9))
     tokens = tokenizer(texts["text"].tolist(), lang)
     weights = adapters.attach(tower, recipe.reduction, recipe.seed)
-    if recipe.objective == "simcse" and not _drops(tower):
+    inner = tuple(name for name, *_ in adapters.layers(tower))
+    parts = [one for name, one in tower.named_modules() if name.startswith(inner)]
+    if recipe.objective == "simcse" and not any(isinstance(one, torch.nn.Dropout) and one.p > 0 for one in parts):
         adapters.detach(tower)
         raise InputError(f"SimCSE needs dropout, which the model {encoder.name!r} has not: choose another objective.")
-    scale = torch.nn.Parameter(torch.tensor(_log_scale(tower, recipe), device=encoder.device))
+    own = getattr(tower, "logit_scale", None)  # the logarithm of 1 / temperature
+    start = -np.log(recipe.temperature) if recipe.temperature else np.log(100) if own is None else own.item()
+    scale = torch.nn.Parameter(torch.tensor(float(start), device=encoder.device))
     groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
     if recipe.objective.startswith("lit"):
         groups.append({"params": [scale], "weight_decay": 0.0})
@@ -274,23 +275,6 @@ def _loss(device: str, texts: pd.DataFrame, recipe: Recipe, english, images) -> 
         return total
 
     return loss
-
-
-def _log_scale(tower, recipe: Recipe) -> float:
-    """Return the logarithm of 1 / temperature: the recipe's, else the model's own, else that of CLIP after training."""
-    if recipe.temperature:
-        return float(-np.log(recipe.temperature))
-    own = getattr(tower, "logit_scale", None)
-    return float(own.detach().float().reshape(-1)[0]) if own is not None else float(np.log(100))
-
-
-def _drops(tower) -> bool:
-    """Return whether any layer of a text tower drops numbers at random in training."""
-    from torch import nn
-
-    places = [name for name, *_ in adapters.layers(tower)]
-    inner = [one for name, one in tower.named_modules() if name.startswith(tuple(places))]
-    return any(isinstance(one, nn.Dropout) and one.p > 0 for one in inner)
 
 
 def _read_state(file: Path, settings: dict) -> dict | None:
