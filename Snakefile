@@ -1,5 +1,5 @@
 # The study as a graph: which notebook makes which table from which. `make book` runs it. A rule of rules/*.smk runs one
-# notebook; its named inputs and outputs are the notebook's, and `Plan` knows names, places and parameters. Stages 20 to 24
+# notebook; its named inputs and outputs are the notebook's, and `Plan` knows names, places and parameters. Stages 20 to 25
 # and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
 import os
 import re

@@ -94,3 +94,30 @@ rule translation:
         given=lambda wildcards: study.given("23_translators", wildcards.translator, wildcards.dataset),
     shell:
         NOTEBOOK
+
+rule adapt:
+    "Train adapters of one model for further languages, and classify again with them."
+    input:
+        code=study.code("25_adapt"),
+        weights=lambda wildcards: study.weights(study.adaptations[wildcards.adaptation]["model"]),
+        vectors=lambda wildcards: study.adapter_files(wildcards.adaptation)[0],
+        labels=lambda wildcards: study.adapter_files(wildcards.adaptation)[1],
+        other_labels=study.table("labels", "imagenet-1k"),
+    output:
+        output=study.table("adaptations", "{adaptation}"),
+        counts=study.table("adapted", "{adaptation}"),
+        page=study.page("25_adapt_{adaptation}"),
+    log:
+        study.log("25_adapt_{adaptation}"),
+    wildcard_constraints:
+        adaptation=one_of(study.adaptations),
+    priority: 5
+    resources:
+        gpu=lambda wildcards: study.gpus(study.adaptations[wildcards.adaptation]["model"]),
+    params:
+        notebook=study.notebook("25_adapt"),
+        title="{adaptation}",
+        files=study.named("25_adapt"),
+        given=lambda wildcards: study.given("25_adapt", wildcards.adaptation),
+    shell:
+        NOTEBOOK

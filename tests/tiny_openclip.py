@@ -169,6 +169,19 @@ MAKERS = {
 }
 
 
+def check_adapter(encoder, pictures: list, layers: int = 2) -> None:
+    """Assert that an adapter sits in each layer of a loaded encoder's text tower, and changes its texts only."""
+    from babelatlas.models.training import adapters
+
+    images, texts = encoder.encode_images(pictures), encoder.encode_texts(TEXTS, "en")
+    assert len(adapters.layers(encoder.towers.module)) == layers
+    adapters.attach(encoder.towers.module, 4)
+    assert (abs(encoder.encode_texts(TEXTS, "en") - texts).max(1) > 0).all()
+    assert (encoder.encode_images(pictures) == images).all()
+    adapters.detach(encoder.towers.module)
+    assert (encoder.encode_texts(TEXTS, "en") == texts).all()
+
+
 def reference(folder: Path, place: Path) -> tuple:
     """Return model, transform and tokenizer as open_clip itself loads them, from a copy with all in one folder."""
     import open_clip

@@ -163,3 +163,16 @@ def test_drawings_of_senses_are_numbered_as_asked_and_in_every_colour():
     assert len(set(hues[classes == 1])) == colours - 2
     few = training_set.drawings("train", 5, size=16, wnids=[FURNITURE, WNIDS[0]], images_per_sense=2)[1]
     assert few.tolist() == [0] * 2 + [1] * 5
+
+
+def test_parallel_captions_have_the_same_template_on_both_sides_and_leave_no_class_out(labels):
+    found = training_set.parallel_captions(labels, "de", 25, seed=1)
+
+    assert len(found) == 25
+    assert found["group"].value_counts().to_dict().keys() == set(WNIDS[:10])
+    assert found["group"].value_counts().between(2, 3).all()
+    assert (found["text"].str.replace("de-", "en-") == found["english"]).all()
+    assert not found.duplicated().any()
+    pd.testing.assert_frame_equal(found, training_set.parallel_captions(labels, "de", 25, seed=1))
+    assert not found.equals(training_set.parallel_captions(labels, "de", 25, seed=2))
+    assert training_set.parallel_captions(labels, "fr", 25).empty

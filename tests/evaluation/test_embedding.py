@@ -22,9 +22,10 @@ from PIL import Image
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
 from babelatlas.evaluation import embedding, zeroshot
-from babelatlas.models import loading, training
+from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.tokens import Tokenizer
+from babelatlas.models.training import miniature as training
 from reference_prompts import unique_prompts
 
 

@@ -360,3 +360,8 @@ def test_a_linear_layer_of_another_size_is_refused(copy):
 
     with pytest.raises(InputError, match=r"has the shape \(16, 32\), which does not fit its bias or the encoder's 64"):
         load("mclip", folder)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_adapter_sits_in_the_layers_of_the_text_tower_only(made, name, pictures):
+    tiny_openclip.check_adapter(load(name, made(name), precision="float32"), pictures)

@@ -370,7 +370,7 @@ def test_towers_and_images_that_are_not_there_are_told(tmp_path, monkeypatch):
 
 
 def test_a_translator_of_pictograms_goes_from_drawings_to_scores(tmp_path):
-    from babelatlas.models import training
+    from babelatlas.models.training import miniature as training
 
     training.write_tokenizer(["a king"], tmp_path / "eyes", 1600)
     training.write_configuration(tmp_path / "eyes", 1600)

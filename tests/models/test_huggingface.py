@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 import tiny_huggingface as tiny
+import tiny_openclip
 from babelatlas.base.errors import InputError
 from babelatlas.models import loading
 from babelatlas.models import registry as models
@@ -389,3 +390,8 @@ def test_loading_prints_nothing(folders, capfd):
         loading.load(entry(family, length), folders[name])
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_adapter_sits_in_the_layers_of_the_text_tower_only(case, pictures):
+    family, length, _, folder = case
+    tiny_openclip.check_adapter(loading.load(entry(family, length), folder, "cpu", "float32"), pictures)

@@ -12,9 +12,10 @@ import pytest
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms, training_set
 from babelatlas.models import encoder as encoders
-from babelatlas.models import loading, tokens, training
+from babelatlas.models import loading, tokens
 from babelatlas.models import registry as models
 from babelatlas.models.loaders import openclip
+from babelatlas.models.training import miniature as training
 
 # Warnings of third parties, at their first import.
 pytestmark = [

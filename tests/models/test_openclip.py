@@ -423,3 +423,8 @@ def test_two_threads_on_a_cpu_give_the_vectors_of_one(made, pictures, name):
     assert encoder.towers.parallel == (name != "clip")
     for one, two in zip(alone, shared, strict=True):
         assert np.abs(one - two).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", tiny_openclip.MAKERS)
+def test_an_adapter_sits_in_the_layers_of_the_text_tower_only(made, name, pictures):
+    tiny_openclip.check_adapter(loading.load(entry(name), made(name)[0], "cpu", "float32"), pictures)

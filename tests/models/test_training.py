@@ -5,7 +5,7 @@ import pytest
 
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms
-from babelatlas.models import training
+from babelatlas.models.training import miniature as training
 
 WNIDS = pictograms.concepts()["wnid"].tolist()
 

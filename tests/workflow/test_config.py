@@ -502,8 +502,9 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["gated"] == planned["translation"] == 3
     assert planned["zeroshot"] == planned["subsets"] == 6
     assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
+    assert planned["adapt"] == 2
     assert planned["language_pages"] == 1
-    assert sum(name.startswith("chapter_") for name in planned) == 45
+    assert sum(name.startswith("chapter_") for name in planned) == 46
     assert planned["book"] == 1
 
 
@@ -776,3 +777,34 @@ def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(own, tmp_p
 def test_what_is_wrong_with_ones_own_is_one_sentence(own, change, sentence):
     with pytest.raises(InputError, match=sentence):
         workflow.check_config(own | change, ROOT)
+
+
+def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
+    wanted = {"languages": ["si", "xh"], "objectives": {"mse": [0, 1], "lit": [0]}, "recipe": {"epochs": 100}}
+    name = "openclip-xlmr-b32+si.mse.1"
+    models = [*config["models"], "openclip-xlmr-b32", name]
+    given = {"models": models, "adaptations": {"openclip-xlmr-b32": wanted, "msiglip-b16": wanted}}
+    plan = workflow.check_config(config | given, ROOT)
+
+    assert len(plan.adaptations) == 6, "that of a model which is not evaluated is passed over"
+    one = json.loads(plan.given("25_adapt", name))
+    assert (one["model"], one["languages"], one["objectives"]) == ("openclip-xlmr-b32", ["si"], {"mse": [1]})
+    assert one["recipe"] == {"epochs": 100}
+    assert plan.weights(name) == [f"results/demo/adaptations/{name}.parquet"]
+    assert plan.checkpoint(name) == f"results/demo/models/{name}"
+    assert plan.gpus(name) == 1
+    assert workflow.check_config(config, ROOT).adaptations.keys() == {"picto-multi", "picto-distilled"}
+
+
+@pytest.mark.parametrize(
+    ("base", "changes", "said"),
+    [
+        ("openclip-xlmr-b3", {}, "no model 'openclip-xlmr-b3'"),
+        ("picto-multi", {"languages": ["qq"]}, "qq"),
+        ("picto-multi", {"objectives": {"msr": [0]}}, r"the objective 'msr': did you mean mse\?"),
+    ],
+)
+def test_an_adaptation_that_cannot_be_is_one_sentence(base, changes, said, config):
+    wanted = {base: {"languages": ["de"], "objectives": {"mse": [0]}} | changes}
+    with pytest.raises(InputError, match=said):
+        workflow.check_config(config | {"adaptations": wanted}, ROOT)

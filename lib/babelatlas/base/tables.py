@@ -25,8 +25,9 @@ TEXT = pa.string()
 # The columns that hold no text, by their type.
 NO_TEXT = {
     pa.int64(): "number replicate step n n_images n_classes n_ties n_tied_correct n_candidates rank tied tried items"
-    " shared",
-    pa.float64(): "value ci_low ci_high n_correct n_correct_top5 ndcg20 weight loss cost temperature recomputed slack",
+    " shared seed n_texts n_parameters steps",
+    pa.float64(): "value ci_low ci_high n_correct n_correct_top5 ndcg20 weight loss cost temperature recomputed slack"
+    " loss_first loss_last seconds",
     pa.bool_(): "ambiguous",
     pa.list_(pa.string()): "alternatives confirmed_by",
     pa.list_(pa.float64()): "log_probabilities",
@@ -50,6 +51,11 @@ COLUMNS = {
     "training_texts": (["model", "lang", "wnid", "label"], "weight"),
     # The loss of each step of a training; `kind` says which and its unit. `replicate` numbers trainings of one model.
     "training_losses": (["model", "replicate", "step"], "loss kind"),
+    # One row for each adapter that was trained.
+    "adaptations": (
+        ["model", "lang", "method", "objective", "text_source", "seed"],
+        "n_texts n_parameters steps loss_first loss_last seconds",
+    ),
     "zeroshot": ([*EVALUATION, "wnid"], "n_correct n_correct_top5 n_ties n_images"),
     "subsets": ([*EVALUATION, "n_classes", "number"], "n_correct n_images"),
     "captions": (["captions", "lang", "image", "number"], "caption"),

@@ -186,3 +186,25 @@ class Captions:
     def counted(self, texts: pd.DataFrame) -> pd.DataFrame:
         """Return `texts`, those of the captions, with the number of times each was shown as its `weight`."""
         return texts.assign(weight=self.shown.astype(float))
+
+
+def parallel_captions(labels: pd.DataFrame, lang: str, n: int, seed: int = 0) -> pd.DataFrame:
+    """Return up to `n` captions of a language next to their English originals: text, english and group (the wnid).
+
+    The labels of one class, in one template, on either side; drawn at random from all that the `labels` can make, each
+    class as often as any other, so that languages with fewer labels repeat fewer classes more often.
+    """
+    english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
+    own = labels[(labels["lang"] == lang) & labels["wnid"].isin(english.index)].sort_values("wnid")
+    rows = [
+        (text, original, wnid)
+        for wnid, label in own[["wnid", "label"]].itertuples(index=False)
+        for text, original in zip(
+            fill(PICTOGRAM_TEMPLATES, label), fill(PICTOGRAM_TEMPLATES, english[wnid]), strict=True
+        )
+    ]
+    table = pd.DataFrame(rows, columns=["text", "english", "group"])
+    order = np.random.default_rng([seed, 8, *lang.encode()]).permutation(len(table))
+    # First one caption of each class, then the second of each, so that no class is left out.
+    table = table.iloc[order].assign(turn=lambda part: part.groupby("group").cumcount())
+    return table.sort_values("turn", kind="stable").head(n).drop(columns="turn").reset_index(drop=True)

@@ -37,7 +37,7 @@ from babelatlas.datasets import registry as datasets
 from babelatlas.models import tokens
 from babelatlas.models.encoder import find_device
 from babelatlas.models.loaders import openclip
-from babelatlas.models.training import descend
+from babelatlas.models.training.miniature import descend
 from babelatlas.models.translators import replicate_folders
 
 # Drawings of training are numbered from here for translators: those before it trained the image tower.

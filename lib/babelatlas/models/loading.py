@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 from PIL import Image
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.models import hub
 from babelatlas.models import registry as models
@@ -16,6 +17,7 @@ from babelatlas.models.checkpoint import Checkpoint, check_weights, first_line
 from babelatlas.models.encoder import Encoder, LoadedEncoder, Towers, find_device, find_precision
 from babelatlas.models.loaders import distilled, huggingface, openclip, remote_code, user_model
 from babelatlas.models.registry import Model
+from babelatlas.models.training import adapters
 from babelatlas.models.translators import KINDS, Scorer, Translator
 
 # The loader of each family of models: from a checkpoint to `Towers` on the CPU in float32.
@@ -42,8 +44,9 @@ def load(
 ) -> Encoder:
     """Return the encoder of a model, weights found, loaded and checked.
 
-    `folder` holds the checkpoint (of an embedded model always; of any other, "" takes the entry's revision from the
-    local cache of the hub, or fetches it); one that ends in .py is a model of the user's own (`user_model.load`), which
+    `folder` holds the checkpoint (of an embedded model always, and of an adapted one, whose adapter it has; of any
+    other, "" takes the entry's revision from the local cache of the hub, or fetches it); one that ends in .py is a
+    model of the user's own (`user_model.load`), which
     decides its precision itself. `device`: auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16, float16;
     auto is float32 on a CPU and on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as for
     `hub.check_consent`. Raises InputError where files are missing, damaged or of another model, and where the device or
@@ -67,6 +70,8 @@ def load(
                 f"{entry.name!r}: set precision to 'auto'."
             )
         return user_model.load(folder, device, entry.name)
+    if models.base_of(entry.name):
+        return _load_adapted(entry, folder, device, precision, remote_code)
     if entry.family not in LOADERS:
         raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, LOADERS)}")
     entry = hub.check_consent(entry, remote_code)
@@ -80,6 +85,26 @@ def load(
     _check_towers(checkpoint, towers)
     towers.module.to(device, getattr(torch, precision)).eval()
     return LoadedEncoder(entry.name, towers, hub.key(entry, checkpoint.folders), device, precision)
+
+
+def _load_adapted(entry: Model, folder: str | os.PathLike, device: str, precision: str, remote_code: str) -> Encoder:
+    """Return the encoder of a base model with the adapter in `folder`, as `load` does."""
+    if not os.fspath(folder):
+        raise InputError(
+            f"The adapted model {entry.name!r} is kept in a folder that its training makes: give that folder, or train "
+            "it with `babelatlas adapt`."
+        )
+    folder = tables.locate(folder)
+    settings = adapters.read_settings(folder, entry.name)
+    place = folder / settings["checkpoint"] if settings["checkpoint"] else ""
+    encoder = load(models.get_model(settings["base"]), place, device, precision, remote_code)
+    adapters.load(encoder.towers.module, folder, settings)
+    check_weights(encoder.towers.module, entry.name, folder)
+    import torch
+
+    encoder.towers.module.to(encoder.device, getattr(torch, encoder.precision)).eval()
+    encoder.name, encoder.key = entry.name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
+    return encoder
 
 
 def _check_towers(checkpoint: Checkpoint, towers: Towers) -> None:

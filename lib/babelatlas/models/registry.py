@@ -7,7 +7,7 @@ To add a model, add an entry to that file, or to one of your own that the enviro
 
 import os
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 
@@ -21,6 +21,10 @@ OBJECTIVES = ("contrastive", "sigmoid", "distilled", "distilled, then locked ima
 SHIPPED = DATA / "models.toml"
 # Names a TOML file with further models; they may use [shared], [files] and [repositories] of the shipped one.
 OWN = "BABELATLAS_MODELS"
+# The name of an adapted model: base, language, objective and what else differs, number of a further training.
+ADAPTED = re.compile(r"([^+]+)\+([A-Za-z-]+)\.([a-z][a-z0-9-]*)(\.[1-9]\d*)?")
+# What adapters are trained for (`training.adaptation`).
+ADAPTER_OBJECTIVES = ("mse", "text-contrastive", "lit", "simcse", "lit-mse")
 # Keys of an entry that are no fields.
 FURTHER = ("like", "repository", "revision", "files", "language_list")
 
@@ -181,12 +185,35 @@ def names() -> list[str]:
     return [model.name for model in MODELS]
 
 
-def get_model(name: str) -> Model:
-    """Return the model called `name`; raises InputError, with the nearest names, where there is none.
+def adapted_name(base: str, lang: str, objective: str, replicate: int = 0) -> str:
+    """Return the name of an adapted model; the first of several trainings has no number.
 
-    >>> get_model("picto-en").data
-    'English'
+    >>> adapted_name("openclip-xlmr-b32", "si", "mse"), adapted_name("openclip-xlmr-b32", "si", "mse", 2)
+    ('openclip-xlmr-b32+si.mse', 'openclip-xlmr-b32+si.mse.2')
     """
+    return f"{base}+{lang}.{objective}" + (f".{replicate}" if replicate else "")
+
+
+def base_of(name: str) -> str:
+    """Return the name of the model that an adapted one was made from, "" for one that is not adapted.
+
+    >>> base_of("openclip-xlmr-b32+si.mse"), base_of("openclip-xlmr-b32")
+    ('openclip-xlmr-b32', '')
+    """
+    found = ADAPTED.fullmatch(name)
+    return found[1] if found else ""
+
+
+def get_model(name: str) -> Model:
+    """Return the model called `name`, for an adapted one its base's entry under its name.
+
+    Raises InputError, with the nearest names, where there is none.
+
+    >>> get_model("picto-en").data, get_model("picto-en+sw.mse").name
+    ('English', 'picto-en+sw.mse')
+    """
+    if base_of(name):
+        return replace(get_model(base_of(name)), name=name)
     found = {model.name: model for model in MODELS}
     if name not in found:
         close = get_close_matches(name, found, n=3, cutoff=0.5)
@@ -302,5 +329,5 @@ def caution(models: list[str]) -> str:
     ''
     """
     embedded = {model.name for model in MODELS if model.embedded}
-    tiny = ", ".join(name for name in models if name in embedded)
+    tiny = ", ".join(name for name in models if (base_of(name) or name) in embedded)
     return CAUTION.format(tiny) if tiny else ""

@@ -220,6 +220,52 @@ def fetch(names: tuple[str, ...]) -> None:
             print(line, flush=True)
 
 
+@app.command(epilog=LANGUAGE)
+@click.argument("model")
+@click.argument("language")
+@click.option("--texts", required=True, help="A table (CSV, TSV, Parquet) with the columns text and english.")
+@click.option("--output", default="results/adapted", show_default=True, help="The folder to put the new model in.")
+@click.option("--checkpoint", default="", help="The folder of the model; left out, the published one.")
+@click.option("--remote-code", default="", help="The repository whose code may run here.")
+@click.option("--epochs", default=15, show_default=True, help="Passes over the captions.")
+@click.option("--batch-size", default=192, show_default=True, help="Captions in a step.")
+@click.option("--rate", default=0.001, show_default=True, help="The highest learning rate.")
+@click.option(
+    "--reduction", default=16, show_default=True, help="How many times narrower an adapter is than its layer."
+)
+@click.option("--seed", default=0, show_default=True, help="Decides first weights, order and what is held out.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+def adapt(model: str, language: str, texts: str, output: str, checkpoint: str, remote_code: str, device: str, **given):
+    """Teach a model a language from parallel captions.
+
+    Every tenth caption, at most 500, is held out: how often its vector is nearest to that of its own original, before
+    and after. Stopped, it goes on where it was when it is called again.
+
+    Example: babelatlas adapt openclip-xlmr-b32 si --texts data/captions-si.csv
+    """
+    from babelatlas.analysis import adapter_gains
+    from babelatlas.base import languages
+    from babelatlas.evaluation import embedding
+    from babelatlas.models import loading, registry
+    from babelatlas.models.training import adaptation
+
+    lang, recipe = languages.canonical(language), adaptation.Recipe(**given)
+    recipe.check()
+    folder = f"{output}/{registry.adapted_name(registry.get_model(model).name, lang, recipe.objective)}"
+    rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
+    held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[: max(2, min(500, len(rows) // 10))]
+    rows = rows[~rows["english"].isin(held["english"])].reset_index(drop=True)
+    encoder = loading.load(registry.get_model(model), checkpoint, device, "float32", remote_code)
+    cache = f"{output}/{model}-english"
+    english, own = (embedding.embed_texts(encoder, part["english"].tolist(), cache, "en") for part in (rows, held))
+    before = embedding.embed_texts(encoder, held["text"].tolist(), lang=lang)
+    adapted, row = adaptation.adapt(encoder, rows, lang, folder, recipe, english, checkpoint=checkpoint)
+    after = embedding.embed_texts(adapted, held["text"].tolist(), lang=lang)
+    print(f"{folder}: {row['n_parameters']:,} weights, {row['steps']:,} steps, {row['seconds']:.0f} s")
+    print("Share of held-out captions that are nearest to their own original, with 95 % intervals:")
+    print(adapter_gains.caption_matching(before, after, own).round(4).to_string(na_rep="–"))
+
+
 @app.command()
 @click.argument("languages", nargs=-1, required=True, metavar="LANGUAGE...")
 @click.option("--output", required=True, help="The Parquet file to write, and to go on with.")

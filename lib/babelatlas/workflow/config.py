@@ -83,6 +83,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
         _check_values(notebook, given)
     _check_own(config)
     _check_models(config)
+    _check_adaptations(config)
     _check_scores(config)
     _check_datasets(config)
     _check_translators(config)
@@ -185,6 +186,18 @@ def _check_models(config: dict) -> None:
         if name not in (*config.get("translators", []), *translators.names()):
             models.get_model(name)
     _check_consent(entries, config.get("remote_code", []))
+
+
+def _check_adaptations(config: dict) -> None:
+    """Raise InputError for adapters of a model, of a language or with an objective that is not known."""
+    for base, wanted in config.get("adaptations", {}).items():
+        models.get_model(base)
+        for lang in wanted["languages"]:
+            languages.canonical(lang)
+        for one in wanted["objectives"]:
+            if one not in models.ADAPTER_OBJECTIVES:
+                known = near(one, models.ADAPTER_OBJECTIVES)
+                raise InputError(f"The config's adaptations of {base!r} have the objective {one!r}: {known}")
 
 
 def _check_translators(config: dict) -> None:

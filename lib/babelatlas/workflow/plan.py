@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable
 from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
 
 from babelatlas.base import tables
@@ -45,10 +46,12 @@ class Plan:
         known = [name for name in self.translators if name in translators.names()]
         self.translator_entries = {name: translators.get_translator(name) for name in known}
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
-        embedded = [name for name, entry in self.entries.items() if entry.embedded]
+        embedded = [registry.base_of(name) or name for name, entry in self.entries.items() if entry.embedded]
         # All others take the image tower of picto-en, which is trained also where it is not evaluated.
         first = ["picto-en"] if embedded or self.gated else []
         self.trained = list(dict.fromkeys([*first, *embedded]))
+        self.adaptations, self.adapted = {}, {}
+        self._plan_adaptations()
         self.scored = config.get("external_scores", {})
         own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
@@ -68,6 +71,28 @@ class Plan:
             (one, dataset) for one in self.translators for dataset in self.ambiguous
             if dataset in known.get(one, self.ambiguous)
         ]  # fmt: skip
+
+    def _plan_adaptations(self) -> None:
+        """Set the jobs that train adapters, name -> parameters, and the adapted models, name -> job.
+
+        One job for all of an embedded model, whose trainings take a second; else one for each training. A model that
+        the run does not evaluate, on a data set to classify, is passed over.
+        """
+        wanted = self.config.get("adaptations", {}) if self.of_task("zero-shot") else {}
+        for base in [base for base in wanted if base in self.models]:
+            given = {"model": base, **wanted[base]}
+            for lang, (objective, seeds) in product(given["languages"], given["objectives"].items()):
+                for seed in seeds:
+                    name, one = registry.adapted_name(base, lang, objective, seed), given
+                    if base not in self.trained:
+                        one = given | {"languages": [lang], "objectives": {objective: [seed]}}
+                    self.adapted[name] = base if base in self.trained else name
+                    self.adaptations[self.adapted[name]] = one
+
+    def adapter_files(self, job: str) -> tuple[str, str]:
+        """Return the vectors of a base on the run's first data set to classify, and that set's labels."""
+        dataset, base = self.of_task("zero-shot")[0], self.adaptations[job]["model"]
+        return self.table("embeddings", f"{base}/{dataset}", ".npz"), self.material(dataset)["labels"]
 
     def of_task(self, task: str) -> list[str]:
         """Return the run's data sets for a task."""
@@ -114,6 +139,8 @@ class Plan:
         }
         names = {kind: [f"{one}_{dataset}" for one, dataset in each] for kind, each in pairs.items()}
         names |= {
+            "adaptations": list(self.adaptations),
+            "adapted": list(self.adaptations),
             "senses": ["senses"],
             "labels": [*self.classes, *(["compositions"] if self.drawn else []), *self.pairs],
             "protocols": self.models if self.protocols else [],
@@ -214,7 +241,7 @@ class Plan:
 
     def checkpoint(self, name: str) -> str:
         """Return where a model or translator is: trained here, a user's file or folder; "" takes the published one."""
-        if name in self.trained or name in self.gated:
+        if name in self.trained or name in self.gated or name in self.adapted:
             return f"{self.folder}/models/{name}"
         return self.config.get("custom_models", {}).get(name) or self.config.get("checkpoints", {}).get(name, "")
 
@@ -224,6 +251,8 @@ class Plan:
             return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
         if name in self.gated:
             return [f"{self.folder}/models/{name}/gated.safetensors"]
+        if name in self.adapted:
+            return [self.table("adaptations", self.adapted[name])]
         return [self.config["custom_models"][name]] if name in self.config.get("custom_models", {}) else []
 
     def consent(self, name: str) -> str:
@@ -235,7 +264,7 @@ class Plan:
 
     def gpus(self, name: str) -> int:
         """Return how many GPUs a job of a model or translator needs: one; the tiny ones, and files of scores, none."""
-        return 0 if name in [*self.trained, *self.gated, *self.scored] else 1
+        return 0 if (registry.base_of(name) or name) in [*self.trained, *self.gated, *self.scored] else 1
 
     def scores_of(self, translator: str, dataset: str) -> dict:
         """Return the parameters that say where the scores of a translator come from: a model, or files."""
@@ -305,6 +334,10 @@ class Plan:
             labels = {"labels": at("labels", self.sets[dataset].labels)}
             prompts = {"prompts": self.templates("20_zeroshot"), "translations": others}
             return model | {"dataset": dataset} | where | labels | prompts | same
+        if notebook == "25_adapt":
+            given = self.adaptations[one]
+            loaded = {"checkpoint": self.checkpoint(given["model"]), "remote_code": self.consent(given["model"])}
+            return given | loaded | {"dataset": self.of_task("zero-shot")[0], "models": f"{self.folder}/models"}
         if notebook == "28_protocols":
             each = {dataset: self.material(dataset) for dataset in self.protocols}
             names = ("images", "labels", "annotations")
@@ -364,6 +397,7 @@ class Plan:
             *(("14_pairs", "", dataset) for dataset in self.pairs),
             *(("15_commute", "", dataset) for dataset in self.commute),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
+            *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),
         ]
 

@@ -1,0 +1,173 @@
+"""Adapters inside text towers: sizes, values, what is saved and what is refused."""
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+from torch import nn
+from transformers import CLIPTextConfig, CLIPTextModel, XLMRobertaConfig, XLMRobertaModel
+
+from babelatlas.base.errors import InputError
+from babelatlas.models.training import adapters
+
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+SIZES |= {"vocab_size": 11, "max_position_embeddings": 12, "pad_token_id": 1}
+# First six numbers of the first token of two texts, and last four of the first text's last token, of a tower with the
+# weights of `fill` and adapters of a quarter of the width with those of `fill_adapters`: what adapters 1.3.0 with
+# transformers 4.57.6 and torch 2.15.0 returned, in an environment of their own, after `adapters.init(model)`,
+# `model.add_adapter("x", config=SeqBnConfig(reduction_factor=4))` and `model.set_active_adapters("x")`.
+POST_NORM = [
+    [1.206655, 0.544711, -1.527452, 0.632488, -0.590936, -0.375125],
+    [0.892804, 0.807199, -1.764677, 0.742778, -0.564611, -0.528868],
+]
+POST_NORM_LAST = [-0.783846, 0.29522, 0.204608, -1.488328]
+# The same for CLIP's text tower: the first six numbers of the last token, and the last four of the second.
+PRE_NORM = [-1.368236, 0.718201, 0.045354, -1.607943, 1.264612, -0.849466]
+PRE_NORM_LAST = [0.227387, -0.382897, -0.645566, 1.206214]
+IDS = torch.tensor([[0, 5, 6, 2], [0, 7, 2, 1]])
+
+
+def wave(size, step, shift):
+    return torch.sin(torch.arange(size.numel(), dtype=torch.float64) * step + shift).reshape(size)
+
+
+def fill(tower):
+    """Give a tower weights that arithmetic writes out: a sine of the place, shifted by the number of the weight."""
+    with torch.no_grad():
+        for number, (name, weight) in enumerate(sorted(tower.named_parameters())):
+            scale = "norm" in name.lower() and name.endswith("weight")
+            value = wave(weight.shape, 0.7, number)
+            weight.copy_(1 + 0.1 * value if scale else 0.3 * value)
+    return tower.eval()
+
+
+def fill_adapters(tower):
+    with torch.no_grad():
+        for layer, one in enumerate(tower.adapters):
+            for number, weight in enumerate(one.parameters()):
+                weight.copy_(0.4 * wave(weight.shape, 1.3, number + 10 * layer))
+
+
+def xlm_roberta(**sizes):
+    return fill(XLMRobertaModel(XLMRobertaConfig(**SIZES | sizes), add_pooling_layer=False))
+
+
+def states(tower, ids=IDS):
+    with torch.no_grad():
+        return tower(ids, attention_mask=ids.ne(1).long()).last_hidden_state
+
+
+@pytest.mark.parametrize(("width", "layers", "expected"), [(768, 12, 894_528), (1024, 24, 3_171_840)])
+def test_adapters_of_xlm_r_have_as_many_parameters_as_in_the_paper_s_setup(width, layers, expected):
+    sizes = {"hidden_size": width, "num_hidden_layers": layers, "intermediate_size": 4 * width}
+    with torch.device("meta"):
+        tower = XLMRobertaModel(XLMRobertaConfig(num_attention_heads=16, **sizes), add_pooling_layer=False)
+        weights = adapters.attach(tower)
+
+    assert sum(weight.numel() for weight in weights.values()) == expected
+
+
+def test_a_tower_that_normalises_after_its_parts_returns_what_the_package_adapters_does():
+    tower = xlm_roberta()
+    adapters.attach(tower, reduction=4)
+    fill_adapters(tower)
+
+    found = states(tower)
+
+    torch.testing.assert_close(found[:, 0, :6], torch.tensor(POST_NORM), rtol=0, atol=2e-6)
+    torch.testing.assert_close(found[0, 3, -4:], torch.tensor(POST_NORM_LAST), rtol=0, atol=2e-6)
+
+
+def test_a_tower_that_normalises_before_its_parts_returns_what_the_package_adapters_does():
+    tower = fill(CLIPTextModel(CLIPTextConfig(**SIZES, eos_token_id=2, bos_token_id=0)))
+    adapters.attach(tower, reduction=4)
+    fill_adapters(tower)
+
+    with torch.no_grad():
+        found = tower(IDS[:1]).last_hidden_state[0]
+
+    torch.testing.assert_close(found[3, :6], torch.tensor(PRE_NORM), rtol=0, atol=2e-6)
+    torch.testing.assert_close(found[1, -4:], torch.tensor(PRE_NORM_LAST), rtol=0, atol=2e-6)
+
+
+def test_adapters_whose_second_matrix_is_zero_change_nothing_at_all():
+    tower = xlm_roberta()
+    before = states(tower)
+    adapters.attach(tower, reduction=4)
+    assert not torch.equal(states(tower), before)
+    for one in tower.adapters:
+        nn.init.zeros_(one[2].weight)
+
+    assert torch.equal(states(tower), before)
+
+
+def test_gradients_are_those_of_finite_differences():
+    tower = xlm_roberta().double()
+    weights = adapters.attach(tower, reduction=4)
+    tower.double()
+    mask = IDS.ne(1).long()
+
+    def loss():
+        return tower(IDS, attention_mask=mask).last_hidden_state[:, :, :5].pow(2).sum()
+
+    loss().backward()
+    for name in ("adapters.0.0.weight", "adapters.1.2.bias"):
+        weight, step = weights[name], 1e-6
+        flat, place = weight.data.view(-1), 7
+        ends = []
+        for sign in (1, -1):
+            flat[place] += sign * step
+            ends.append(loss().item())
+            flat[place] -= sign * step
+        assert weight.grad.view(-1)[place].item() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-8)
+
+
+def test_only_the_adapters_are_trained_and_their_seed_decides_their_weights():
+    tower, other, third = xlm_roberta(), xlm_roberta(), xlm_roberta()
+    first, again = adapters.attach(tower, reduction=4, seed=3), adapters.attach(other, reduction=4, seed=3)
+    changed = adapters.attach(third, reduction=4, seed=4)
+
+    assert all(name.startswith("adapters.") for name in first)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["adapters.0.0.weight"], changed["adapters.0.0.weight"])
+    assert 0.01 < first["adapters.0.0.weight"].std() < 0.03
+    assert not first["adapters.0.0.bias"].any()
+
+
+def test_a_saved_adapter_gives_the_same_vectors_when_it_is_loaded_again(tmp_path):
+    tower, other = xlm_roberta(), xlm_roberta()
+    settings = {"name": "m+sw.mse", "base": "m", "lang": "sw", "reduction": 4}
+    adapters.save(adapters.attach(tower, reduction=4, seed=1), tmp_path, settings)
+
+    adapters.load(other, tmp_path, adapters.read_settings(tmp_path, "m+sw.mse"))
+
+    assert torch.equal(states(other), states(tower))
+    assert "An adapter of m" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_an_adapter_of_another_model_or_width_is_refused_in_a_sentence(tmp_path):
+    settings = {"name": "m+sw.mse", "base": "m", "lang": "sw", "reduction": 4}
+    adapters.save(adapters.attach(xlm_roberta(), reduction=4), tmp_path, settings)
+
+    with pytest.raises(InputError, match=r"trained for the model 'm' and 'n\+sw.mse' asks for one of 'n'"):
+        adapters.read_settings(tmp_path, "n+sw.mse")
+    with pytest.raises(InputError, match=r"whose adapters.0.0.bias is \(12,\) where the file has \(8,\)"):
+        adapters.load(xlm_roberta(hidden_size=48), tmp_path, settings)
+    with pytest.raises(InputError, match=r"whose adapters\.2\.0\.bias is"):
+        adapters.load(xlm_roberta(num_hidden_layers=3), tmp_path, settings)
+    (tmp_path / "adapter.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="absent or damaged: train it"):
+        adapters.read_settings(tmp_path)
+
+
+def test_what_no_adapter_fits_is_refused_in_a_sentence():
+    with pytest.raises(InputError, match="has no layers that an adapter knows"):
+        adapters.attach(nn.Sequential(nn.Linear(4, 4)))
+    with pytest.raises(InputError, match="reduction of the bottleneck is 5"):
+        adapters.attach(xlm_roberta(), reduction=5)
+    tower = xlm_roberta()
+    adapters.attach(tower)
+    with pytest.raises(InputError, match="has an adapter already"):
+        adapters.attach(tower)
