@@ -148,7 +148,7 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(
             f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
-            "`babelatlas adapt` or notebook 16_adapt."
+            "`babelatlas adapt` or notebook 25_adapt."
         ) from error
     wanted = base_of(name) if name else base
     if base != wanted:
