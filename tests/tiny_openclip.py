@@ -170,16 +170,27 @@ MAKERS = {
 
 
 def check_adapter(encoder, pictures: list, layers: int = 2) -> None:
-    """Assert that an adapter sits in each layer of a loaded encoder's text tower, and changes its texts only."""
+    """Assert that an adapter, and LoRA, sits in each layer of a loaded encoder's text tower, and changes texts only."""
     from babelatlas.models.training import adapters
 
+    module, parallel = encoder.towers.module, encoder.towers.parallel
     images, texts = encoder.encode_images(pictures), encoder.encode_texts(TEXTS, "en")
-    assert len(adapters.layers(encoder.towers.module)) == layers
-    adapters.attach(encoder.towers.module, 4)
-    assert (abs(encoder.encode_texts(TEXTS, "en") - texts).max(1) > 0).all()
-    assert (encoder.encode_images(pictures) == images).all()
-    adapters.detach(encoder.towers.module)
-    assert (encoder.encode_texts(TEXTS, "en") == texts).all()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    assert len(adapters.layers(module)) == layers
+    for attach, each in ((adapters.attach, [4]), (adapters.attach_lora, [2, 4])):
+        weights = attach(module, 4)
+        assert len(weights) in [layers * one for one in each]
+        encoder.towers.parallel = parallel and attach is adapters.attach
+        for weight in weights.values():
+            weight.data += 0.1 * weight.new_tensor(range(weight.numel())).cos().reshape(weight.shape)
+        assert (abs(encoder.encode_texts(TEXTS, "en") - texts).max(1) > 0).all()
+        assert (encoder.encode_images(pictures) == images).all()
+        adapters.detach(module)
+        encoder.towers.parallel = parallel
+        assert (encoder.encode_texts(TEXTS, "en") == texts).all()
+        after = module.state_dict()
+        assert after.keys() == before.keys()
+        assert all((after[name] == value).all() for name, value in before.items())
 
 
 def reference(folder: Path, place: Path) -> tuple:

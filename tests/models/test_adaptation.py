@@ -124,6 +124,36 @@ def test_two_trainings_are_equal_and_a_stopped_one_goes_on_to_the_same_weights(e
     assert not (tmp_path / "c" / "state.pt").exists()
 
 
+def test_lora_is_trained_named_stopped_and_loaded_as_any_adapter(encoder, checkpoint, tmp_path):
+    before = {name: value.clone() for name, value in encoder.towers.module.state_dict().items()}
+    recipe = replace(RECIPE, objective="lora-mse", rank=4)
+    name = registry.adapted_name("picto-en", "sw", recipe.objective, 1)
+    adapted, row = adapt(encoder, tmp_path / name, recipe, checkpoint=checkpoint)
+    vectors, whole, calls = adapted.encode_texts(SWAHILI, "sw"), encoder.towers.text, []
+
+    assert (row["method"], row["objective"], row["loss_last"] < row["loss_first"]) == ("lora", "mse", True)
+    assert row["n_parameters"] == 2 * 4 * (128 + 3 * 128)
+    adapters.detach(encoder.towers.module)
+    after = encoder.towers.module.state_dict()
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+    again = loading.load(registry.get_model(name), tmp_path / name, "cpu")
+    assert np.array_equal(again.encode_texts(SWAHILI, "sw"), vectors)
+
+    def stops(ids, mask):
+        calls.append(1)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return whole(ids, mask)
+
+    encoder.towers.text = stops
+    with pytest.raises(KeyboardInterrupt):
+        adapt(encoder, tmp_path / "b" / name, recipe, checkpoint=checkpoint, save_seconds=0)
+    adapters.detach(encoder.towers.module)
+    adapt(encoder, tmp_path / "b" / name, recipe, checkpoint=checkpoint, save_seconds=0)
+    assert len(calls) == 8 + 1 + 12 - 6  # to the stop, the English vectors, and the steps that were left
+    assert stored(tmp_path / "b" / name) == stored(tmp_path / name)
+
+
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_weights(encoder, tmp_path):
     whole, calls = encoder.towers.text, []
 
@@ -162,6 +192,9 @@ def test_captions_that_cannot_teach_are_refused_in_a_sentence(texts, said, encod
     ("changes", "said"),
     [
         ({"objective": "cosine"}, "no objective of adaptation 'cosine'"),
+        ({"objective": "lora-cosine"}, "no objective of adaptation 'lora-cosine'"),
+        ({"alpha": 0.0}, "alpha is 0.0"),
+        ({"objective": "lora-simcse"}, "SimCSE needs dropout"),
         ({"rate": 0.0}, "rate is 0.0: expected at least 1e-09"),
         ({"epochs": -1}, "epochs is -1"),
         ({"warmup": 1.0}, "warmup is 1.0: expected at least 0 and below 1"),
@@ -219,7 +252,7 @@ def test_the_command_says_what_is_wrong_with_the_captions(file, said, tmp_path, 
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("objective", ["simcse", "mse"])
+@pytest.mark.parametrize("objective", ["simcse", "mse", "lora-mse"])
 def test_a_tower_with_dropout_is_trained_and_is_equal_in_two_trainings(objective, tmp_path):
     tiny_openclip.MAKERS["xlm-roberta"](tmp_path / "tiny")
     sources = {"source": registry.Source("tiny/a"), "companions": {"text": registry.Source("tiny/text")}}

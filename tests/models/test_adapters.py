@@ -1,5 +1,8 @@
 """Adapters inside text towers: sizes, values, what is saved and what is refused."""
 
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("torch")
@@ -171,3 +174,95 @@ def test_what_no_adapter_fits_is_refused_in_a_sentence():
     adapters.attach(tower)
     with pytest.raises(InputError, match="has an adapter already"):
         adapters.attach(tower)
+
+
+@pytest.mark.parametrize(("width", "layers", "expected"), [(768, 12, 589_824), (1024, 24, 1_572_864)])
+def test_lora_of_xlm_r_has_two_narrow_matrices_for_queries_and_for_values_of_each_layer(width, layers, expected):
+    sizes = {"hidden_size": width, "num_hidden_layers": layers, "intermediate_size": 4 * width}
+    with torch.device("meta"):
+        tower = XLMRobertaModel(XLMRobertaConfig(num_attention_heads=16, **sizes), add_pooling_layer=False)
+        weights = adapters.attach_lora(tower)
+
+    assert expected == layers * 2 * 16 * (width + width)
+    assert sum(weight.numel() for weight in weights.values()) == expected
+    assert {name.split(".")[5] for name in weights} == {"query", "value"}
+
+
+def test_lora_returns_the_base_exactly_until_its_second_matrix_is_trained():
+    tower = xlm_roberta()
+    before = states(tower)
+    weights = adapters.attach_lora(tower, 4)
+
+    assert torch.equal(states(tower), before)
+    for weight in weights.values():
+        nn.init.ones_(weight)
+    assert not torch.equal(states(tower), before)
+    adapters.detach(tower)
+    assert torch.equal(states(tower), before)
+
+
+def test_lora_adds_alpha_over_rank_times_the_product_of_its_matrices_to_queries_and_values():
+    tower, other = xlm_roberta(), xlm_roberta()
+    weights = adapters.attach_lora(tower, rank=4, alpha=6)
+    with torch.no_grad():
+        for number, (name, weight) in enumerate(weights.items()):
+            weight.copy_(0.2 * wave(weight.shape, 1.3, number))
+            if "lora_B" in name:
+                place, first = name.split(".lora_B")[0], name.replace("lora_B", "lora_A")
+                other.get_submodule(place).weight += 6 / 4 * weight @ weights[first]
+
+    torch.testing.assert_close(states(tower), states(other), rtol=0, atol=2e-6)
+
+
+def test_only_the_weights_of_lora_are_trained_and_their_seed_decides_them():
+    towers = [xlm_roberta() for _ in range(3)]
+    first, again, third = (
+        adapters.attach_lora(tower, 4, seed=seed) for tower, seed in zip(towers, (3, 3, 4), strict=True)
+    )
+    name = next(name for name in first if "lora_A" in name)
+
+    assert all(".lora_" in one for one in first)
+    assert torch.equal(first[name], again[name])
+    assert not torch.equal(first[name], third[name])
+    assert {one for one, weight in towers[0].named_parameters() if weight.requires_grad} == first.keys()
+
+
+def test_a_saved_lora_gives_the_same_vectors_when_it_is_loaded_again_and_fits_no_other_width(tmp_path):
+    tower, other = xlm_roberta(), xlm_roberta()
+    weights = adapters.attach_lora(tower, 4, 2)
+    for weight in weights.values():
+        nn.init.constant_(weight, 0.1)
+    settings = {"name": "m+sw.lora-mse", "base": "m", "lang": "sw", "method": "lora", "rank": 4, "alpha": 2}
+    adapters.save(weights, tmp_path, settings)
+
+    adapters.load(other, tmp_path, adapters.read_settings(tmp_path, "m+sw.lora-mse"))
+
+    assert torch.equal(states(other), states(tower))
+    with pytest.raises(InputError, match=r"does not fit the model 'm', whose .*lora_A.* is \(4, 48\) where"):
+        adapters.load(xlm_roberta(hidden_size=48), tmp_path, settings)
+    adapters.save(weights, tmp_path, settings | {"method": "prefix"})
+    with pytest.raises(InputError, match="absent or damaged: train it"):
+        adapters.read_settings(tmp_path)
+
+
+def test_what_lora_does_not_fit_is_refused_in_a_sentence(monkeypatch):
+    tower = xlm_roberta()
+    with pytest.raises(InputError, match="rank 0 and alpha 8"):
+        adapters.attach_lora(tower, 0)
+    for layer in tower.encoder.layer:
+        layer.attention.self = nn.Identity()
+    with pytest.raises(InputError, match="have no projections that LoRA knows: expected one of query"):
+        adapters.attach_lora(tower)
+    monkeypatch.setattr(adapters, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="needs the package PEFT, which is absent"):
+        adapters.attach_lora(xlm_roberta())
+
+
+def test_peft_is_imported_only_for_lora():
+    code = (
+        "import sys, babelatlas.models.loading, babelatlas.models.training.adaptation as a;"
+        "print({'torch', 'peft'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "set()"

@@ -23,7 +23,8 @@ SHIPPED = DATA / "models.toml"
 OWN = "BABELATLAS_MODELS"
 # The name of an adapted model: base, language, objective and what else differs, number of a further training.
 ADAPTED = re.compile(r"([^+]+)\+([A-Za-z-]+)\.([a-z][a-z0-9-]*)(\.[1-9]\d*)?")
-# What adapters are trained for (`training.adaptation`).
+# What adapters are trained for (`training.adaptation`); what stands before it where they are LoRA's.
+LORA = "lora-"
 ADAPTER_OBJECTIVES = ("mse", "text-contrastive", "lit", "simcse", "lit-mse")
 # Keys of an entry that are no fields.
 FURTHER = ("like", "repository", "revision", "files", "language_list")

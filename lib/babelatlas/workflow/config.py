@@ -195,7 +195,7 @@ def _check_adaptations(config: dict) -> None:
         for lang in wanted["languages"]:
             languages.canonical(lang)
         for one in wanted["objectives"]:
-            if one not in models.ADAPTER_OBJECTIVES:
+            if one.removeprefix(models.LORA) not in models.ADAPTER_OBJECTIVES:
                 known = near(one, models.ADAPTER_OBJECTIVES)
                 raise InputError(f"The config's adaptations of {base!r} have the objective {one!r}: {known}")
 

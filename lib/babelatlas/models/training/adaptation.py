@@ -3,7 +3,8 @@
 Objectives: `mse`, mean squared error to the vectors of the English captions (Reimers and Gurevych 2020);
 `text-contrastive`, symmetric InfoNCE to these, temperature fixed; `lit`, the same to images, temperature trained (Zhai
 et al. 2022); and what did not help Geigle et al. (2024, B.3): `lit-mse`, the sum of two, and `simcse`, the language's
-captions under two draws of dropout (Gao et al. 2021). The vectors to learn from are those of the model before training.
+captions under two draws of dropout (Gao et al. 2021). After `lora-`, an objective trains LoRA instead of bottlenecks,
+which was worse there, too. The vectors to learn from are those of the model before training.
 """
 
 import copy
@@ -34,7 +35,8 @@ LEAST_DIFFERENT = 0.01
 class Recipe:
     """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3) for M-CLIP.
 
-    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`: as for `adapters.attach`.
+    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`: as for `adapters.attach`; `rank` and `alpha`:
+    as for `adapters.attach_lora`.
     `rate`: the highest learning rate; it rises over the share `warmup` of the steps and falls to 0, both linearly.
     `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01 without one.
     """
@@ -49,13 +51,26 @@ class Recipe:
     max_tokens: int = 70
     temperature: float = 0.0
     seed: int = 0
+    rank: int = 16
+    alpha: float = 8.0
+
+    @property
+    def method(self) -> str:
+        """The kind of adapter: bottleneck or lora."""
+        return "lora" if self.objective.startswith(registry.LORA) else "bottleneck"
+
+    @property
+    def loss(self) -> str:
+        """The objective, without what says the kind of adapter."""
+        return self.objective.removeprefix(registry.LORA)
 
     def check(self) -> None:
         """Raise InputError for an objective that is not known, and a number that is out of range."""
-        if self.objective not in registry.ADAPTER_OBJECTIVES:
+        if self.loss not in registry.ADAPTER_OBJECTIVES:
             known = near(self.objective, registry.ADAPTER_OBJECTIVES)
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
-        least = dict.fromkeys(("reduction", "epochs", "batch_size", "max_tokens"), 1) | {"rate": 1e-9}
+        least = dict.fromkeys(("reduction", "rank", "epochs", "batch_size", "max_tokens"), 1)
+        least |= dict.fromkeys(("rate", "alpha"), 1e-9)
         for name, bound in (least | dict.fromkeys(("warmup", "weight_decay", "temperature"), 0)).items():
             if not bound <= getattr(self, name) or (name == "warmup" and self.warmup >= 1):
                 limit = " and below 1" if name == "warmup" else ""
@@ -142,7 +157,7 @@ def adapt(
 
     recipe.check()
     lang = languages.canonical(lang)
-    texts = check_parallel(texts, lang, recipe.objective)
+    texts = check_parallel(texts, lang, recipe.loss)
     if getattr(encoder, "precision", "") != "float32" or not hasattr(encoder, "towers"):
         raise InputError(f"The model {encoder.name!r} cannot be adapted as loaded: load a known model in float32.")
     folder, began, spent, losses = tables.locate(folder), time.monotonic(), 0.0, []
@@ -152,17 +167,17 @@ def adapt(
     if tokenizer.trim:
         tokenizer = replace(tokenizer, context_length=min(recipe.max_tokens, tokenizer.context_length or 10**9))
     tokens = tokenizer(texts["text"].tolist(), lang)
-    weights = adapters.attach(tower, recipe.reduction, recipe.seed)
+    weights = adapters.attach_by(tower, asdict(recipe) | {"method": recipe.method})
     inner = tuple(name for name, *_ in adapters.layers(tower))
     parts = [one for name, one in tower.named_modules() if name.startswith(inner)]
-    if recipe.objective == "simcse" and not any(isinstance(one, torch.nn.Dropout) and one.p > 0 for one in parts):
+    if recipe.loss == "simcse" and not any(isinstance(one, torch.nn.Dropout) and one.p > 0 for one in parts):
         adapters.detach(tower)
         raise InputError(f"SimCSE needs dropout, which the model {encoder.name!r} has not: choose another objective.")
     own = getattr(tower, "logit_scale", None)  # the logarithm of 1 / temperature
     start = -np.log(recipe.temperature) if recipe.temperature else np.log(100) if own is None else own.item()
     scale = torch.nn.Parameter(torch.tensor(float(start), device=encoder.device))
     groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
-    if recipe.objective.startswith("lit"):
+    if recipe.loss.startswith("lit"):
         groups.append({"params": [scale], "weight_decay": 0.0})
     optimiser = torch.optim.AdamW(groups, lr=recipe.rate)
     per_epoch = -(-len(texts) // recipe.batch_size)
@@ -173,7 +188,7 @@ def adapt(
     )
     base = os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
     settings = {"name": name, "base": encoder.name, "checkpoint": base, "lang": lang, "text_source": text_source}
-    settings |= {"n_texts": len(texts), **asdict(recipe), "weights": encoder.key}
+    settings |= {"n_texts": len(texts), **asdict(recipe), "method": recipe.method, "weights": encoder.key}
     settings["texts"] = hashlib.sha256(texts[["text", "english"]].to_json().encode()).hexdigest()
     if (folder / STATE).is_file():
         state = _read_state(folder / STATE, settings)
@@ -221,9 +236,10 @@ def adapt(
     adapters.save(weights, folder, settings)
     (folder / STATE).unlink(missing_ok=True)
     adapted = copy.copy(encoder)
+    adapted.towers = replace(encoder.towers, parallel=encoder.towers.parallel and recipe.method != "lora")
     adapted.name, adapted.key = name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
-    row = {name: settings[name] for name in ("lang", "objective", "text_source", "seed", "n_texts")}
-    row |= {"model": encoder.name, "method": "bottleneck", "steps": total}
+    row = {name: settings[name] for name in ("lang", "method", "text_source", "seed", "n_texts")}
+    row |= {"model": encoder.name, "objective": recipe.loss, "steps": total}
     row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
     row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
     return adapted, row
@@ -234,7 +250,7 @@ def _loss(device: str, texts: pd.DataFrame, recipe: Recipe, english, images) -> 
     import torch
     from torch.nn import functional as F
 
-    parts = {"lit", "mse"} if recipe.objective == "lit-mse" else {recipe.objective}
+    parts = {"lit", "mse"} if recipe.loss == "lit-mse" else {recipe.loss}
     groups = texts["text" if "simcse" in parts else "group" if "lit" in parts and "group" in texts else "english"]
     same, shown = pd.factorize(groups)[0], texts.get("images")
     if "lit" in parts and (images is None or not all(len(rows) and max(rows) < len(images) for rows in shown)):

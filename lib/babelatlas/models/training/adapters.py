@@ -3,19 +3,24 @@
 They are the task adapters of Pfeiffer et al. (2020), SeqBn in the package adapters, one after each layer. With h
 what a layer's feed-forward part returned and x its residual input, the layer's output becomes
 LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that normalise first have none there.
-torch is imported where it is needed.
+The other kind is LoRA (Hu et al. 2022), by the package PEFT. torch and PEFT are imported where they are needed.
 """
 
 import json
 import os
+import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.models.registry import base_of
 
 WEIGHTS, SETTINGS, CARD = "adapter.safetensors", "adapter.json", "README.md"
+# Kinds of adapters, with the settings that decide their size.
+SIZES = {"bottleneck": ("reduction",), "lora": ("rank", "alpha")}
 # Layers that normalise before their parts, by the name of their class, with the name of the second normalisation.
 PRE_NORM = {
     "ResidualAttentionBlock": "ln_2",
@@ -25,6 +30,8 @@ PRE_NORM = {
     "SiglipEncoderLayer": "layer_norm2",
     "M2M100EncoderLayer": "final_layer_norm",
 }
+# Projections to queries and values in an attention of transformers; elsewhere one weight has them, and the keys.
+PROJECTIONS, JOINT = ("query", "value", "q_lin", "v_lin", "q_proj", "v_proj"), "in_proj_weight"
 # How the names of the modules begin that belong to the pictures.
 PICTURES = ("visual", "vision", "image")
 
@@ -64,9 +71,7 @@ def attach(module, reduction: int = 16, seed: int = 0) -> dict:
     import torch
     from torch import nn
 
-    if hasattr(module, "adapters"):
-        raise InputError("The model has an adapter already: load its base, and adapt that.")
-    found = layers(module)
+    found = _bare_layers(module)
     widths = [norm.normalized_shape[0] for *_, norm in found]
     if reduction < 1 or any(width % reduction for width in widths):
         raise InputError(
@@ -87,8 +92,61 @@ def attach(module, reduction: int = 16, seed: int = 0) -> dict:
     return {f"adapters.{name}": weight for name, weight in module.adapters.named_parameters()}
 
 
+def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict:
+    """Put LoRA on queries and values in each layer of the text tower of `module`; freeze and return as `attach` does.
+
+    A weight W acts as W + alpha / rank * B A, with A (`rank`, inputs) drawn as PEFT does and B (outputs, `rank`) 0 at
+    first; W itself stays. Where a tower has queries, keys and values in one weight, that one gets it. Raises InputError
+    where PEFT is absent, for numbers out of range, and for a tower without layers or projections that are known.
+    """
+    if find_spec("peft") is None:
+        raise InputError(
+            'LoRA needs the package PEFT, which is not installed: run `pip install "babelatlas[encoders]"`.'
+        )
+    if rank < 1 or alpha <= 0:
+        raise InputError(f"LoRA has the rank {rank} and alpha {alpha}: expected a whole number from 1 and one above 0.")
+    found, names, joint = _bare_layers(module), [], []
+    for layer, *_ in found:
+        for name, one in module.get_submodule(layer).named_modules():
+            if name.rpartition(".")[2] in PROJECTIONS:
+                names.append(re.escape(f"{layer}.{name}"))
+            if getattr(one, JOINT, None) is not None:
+                joint.append(f"{layer}.{name}.{JOINT}")
+    if not names and not joint:
+        raise InputError(
+            f"The layers of {type(module).__name__} have no projections that LoRA knows: expected one of "
+            f"{', '.join(PROJECTIONS)} or {JOINT} in each; choose another base model, or an objective without lora-."
+        )
+    import torch
+    from peft import LoraConfig
+    from peft.tuners.lora import LoraModel
+
+    module.requires_grad_(False)
+    settings = LoraConfig(r=rank, lora_alpha=alpha, target_modules="|".join(names) or None, target_parameters=joint)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        tuner = LoraModel(module, {"default": settings}, "default")
+    module.adapters, module.adapter_hooks = [], [SimpleNamespace(remove=tuner.unload)]
+    return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+
+
+def attach_by(module, settings: dict) -> dict:
+    """Put the new adapters that `settings` ask for into a text tower, as `attach` and `attach_lora` do."""
+    seed = settings.get("seed", 0)
+    if settings.get("method") == "lora":
+        return attach_lora(module, settings["rank"], settings["alpha"], seed)
+    return attach(module, settings["reduction"], seed)
+
+
+def _bare_layers(module) -> list[tuple[str, object, object]]:
+    """Return the layers of a text tower; raises InputError where it has adapters already."""
+    if hasattr(module, "adapters"):
+        raise InputError("The model has an adapter already: load its base, and adapt that.")
+    return layers(module)
+
+
 def detach(module) -> None:
-    """Take the adapters of `attach` out of a text tower: it is the base again, its weights still frozen."""
+    """Take what was attached out of a text tower: it is the base again, its weights still frozen."""
     for hook in module.adapter_hooks:
         hook.remove()
     del module.adapter_hooks, module.adapters
@@ -114,8 +172,8 @@ def _after_layer(adapter) -> Callable:
 def save(weights: dict, folder: str | os.PathLike, settings: dict) -> Path:
     """Write an adapter to `folder`: its weights, its settings (JSON) and a card; return the folder.
 
-    `weights`: as `attach` returns them; `settings`: name, base, lang, reduction, and how it was trained. They come
-    last: a folder that has them is whole.
+    `weights`: as `attach` returns them; `settings`: name, base, lang, reduction (LoRA: method, rank, alpha), and how it
+    was trained. They come last: a folder that has them is whole.
     """
     from safetensors.torch import save as to_bytes
 
@@ -144,7 +202,7 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
     file = tables.locate(folder) / SETTINGS
     try:
         settings = json.loads(file.read_text(encoding="utf-8"))
-        base, _ = settings["base"], settings["reduction"]
+        base, *_ = [settings[key] for key in ("base", *SIZES[settings.get("method", "bottleneck")])]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(
             f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
@@ -172,7 +230,7 @@ def load(module, folder: str | os.PathLike, settings: dict) -> dict:
         stored = load_file(file)
     except Exception as error:  # safetensors and the disk each raise their own
         raise InputError(f"The adapter {file} cannot be read: train it again, or give another folder.") from error
-    weights = attach(module, settings["reduction"])
+    weights = attach_by(module, settings)
     shapes = {name: tuple(value.shape) for name, value in weights.items()}
     for name in sorted(shapes.keys() | stored.keys()):
         got = tuple(stored[name].shape) if name in stored else "nothing"
