@@ -278,6 +278,7 @@ LINES = 27_000
 LINES += 2_050  # released results of real models: readers, eight chapters, pages of languages
 LINES += 390  # rules for titles, Latin names and general words; an audit of labels; CLIP's names; tests over families
 LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resumable training, a command, the gains
+LINES += 110  # LoRA in the towers of others; captions translated
 
 
 def used() -> float:

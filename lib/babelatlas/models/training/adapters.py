@@ -100,9 +100,7 @@ def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict
     where PEFT is absent, for numbers out of range, and for a tower without layers or projections that are known.
     """
     if find_spec("peft") is None:
-        raise InputError(
-            'LoRA needs the package PEFT, which is not installed: run `pip install "babelatlas[encoders]"`.'
-        )
+        raise InputError('LoRA needs the package PEFT, which is absent: run `pip install "babelatlas[encoders]"`.')
     if rank < 1 or alpha <= 0:
         raise InputError(f"LoRA has the rank {rank} and alpha {alpha}: expected a whole number from 1 and one above 0.")
     found, names, joint = _bare_layers(module), [], []
