@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts, translate_prompts
+from babelatlas.models.training import adaptation
 from babelatlas.workflow import command_line
 
 ENGLISH = ["a photo of a {}.", "the origami {}."]
@@ -368,3 +369,75 @@ def test_templates_that_are_not_utf_8_are_refused(tmp_path):
     path.write_bytes("ein Café {}".encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
         translate_prompts.read_templates(str(path))
+
+
+# Captions, to adapt a model with.
+
+
+def test_captions_become_a_table_that_adapters_are_trained_on_and_a_stopped_call_goes_on(
+    model_folder, tmp_path, monkeypatch, capsys
+):
+    english, asked = [f"a photo {number} of a boat" for number in range(2500)], []
+
+    def stub(texts, lang, *models, batch_size):
+        asked.append((len(texts), lang, batch_size))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return ["" if " 7 " in text else f"Bild {text}" for text in texts]
+
+    monkeypatch.setattr(translate_prompts, "translate", stub)
+    (tmp_path / "blip.json").write_text(json.dumps([{"image": "x", "caption": text} for text in english]), "utf-8")
+    given = ["captions", "de", "--texts", str(tmp_path / "blip.json"), "--output", str(tmp_path / "de.csv")]
+    given += ["--model", str(model_folder), "--batch-size", "32"]
+    with pytest.raises(KeyboardInterrupt):
+        command_line.main(given)
+    assert command_line.main(given) == 0
+
+    assert [count for count, *_ in asked] == [2000, 500, 500]
+    assert asked[0][1:] == ("de", 32)
+    table = adaptation.check_parallel(adaptation.read_texts(tmp_path / "{lang}.csv", "de"), "de")
+    assert sorted(table["english"]) == sorted(text for text in english if " 7 " not in text)
+    assert (table["text"] == "Bild " + table["english"]).all()
+    assert table["source"].str.startswith(f"{model_folder}@sha256:").all()
+    assert "German: 2,000 of 2,500 captions" in capsys.readouterr().out
+
+
+def test_as_many_captions_are_translated_as_asked_and_the_rest_when_more_are(model_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(translate_prompts, "translate", lambda texts, *rest, batch_size: [f"x {one}" for one in texts])
+    (tmp_path / "en.csv").write_text("english\n" + "\n".join(f"boat {number}" for number in range(9)), "utf-8")
+    given = ["captions", "de", "--texts", str(tmp_path / "en.csv"), "--output", str(tmp_path / "de.csv")]
+    for sample, expected in (("4", 4), ("0", 9)):
+        assert command_line.main([*given, "--model", str(model_folder), "--sample", sample]) == 0
+        assert len(adaptation.read_texts(tmp_path / "de.csv")) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "output", "said"),
+    [
+        ("title\nboat\n", "de.csv", "has the columns title: expected english, or caption"),
+        ("english\nboat\n", "de.parquet", "which ends in .csv"),
+        ("english\nboat\n", "en.csv", "is no CSV file of captions by"),
+        ("english\nboat\n", "other.csv", "is no CSV file of captions by"),
+    ],
+)
+def test_captions_that_cannot_be_translated_are_refused_in_a_sentence(
+    texts, output, said, model_folder, tmp_path, capsys
+):
+    (tmp_path / "en.csv").write_text(texts, "utf-8")
+    (tmp_path / "other.csv").write_text("text,english,source\nBoot,boat,another@1\n", "utf-8")
+    given = ["captions", "de", "--texts", str(tmp_path / "en.csv"), "--output", str(tmp_path / output)]
+
+    assert command_line.main([*given, "--model", str(model_folder)]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_without_the_weights_of_the_translator_one_sentence_says_how_to_fetch_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "en.csv").write_text("english\nboat\n", "utf-8")
+    given = ["captions", "de", "--texts", str(tmp_path / "en.csv"), "--output", str(tmp_path / "de.csv")]
+
+    assert command_line.main([*given, "--model", "nobody/nllb"]) == 1
+    said = capsys.readouterr().err.strip()
+    assert said.startswith("The model 'nobody/nllb' cannot be loaded (")
+    assert said.endswith("hf download nobody/nllb.")
+    assert "\n" not in said

@@ -240,18 +240,17 @@ def test_a_saved_lora_gives_the_same_vectors_when_it_is_loaded_again_and_fits_no
     assert torch.equal(states(other), states(tower))
     with pytest.raises(InputError, match=r"does not fit the model 'm', whose .*lora_A.* is \(4, 48\) where"):
         adapters.load(xlm_roberta(hidden_size=48), tmp_path, settings)
-    adapters.save(weights, tmp_path, settings | {"method": "prefix"})
+    del settings["rank"]
+    adapters.save(weights, tmp_path, settings)
     with pytest.raises(InputError, match="absent or damaged: train it"):
         adapters.read_settings(tmp_path)
 
 
 def test_what_lora_does_not_fit_is_refused_in_a_sentence(monkeypatch):
     tower = xlm_roberta()
-    with pytest.raises(InputError, match="rank 0 and alpha 8"):
-        adapters.attach_lora(tower, 0)
     for layer in tower.encoder.layer:
         layer.attention.self = nn.Identity()
-    with pytest.raises(InputError, match="have no projections that LoRA knows: expected one of query"):
+    with pytest.raises(InputError, match=r"have none of the projections query, .*, which LoRA needs"):
         adapters.attach_lora(tower)
     monkeypatch.setattr(adapters, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="needs the package PEFT, which is absent"):

@@ -5,7 +5,7 @@ B.2) the label's place is marked in several ways, one after the other, until a m
 placeholder is put behind the sentence. What was done to a template stands in its column `strategy`.
 
 `babelatlas prompts de sw --model facebook/nllb-200-distilled-1.3B --output prompts.parquet` writes a table that
-notebook 20 takes for its parameter `prompts`. torch and transformers are imported with the first model.
+notebook 20 takes for its parameter `prompts`; `babelatlas captions` translates captions. torch comes with the model.
 """
 
 import functools
@@ -39,6 +39,7 @@ STRATEGIES = {
 }
 APPENDED, ORIGINAL = "appended", "original"
 SOURCE = "en"
+NLLB = "facebook/nllb-200-distilled-1.3B"
 
 
 def restore(translation: str, mark: str) -> str | None:
@@ -195,7 +196,7 @@ def translate_templates(
     texts: list[str],
     codes: Iterable[str],
     output: str | os.PathLike,
-    model: str = "facebook/nllb-200-distilled-1.3B",
+    model: str = NLLB,
     revision: str = "",
     name: str = "",
     beams: int = 1,
@@ -271,6 +272,33 @@ def _kept(output: str | os.PathLike, settings: dict) -> pd.DataFrame:
             f"The file {output} holds translations that differ in {' and '.join(other)}: give another --output, or "
             "delete it."
         )
+    return table
+
+
+def translate_captions(
+    english: list[str], lang: str, output: str, model: str = NLLB, batch_size: int = 16, device: str = "cpu"
+) -> pd.DataFrame:
+    """Translate English captions, keep them in the CSV file `output`, and return it: text, english, source.
+
+    Each is translated once; what is empty, before or after, is left out. The file is written anew after every 2,000; a
+    later call goes on with the rest. Raises InputError for an `output` that another model made or that is no CSV file,
+    and what `load` and `translate` raise.
+    """
+    path, (network, tokenizer, found) = tables.locate(output), load(model, device=device)
+    source, table = f"{model}@{found}", pd.DataFrame(columns=["text", "english", "source"])
+    if path.exists() and path.suffix == ".csv":
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if path.suffix != ".csv" or list(table) != ["text", "english", "source"] or (table["source"] != source).any():
+        raise InputError(f"{output} is no CSV file of captions by {source}: give another --output, which ends in .csv.")
+    done = set(table["english"])
+    left = [text for text in dict.fromkeys(english) if text.strip() and text not in done]
+    for place in range(0, len(left), 2_000):
+        part = left[place : place + 2_000]
+        made = pd.DataFrame({"text": translate(part, lang, network, tokenizer, batch_size=batch_size), "english": part})
+        table = pd.concat([table, made[made["text"].str.strip() != ""].assign(source=source)], ignore_index=True)
+        with tables.beside(path) as file:
+            table.to_csv(file, index=False)
+        print(f"{languages.name(lang)}: {place + len(part):,} of {len(left):,} captions", flush=True)
     return table
 
 

@@ -5,7 +5,6 @@ Importing this module is quick; torch comes with the first `load`.
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.util import find_spec
 
 from PIL import Image
@@ -100,8 +99,7 @@ def _load_adapted(entry: Model, folder: str | os.PathLike, device: str, precisio
     place = folder / settings["checkpoint"] if settings["checkpoint"] else ""
     encoder = load(models.get_model(settings["base"]), place, device, precision, remote_code)
     adapters.load(encoder.towers.module, folder, settings)
-    if settings.get("method") == "lora":  # PEFT swaps a weight for its sum while a layer works
-        encoder.towers = replace(encoder.towers, parallel=False)
+    encoder.towers.parallel &= settings.get("method") != "lora"  # PEFT swaps weights while a layer works
     check_weights(encoder.towers.module, entry.name, folder)
     import torch
 

@@ -266,6 +266,30 @@ def adapt(model: str, language: str, texts: str, output: str, checkpoint: str, r
     print(adapter_gains.caption_matching(before, after, own).round(4).to_string(na_rep="–"))
 
 
+@app.command(epilog=LANGUAGE)
+@click.argument("language")
+@click.option("--texts", required=True, help="English ones (CSV, TSV, Parquet, JSON), in a column english or caption.")
+@click.option("--output", required=True, help="The CSV file to write, and to go on with.")
+@click.option("--sample", default=100_000, show_default=True, help="How many to draw; 0 for all.")
+@click.option("--model", default="facebook/nllb-200-distilled-1.3B", show_default=True, help="On the hub, or a folder.")
+@click.option("--batch-size", default=16, show_default=True, help="Captions that the model takes at once.")
+@click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
+def captions(language: str, texts: str, output: str, sample: int, **settings) -> None:
+    """Translate English captions with an NLLB model, to adapt with. Called again, it goes on where it was.
+
+    Example: babelatlas captions si --texts blip.json --output data/captions/si.csv
+    """
+    from babelatlas.lexicon import translate_prompts
+    from babelatlas.models.training import adaptation
+
+    table = adaptation.read_texts(texts)
+    english = table.get("english", table.get("caption"))
+    if english is None:
+        raise InputError(f"{texts} has the columns {', '.join(map(str, table))}: expected english, or caption.")
+    drawn = english.dropna().sample(min(sample or len(english), english.count()), random_state=0).astype(str)
+    translate_prompts.translate_captions(drawn.tolist(), language, output, **settings)
+
+
 @app.command()
 @click.argument("languages", nargs=-1, required=True, metavar="LANGUAGE...")
 @click.option("--output", required=True, help="The Parquet file to write, and to go on with.")

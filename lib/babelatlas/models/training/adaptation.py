@@ -35,8 +35,7 @@ LEAST_DIFFERENT = 0.01
 class Recipe:
     """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3) for M-CLIP.
 
-    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`: as for `adapters.attach`; `rank` and `alpha`:
-    as for `adapters.attach_lora`.
+    They took `batch_size` 512 and `epochs` 100 for OpenCLIP. `reduction`, `rank`, `alpha`: as for `adapters`.
     `rate`: the highest learning rate; it rises over the share `warmup` of the steps and falls to 0, both linearly.
     `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01 without one.
     """
@@ -55,18 +54,14 @@ class Recipe:
     alpha: float = 8.0
 
     @property
-    def method(self) -> str:
-        """The kind of adapter: bottleneck or lora."""
-        return "lora" if self.objective.startswith(registry.LORA) else "bottleneck"
-
-    @property
-    def loss(self) -> str:
-        """The objective, without what says the kind of adapter."""
-        return self.objective.removeprefix(registry.LORA)
+    def kind(self) -> tuple[str, str]:
+        """The kind of adapter, bottleneck or lora, and the loss, one of `registry.ADAPTER_OBJECTIVES`."""
+        loss = self.objective.removeprefix(registry.LORA)
+        return "bottleneck" if loss == self.objective else "lora", loss
 
     def check(self) -> None:
         """Raise InputError for an objective that is not known, and a number that is out of range."""
-        if self.loss not in registry.ADAPTER_OBJECTIVES:
+        if self.kind[1] not in registry.ADAPTER_OBJECTIVES:
             known = near(self.objective, registry.ADAPTER_OBJECTIVES)
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
         least = dict.fromkeys(("reduction", "rank", "epochs", "batch_size", "max_tokens"), 1)
@@ -78,19 +73,19 @@ class Recipe:
 
 
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
-    """Return a table of captions (CSV, TSV or Parquet, by its ending) with the columns text and english.
+    """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the columns text and english.
 
     {lang} in the path stands for the language. Raises InputError where it cannot be read.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
     try:
-        if file.suffix == ".parquet":
-            return pd.read_parquet(file)
+        if file.suffix in (".parquet", ".json"):
+            return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_json(file, dtype=False)
         return pd.read_csv(file, sep="\t" if file.suffix == ".tsv" else ",", dtype=str, keep_default_na=False)
     except Exception as error:  # pandas, pyarrow and the disk each raise their own
         raise InputError(
-            f"The captions {file} cannot be read ({type(error).__name__}): expected a table as CSV, TSV or Parquet "
-            "with the columns text and english."
+            f"The captions {file} cannot be read ({type(error).__name__}): expected a table as CSV, TSV, Parquet "
+            "or JSON with the columns text and english."
         ) from error
 
 
@@ -157,7 +152,8 @@ def adapt(
 
     recipe.check()
     lang = languages.canonical(lang)
-    texts = check_parallel(texts, lang, recipe.loss)
+    method, kind = recipe.kind
+    texts = check_parallel(texts, lang, kind)
     if getattr(encoder, "precision", "") != "float32" or not hasattr(encoder, "towers"):
         raise InputError(f"The model {encoder.name!r} cannot be adapted as loaded: load a known model in float32.")
     folder, began, spent, losses = tables.locate(folder), time.monotonic(), 0.0, []
@@ -167,17 +163,17 @@ def adapt(
     if tokenizer.trim:
         tokenizer = replace(tokenizer, context_length=min(recipe.max_tokens, tokenizer.context_length or 10**9))
     tokens = tokenizer(texts["text"].tolist(), lang)
-    weights = adapters.attach_by(tower, asdict(recipe) | {"method": recipe.method})
     inner = tuple(name for name, *_ in adapters.layers(tower))
+    weights = adapters.attach_by(tower, asdict(recipe) | {"method": method})
     parts = [one for name, one in tower.named_modules() if name.startswith(inner)]
-    if recipe.loss == "simcse" and not any(isinstance(one, torch.nn.Dropout) and one.p > 0 for one in parts):
+    if kind == "simcse" and not any(isinstance(one, torch.nn.Dropout) and one.p > 0 for one in parts):
         adapters.detach(tower)
         raise InputError(f"SimCSE needs dropout, which the model {encoder.name!r} has not: choose another objective.")
     own = getattr(tower, "logit_scale", None)  # the logarithm of 1 / temperature
     start = -np.log(recipe.temperature) if recipe.temperature else np.log(100) if own is None else own.item()
     scale = torch.nn.Parameter(torch.tensor(float(start), device=encoder.device))
     groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
-    if recipe.loss.startswith("lit"):
+    if kind.startswith("lit"):
         groups.append({"params": [scale], "weight_decay": 0.0})
     optimiser = torch.optim.AdamW(groups, lr=recipe.rate)
     per_epoch = -(-len(texts) // recipe.batch_size)
@@ -188,7 +184,7 @@ def adapt(
     )
     base = os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
     settings = {"name": name, "base": encoder.name, "checkpoint": base, "lang": lang, "text_source": text_source}
-    settings |= {"n_texts": len(texts), **asdict(recipe), "method": recipe.method, "weights": encoder.key}
+    settings |= {"n_texts": len(texts), **asdict(recipe), "method": method, "weights": encoder.key}
     settings["texts"] = hashlib.sha256(texts[["text", "english"]].to_json().encode()).hexdigest()
     if (folder / STATE).is_file():
         state = _read_state(folder / STATE, settings)
@@ -236,10 +232,10 @@ def adapt(
     adapters.save(weights, folder, settings)
     (folder / STATE).unlink(missing_ok=True)
     adapted = copy.copy(encoder)
-    adapted.towers = replace(encoder.towers, parallel=encoder.towers.parallel and recipe.method != "lora")
+    adapted.towers = replace(encoder.towers, parallel=encoder.towers.parallel and method != "lora")
     adapted.name, adapted.key = name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
     row = {name: settings[name] for name in ("lang", "method", "text_source", "seed", "n_texts")}
-    row |= {"model": encoder.name, "objective": recipe.loss, "steps": total}
+    row |= {"model": encoder.name, "objective": kind, "steps": total}
     row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
     row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
     return adapted, row
@@ -250,7 +246,7 @@ def _loss(device: str, texts: pd.DataFrame, recipe: Recipe, english, images) -> 
     import torch
     from torch.nn import functional as F
 
-    parts = {"lit", "mse"} if recipe.loss == "lit-mse" else {recipe.loss}
+    parts = {"lit", "mse"} if recipe.kind[1] == "lit-mse" else {recipe.kind[1]}
     groups = texts["text" if "simcse" in parts else "group" if "lit" in parts and "group" in texts else "english"]
     same, shown = pd.factorize(groups)[0], texts.get("images")
     if "lit" in parts and (images is None or not all(len(rows) and max(rows) < len(images) for rows in shown)):

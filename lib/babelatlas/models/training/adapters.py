@@ -19,8 +19,6 @@ from babelatlas.base.errors import InputError
 from babelatlas.models.registry import base_of
 
 WEIGHTS, SETTINGS, CARD = "adapter.safetensors", "adapter.json", "README.md"
-# Kinds of adapters, with the settings that decide their size.
-SIZES = {"bottleneck": ("reduction",), "lora": ("rank", "alpha")}
 # Layers that normalise before their parts, by the name of their class, with the name of the second normalisation.
 PRE_NORM = {
     "ResidualAttentionBlock": "ln_2",
@@ -40,8 +38,10 @@ def layers(module) -> list[tuple[str, object, object]]:
     """Return the layers of a text tower, from the first: name, the module to hook, its normalisation.
 
     A layer that normalises after its feed-forward part is hooked at that normalisation. Raises InputError where no
-    layer is of a kind that is known here.
+    layer is of a kind that is known here, and where there are adapters already.
     """
+    if hasattr(module, "adapters"):
+        raise InputError("The model has an adapter already: load its base, and adapt that.")
     found = []
     for name, one in module.named_modules():
         if any(part.startswith(PICTURES) for part in name.split(".")):
@@ -71,7 +71,7 @@ def attach(module, reduction: int = 16, seed: int = 0) -> dict:
     import torch
     from torch import nn
 
-    found = _bare_layers(module)
+    found = layers(module)
     widths = [norm.normalized_shape[0] for *_, norm in found]
     if reduction < 1 or any(width % reduction for width in widths):
         raise InputError(
@@ -97,13 +97,11 @@ def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict
 
     A weight W acts as W + alpha / rank * B A, with A (`rank`, inputs) drawn as PEFT does and B (outputs, `rank`) 0 at
     first; W itself stays. Where a tower has queries, keys and values in one weight, that one gets it. Raises InputError
-    where PEFT is absent, for numbers out of range, and for a tower without layers or projections that are known.
+    where PEFT is absent, and for a tower without layers or projections that are known.
     """
     if find_spec("peft") is None:
         raise InputError('LoRA needs the package PEFT, which is absent: run `pip install "babelatlas[encoders]"`.')
-    if rank < 1 or alpha <= 0:
-        raise InputError(f"LoRA has the rank {rank} and alpha {alpha}: expected a whole number from 1 and one above 0.")
-    found, names, joint = _bare_layers(module), [], []
+    found, names, joint = layers(module), [], []
     for layer, *_ in found:
         for name, one in module.get_submodule(layer).named_modules():
             if name.rpartition(".")[2] in PROJECTIONS:
@@ -112,14 +110,13 @@ def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict
                 joint.append(f"{layer}.{name}.{JOINT}")
     if not names and not joint:
         raise InputError(
-            f"The layers of {type(module).__name__} have no projections that LoRA knows: expected one of "
-            f"{', '.join(PROJECTIONS)} or {JOINT} in each; choose another base model, or an objective without lora-."
+            f"The layers of {type(module).__name__} have none of the projections {', '.join(PROJECTIONS)} and {JOINT}, "
+            "which LoRA needs: choose another base model, or an objective without lora-."
         )
     import torch
     from peft import LoraConfig
     from peft.tuners.lora import LoraModel
 
-    module.requires_grad_(False)
     settings = LoraConfig(r=rank, lora_alpha=alpha, target_modules="|".join(names) or None, target_parameters=joint)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -130,17 +127,9 @@ def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict
 
 def attach_by(module, settings: dict) -> dict:
     """Put the new adapters that `settings` ask for into a text tower, as `attach` and `attach_lora` do."""
-    seed = settings.get("seed", 0)
     if settings.get("method") == "lora":
-        return attach_lora(module, settings["rank"], settings["alpha"], seed)
-    return attach(module, settings["reduction"], seed)
-
-
-def _bare_layers(module) -> list[tuple[str, object, object]]:
-    """Return the layers of a text tower; raises InputError where it has adapters already."""
-    if hasattr(module, "adapters"):
-        raise InputError("The model has an adapter already: load its base, and adapt that.")
-    return layers(module)
+        return attach_lora(module, settings["rank"], settings["alpha"], settings.get("seed", 0))
+    return attach(module, settings["reduction"], settings.get("seed", 0))
 
 
 def detach(module) -> None:
@@ -200,7 +189,7 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
     file = tables.locate(folder) / SETTINGS
     try:
         settings = json.loads(file.read_text(encoding="utf-8"))
-        base, *_ = [settings[key] for key in ("base", *SIZES[settings.get("method", "bottleneck")])]
+        base, _ = settings["base"], settings["rank" if settings.get("method") == "lora" else "reduction"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(
             f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
