@@ -1,6 +1,7 @@
 """What the workflow knows before it runs: bad configs stop with a sentence, and a change reruns what depends on it."""
 
 import ast
+import dataclasses
 import json
 import re
 import shutil
@@ -19,6 +20,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
+from babelatlas.models.training import adaptation
 from babelatlas.workflow import config as workflow
 from babelatlas.workflow import notebooks
 from babelatlas.workflow import plan as plans
@@ -796,12 +798,25 @@ def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
     assert workflow.check_config(config, ROOT).adaptations.keys() == {"picto-multi", "picto-distilled"}
 
 
+def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
+    text = (ROOT / "config/full.yml").read_text(encoding="utf-8")
+    lines = text.split("# adaptations:\n")[1].split("\n\n")[0].splitlines()
+    wanted = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
+    plan = workflow.check_config(yaml.safe_load(text) | {"adaptations": wanted}, ROOT)
+
+    assert len(plan.adaptations) == 5 * 3 + 5 * 4
+    job = json.loads(plan.given("25_adapt", "mclip-xlmr-b32+si.lora-mse"))
+    assert (job["objectives"], job["texts"]) == ({"lora-mse": [0]}, "data/captions/{lang}.csv")
+    assert not {*job["recipe"]} - {field.name for field in dataclasses.fields(adaptation.Recipe)}
+
+
 @pytest.mark.parametrize(
     ("base", "changes", "said"),
     [
         ("openclip-xlmr-b3", {}, "no model 'openclip-xlmr-b3'"),
         ("picto-multi", {"languages": ["qq"]}, "qq"),
         ("picto-multi", {"objectives": {"msr": [0]}}, r"the objective 'msr': did you mean mse\?"),
+        ("picto-multi", {"objectives": {"lora-msr": [0]}}, "the objective 'lora-msr'"),
     ],
 )
 def test_an_adaptation_that_cannot_be_is_one_sentence(base, changes, said, config):
