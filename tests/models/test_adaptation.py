@@ -262,7 +262,9 @@ def test_a_tower_with_dropout_is_trained_and_is_equal_in_two_trainings(objective
     recipe = replace(RECIPE, objective=objective, epochs=10)
     found = []
     for name in "ab":
-        found.append(adaptation.adapt(encoder, TEXTS, "sw", tmp_path / name, recipe, english)[1])
+        adapted, row = adaptation.adapt(encoder, TEXTS, "sw", tmp_path / name, recipe, english)
+        found.append(row)
+        assert (encoder.towers.parallel, adapted.towers.parallel) == (True, objective != "lora-mse")
         adapters.detach(encoder.towers.module)
 
     assert found[0]["loss_last"] < found[0]["loss_first"]

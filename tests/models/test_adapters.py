@@ -257,6 +257,25 @@ def test_what_lora_does_not_fit_is_refused_in_a_sentence(monkeypatch):
         adapters.attach_lora(xlm_roberta())
 
 
+def test_a_tower_with_queries_keys_and_values_in_one_weight_gets_one_update_and_keeps_that_weight_exactly():
+    layer = nn.Module()
+    layer.attn, layer.ln_2 = nn.MultiheadAttention(8, 2, batch_first=True), nn.LayerNorm(8)
+    layer.__class__ = type("ResidualAttentionBlock", (nn.Module,), {"forward": lambda self, x: self.attn(x, x, x)[0]})
+    inputs, before = wave(torch.Size([1, 3, 8]), 0.7, 0).float(), layer.attn.in_proj_weight.detach().clone()
+    tower = nn.ModuleDict({"layer": layer})
+    weights = adapters.attach_lora(tower, 2, 4)
+    for weight in weights.values():
+        nn.init.constant_(weight, 0.3)
+    found = layer(inputs)
+    adapters.detach(tower)
+
+    assert sum(weight.numel() for weight in weights.values()) == 2 * (8 + 24)
+    assert torch.equal(layer.attn.in_proj_weight, before)
+    with torch.no_grad():
+        layer.attn.in_proj_weight += 4 / 2 * 2 * 0.3**2
+    torch.testing.assert_close(found, layer(inputs), rtol=0, atol=1e-6)
+
+
 def test_peft_is_imported_only_for_lora():
     code = (
         "import sys, babelatlas.models.loading, babelatlas.models.training.adaptation as a;"

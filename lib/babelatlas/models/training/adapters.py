@@ -114,8 +114,7 @@ def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict
             "which LoRA needs: choose another base model, or an objective without lora-."
         )
     import torch
-    from peft import LoraConfig
-    from peft.tuners.lora import LoraModel
+    from peft import LoraConfig, LoraModel
 
     settings = LoraConfig(r=rank, lora_alpha=alpha, target_modules="|".join(names) or None, target_parameters=joint)
     with torch.random.fork_rng():
