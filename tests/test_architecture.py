@@ -380,9 +380,7 @@ BAD = {
     "lines of the longest module": ({"lib/babelatlas/base/a.py": "x = 1\n" * 601}, "a.py: 601"),
     "lines of the Snakefile": ({"Snakefile": "# line\n" * 81}, ""),
     "lines of the longest file of rules": ({"rules/papers.smk": "# line\n" * 151}, "papers.smk: 151"),
-    "lines of the library": (
-        {f"lib/babelatlas/base/a{number}.py": "#\n" * 500 for number in range(LINES // 500 + 1)}, ""
-    ),
+    "lines of the library": ({f"lib/babelatlas/base/a{n}.py": "#\n" * 500 for n in range(LINES // 500 + 1)}, ""),
     "uses of another module's private names": (
         {"lib/babelatlas/base/a.py": "from babelatlas.base import hall\nx = hall._x\n"},
         "babelatlas.base.a:2 uses hall._x",

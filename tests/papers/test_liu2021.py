@@ -288,12 +288,12 @@ def test_numbers_of_sentences_are_those_that_allow_all_of_the_printed_consistenc
     assert "by manual translation are shares of 252, and those of translate train of 252" in told
 
 
-def test_the_released_logs_have_every_cell_of_tables_4_and_5_and_all_but_a_few_as_printed(table):
+def test_the_released_logs_have_every_cell_of_tables_4_and_5_and_figure_9_and_all_but_a_few_as_printed(table):
     found = liu2021.logs()
     assert found.index.is_unique
     wanted = table[table["definitions"].str.startswith("released log")]
     assert set(wanted["cell"]) <= set(found.index)
-    assert len(wanted) == 120
+    assert len(wanted) == 230
     printed = table.set_index("cell")["printed"][found.index].map(claims.value)
     off = (printed - found).abs()
     assert off.index[off > 0.055].tolist() == ["translate test, xUNITER | TR, consistency"]
@@ -303,6 +303,7 @@ def test_the_released_logs_have_every_cell_of_tables_4_and_5_and_all_but_a_few_a
     twice = (off > 0.05 + 1e-9) & (off <= 0.055)
     assert half[twice].all()
     assert twice.sum() == 7
+    half &= ~found.index.isin(liu2021.printed("Figure 9").index)
     assert [(printed > found.round(2))[half].sum(), (printed < found.round(2))[half].sum()] == [8, 6]
 
 

@@ -22,7 +22,8 @@ from babelatlas.stats import bootstrap, rounding
 
 PAPER = "liu2021"
 ZERO, TRANSLATED, BY_HAND = "zero-shot", "translate test", "translated to English by hand"
-# Of the released logs: data set and variant -> cells of Tables 4 and 5 and of Section 6.
+# Of the released logs: data set and variant -> cells of Tables 4 and 5, of Figure 9 and of Section 6. The logs call the
+# chapters by their numbers in the Intercontinental Dictionary Series.
 LOGGED = {
     "marvl, zero-shot": "zero-shot, {model} | {lang}, {metric}",
     "marvl, translate-test": "translate test, {model} | {lang}, {metric}",
@@ -31,6 +32,8 @@ LOGGED = {
     "nlvr2-1k, zero-shot": "{model} | NLVR2 1k {lang}, {metric}",
     "marvl, translate-train": "translate train, {model}, {metric}",
 }
+NUMBERS = dict(zip((3, 5, 6, 7, 8, 9, 10, 14, 17, 18, 19), FIELDS, strict=True))
+LOGGED |= {f"marvl, chapter {number}": f"{name} | {{model}}, {{code}}" for number, name in NUMBERS.items()}
 VALIDATED, VALIDATORS = 200, 2  # Section 4: examples of a language that were labelled again, and by how many
 
 
@@ -271,16 +274,18 @@ def english_scores(variant: str) -> pd.Series:
 
 @cache
 def logs() -> pd.Series:
-    """Return the released accuracies and consistencies in percent, by cell of Tables 4 and 5 and of Section 6."""
+    """Return the released accuracies and consistencies in percent, by cell of what `LOGGED` names."""
     rows = released.read().query("harness == 'marvl'")
+    rows = rows[(rows["metric"] == "accuracy") | ~rows["variant"].str.startswith("chapter")]
     models = {name.lower(): name for name in select_scores("4", TRANSLATED)["model"]}
     model, lang = rows["checkpoint"].str.removeprefix("ctrl_").map(models), rows["lang"].str.upper()
     lang = lang.where((rows["dataset"] != "nlvr2-1k") | (lang != "ZH"), "EN→ZH")
-    fields = zip(rows["dataset"] + ", " + rows["variant"], model, lang, rows["metric"], strict=True)
-    names = [LOGGED.get(test, "").format(model=name, lang=lang, metric=metric) for test, name, lang, metric in fields]
+    fields = zip(rows["dataset"] + ", " + rows["variant"], model, lang, rows["lang"], rows["metric"], strict=True)
+    keys = "model", "lang", "code", "metric"
+    names = [LOGGED.get(test, "").format(**dict(zip(keys, row, strict=True))) for test, *row in fields]
     found = pd.Series(100 * rows["value"].to_numpy(), names)
     # The models without a zero-shot row have their results in English in those of translate test.
-    known = {cell for place in ("Table 4", "Table 5", "Section 6") for cell in printed(place).index}
+    known = {cell for place in ("Table 4", "Table 5", "Figure 9", "Section 6") for cell in printed(place).index}
     found.index = [name if name in known else name.replace(ZERO, TRANSLATED) for name in found.index]
     return found[found.index.isin(list(known))]
 
@@ -300,13 +305,6 @@ def right_answers() -> pd.DataFrame:
     n = [int(counts()["marvl", row.lang, row.chapter, "", "examples"]) for row in rows.itertuples()]
     right = np.rint(rounding.nearest_share(rows["printed"], np.array(n), 100) / 100 * n).astype(int)
     return rows.assign(n=n, right=right).reset_index(drop=True)
-
-
-def nearest_chapters() -> pd.DataFrame:
-    """Return the shares of a chapter's examples nearest to Figure 9."""
-    table = right_answers()
-    names = table["chapter"] + " | " + table["model"] + ", " + table["lang"]
-    return cells(names, 100 * table["right"] / table["n"])
 
 
 def overall() -> pd.Series:
