@@ -80,7 +80,8 @@ class Plan:
         """
         wanted = self.config.get("adaptations", {}) if self.of_task("zero-shot") else {}
         for base in [base for base in wanted if base in self.models]:
-            given = {"model": base, **wanted[base]}
+            # In order of names, so that a config in another order reruns nothing.
+            given = {"model": base, **json.loads(json.dumps(wanted[base], sort_keys=True))}
             for lang, (objective, seeds) in product(given["languages"], given["objectives"].items()):
                 for seed in seeds:
                     name, one = registry.adapted_name(base, lang, objective, seed), given
