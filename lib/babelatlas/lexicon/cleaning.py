@@ -297,8 +297,9 @@ def lower_title(lemma: str, lang: str) -> str:
 
 def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses without plural Romance titles ("Locomotivas a vapor"), if the class has them without the s."""
-    known, kept = set(keys(senses)), []
-    for key, lemma in zip(keys(senses), senses["lemma"].tolist(), strict=True):
+    rows, kept = keys(senses), []
+    known = set(rows)
+    for key, lemma in zip(rows, senses["lemma"].tolist(), strict=True):
         one = re.sub(r"s\b", "", key[2])
         kept.append(key[0] not in ROMANCE or lemma[0].islower() or one == key[2] or (*key[:2], one) not in known)
     return senses[np.array(kept, dtype=bool)].reset_index(drop=True)

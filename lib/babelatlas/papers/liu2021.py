@@ -2,8 +2,8 @@
 
 What MaRVL's annotations (CC BY 4.0, github.com/marvl-challenge/marvl-code) and the sentences of NLVR2 in the same
 release say is counted once (`liu2021_release.count`) and ships, and so do the accuracies and consistencies in the
-authors' logs (`logs`); nothing here needs the files. What is tested of a chapter's accuracy is whether it can be a
-share of the examples that there are (`rounding.nearest_share`).
+authors' logs (`logs`), by chapter too; nothing here needs the files. What can only be tested is whether it can be a
+share of the cases that there are (`rounding.nearest_share`).
 """
 
 from collections.abc import Sequence

@@ -246,7 +246,7 @@ def correlations(table: pd.DataFrame, mirrored: bool = True, halves: dict[str, f
     """
     whole, parts = both_ways(table), []
     whole = whole if mirrored else whole.head(len(table))
-    for lang in ("all", *JUDGED):
+    for lang in ("all", *(code for code in JUDGED if code in set(whole["lang"]))):
         part = whole if lang == "all" else whole[whole["lang"] == lang]
         for column in REFERENCES:
             found = correlation.correlate(part, "SxS", column, "pair", correlation.METHODS, n_resamples=1)

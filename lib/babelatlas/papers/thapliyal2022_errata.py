@@ -183,7 +183,7 @@ def _later_facts() -> dict:
     printed = paper.published_rows(paper.PROCEEDINGS).query("table == '6'")
     found = {}
     for name, part in {"core": rows[core], "extended": rows[~core], "all": rows}.items():
-        found |= {(name, *key): value for key, value in _coefficients(paper.both_ways(part)).items()}
+        found |= {(name, *key): value for key, value in _overall(part).items()}
     names = [
         (row.group, row.metric.split()[0], {file: column for column, file in paper.REFERENCES.items()}[row.dataset])
         for row in printed.itertuples()
@@ -197,7 +197,7 @@ def _later_facts() -> dict:
         "later_plain": _agreeing(pairs, source=paper.PROCEEDINGS),
         "later_turned": _agreeing({row: row[::-1] for row in pairs}, source=paper.PROCEEDINGS),
         "later_chinese": scores["COCO-DEV"].xs("zh", level="lang"),
-        "later_core": _listed(_coefficients(paper.both_ways(rows[core])), ["XM3600", "COCO-DEV"]),
+        "later_core": _listed(_overall(rows[core]), ["XM3600", "COCO-DEV"]),
         "later_coefficients": len(off),
         "later_off": max(off),
         "later_captions": f"fil {counts['fil']:,} and nl {counts['nl']:,}, {counts.sum():,} in all",
@@ -205,15 +205,6 @@ def _later_facts() -> dict:
         "later_least": captions["characters"].idxmin(),
         "later_least_length": captions["characters"].min(),
     }
-
-
-def _coefficients(table: pd.DataFrame) -> pd.Series:
-    """Return the correlations of side-by-side gains with differences in CIDEr: index (method, column)."""
-    parts = [
-        correlation.correlate(table, "SxS", column, "pair", correlation.METHODS, n_resamples=1).assign(column=column)
-        for column in paper.REFERENCES
-    ]
-    return pd.concat(parts).set_index(["method", "column"])["value"]
 
 
 def _cells(*parts: Iterable[str]) -> tuple[str, ...]:
