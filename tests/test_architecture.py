@@ -279,6 +279,7 @@ LINES += 2_050  # released results of real models: readers, eight chapters, page
 LINES += 390  # rules for titles, Latin names and general words; an audit of labels; CLIP's names; tests over families
 LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resumable training, a command, the gains
 LINES += 110  # LoRA in the towers of others; captions translated
+LINES += 2_700  # reasoning over pairs of images, captioning, selection, coverage of concepts: readers, metrics, stages
 
 
 def used() -> float:

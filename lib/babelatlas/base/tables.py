@@ -25,10 +25,10 @@ TEXT = pa.string()
 # The columns that hold no text, by their type.
 NO_TEXT = {
     pa.int64(): "number replicate step n n_images n_classes n_ties n_tied_correct n_candidates rank tied tried items"
-    " shared seed n_texts n_parameters steps",
+    " shared seed n_texts n_parameters steps preference",
     pa.float64(): "value ci_low ci_high n_correct n_correct_top5 ndcg20 weight loss cost temperature recomputed slack"
-    " loss_first loss_last seconds",
-    pa.bool_(): "ambiguous",
+    " loss_first loss_last seconds probability latitude longitude x y",
+    pa.bool_(): "ambiguous truth answer",
     pa.list_(pa.string()): "alternatives confirmed_by",
     pa.list_(pa.float64()): "log_probabilities",
 }
@@ -38,6 +38,8 @@ PROTOCOL = ["similarity", "precision", "preprocessing"]
 EVALUATION = ["model", "dataset", "labels", "prompts", *PROTOCOL, "lang"]
 QUERY = ["model", "dataset", "captions", "choice", *PROTOCOL, "lang", "direction"]
 SETTING = ["task", "model", "dataset", "labels", "prompts", "captions", "choice", *PROTOCOL, "lang"]
+# A statement about pairs of images, in the language it was written in or translated into (`variant`).
+STATEMENT = ["variant", "lang", "statement"]
 # A trial is one translation beside one image.
 TRIAL = ["model", "replicate", "dataset", *PROTOCOL, "lang", "item", "image", "text"]
 SCORE_KEY = ["task", "dataset", "model", "lang", "group", "variant", "metric"]
@@ -64,6 +66,32 @@ COLUMNS = {
     "item_images": (["item", "image"], "path"),
     "disambiguation": (TRIAL, "cost"),
     "tokens": ([*TRIAL, "temperature"], "shared log_probabilities"),
+    # Reasoning: a statement is true or false of each of its pairs of images, which `number` counts.
+    "pairs": ([*STATEMENT, "number"], "text left right truth concept chapter"),
+    "answers": (["model", "dataset", *PROTOCOL, "method", *STATEMENT, "number"], "truth answer probability"),
+    # Captioning: what models write, how it scores next to the references, and what people say of captions.
+    "generated": (["model", "dataset", "precision", "preprocessing", "prompts", "lang", "image"], "caption"),
+    "caption_scores": (
+        [
+            "model",
+            "dataset",
+            "precision",
+            "preprocessing",
+            "prompts",
+            "references",
+            "tokenization",
+            "metric",
+            "lang",
+            "image",
+        ],
+        "value",
+    ),
+    "caption_ratings": (["captions", "lang", "image", "number", "rater"], "rating"),
+    "comparisons": (["dataset", "lang", "base", "model", "image", "rater"], "preference"),
+    # Images and places: where each was taken, and for which language it was selected at which level of back-off.
+    "places": (["image"], "latitude longitude"),
+    "selection": (["image"], "lang level place"),
+    "projections": (["model", "method", "seed", "group", "image"], "x y"),
     "protocols": ([*SETTING, "setting", "option", "metric"], "value n"),
     "languages": ([*SETTING, "metric"], "value ci_low ci_high n items"),
     "scorecard": (
