@@ -85,6 +85,8 @@ def test_the_examples_in_the_docstrings_hold():
         ("edges", "es", "dg.", "dg."),
         ("edges", "he", "!צבי", "צבי"),
         ("edges", "ja", "「", ""),
+        ("edges", "ar", "\u200cب\u200c،", "ب"),
+        ("edges", "ml", "സൂര്യന്\u200d.", "സൂര്യന്\u200d"),
         ("edges", "to", "'angelo", "'angelo"),
         ("edges", "csm", "watýkˑa-", ""),
         ("edges", "id", "B.H", "B.H"),

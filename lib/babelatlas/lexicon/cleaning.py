@@ -85,9 +85,14 @@ def drop_format_characters(lemma: str, lang: str) -> str:
     kept = []
     for place, letter in enumerate(lemma):
         if unicodedata.category(letter) == "Cf":
-            before = lemma[place - 1] if place else ""
+            before = kept[-1] if kept else ""
             last = place == len(lemma) - 1
-            spelt = letter in JOINERS and languages.scripts_of(before) <= JOINED and before.strip()
+            spelt = (
+                letter in JOINERS
+                and before not in JOINERS
+                and languages.scripts_of(before) <= JOINED
+                and before.strip()
+            )
             if not spelt or (last and unicodedata.combining(before) != 9):  # 9: virama
                 continue
         kept.append(letter)
@@ -197,12 +202,18 @@ def drop_sentence(lemma: str, lang: str) -> str:
 def trim_edges(lemma: str, lang: str) -> str:
     """Return the word without punctuation at its ends; drop what begins or ends with a hyphen, which is part of a word.
 
+    A joiner at an end goes too, but for one after a virama, which spells a final consonant.
+
     >>> trim_edges("!צבי", "he") == "צבי", trim_edges("hånd-", "da"), trim_edges("b.h.", "nl")
     (True, '', 'b.h.')
     """
-    word = lemma.lstrip(EDGES)
+    joiners = "".join(JOINERS)
+    word = lemma.lstrip(EDGES + joiners)
+    bare = word.rstrip(EDGES + joiners)
+    if unicodedata.combining(bare[-1:] or " ") == 9 and word[len(bare) :][:1] in JOINERS:  # 9: virama
+        bare = word[: len(bare) + 1]
     # The last full stop of an abbreviation belongs to it.
-    word = word.rstrip(EDGES) if not re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", word) else word
+    word = bare if not re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", word) else word
     return "" if re.match("[-–־]|.*[-–־]$", word) else word
 
 
