@@ -35,8 +35,11 @@ MEASURES = {"recall@1": "recall@1", "accuracy@1": "top-1 accuracy", "accuracy": 
 
 
 @cache
-def _results() -> pd.DataFrame:
-    """Return the results that pages show: one run of a model, the main measure of each data set, not trained on it."""
+def results() -> pd.DataFrame:
+    """Return the results that pages show: one run of a model, the main measure of each data set, not trained on it.
+
+    Do not change the table: every caller gets the same one.
+    """
     table = released.one_run(released.read())
     main = table["dataset"].map({name: measure for name, (_, measure) in DATASETS.items()})
     # A later revision of a data set is the same queries where every result is a whole number of as many.
@@ -64,7 +67,7 @@ def _results() -> pd.DataFrame:
 
 @cache
 def _by_language() -> dict[str, pd.DataFrame]:
-    return dict(list(_results().groupby("lang")))
+    return dict(list(results().groupby("lang")))
 
 
 def with_results() -> list[str]:
@@ -82,17 +85,22 @@ def boards(lang: str) -> list[tuple[str, pd.DataFrame]]:
 
     A board is a harness, data set, variant and direction.
     """
-    rows = _by_language().get(languages.canonical(lang), _results().iloc[:0])
+    rows = _by_language().get(languages.canonical(lang), results().iloc[:0])
     keys = ["dataset", "harness", "variant", "direction"]
     found = []
     for (dataset, harness, variant, direction), part in rows.groupby(keys, sort=False):
         place = list(DATASETS).index(dataset), direction == "i2t", -len(part), variant == "label"
-        found.append((place, _title(dataset, harness, variant, direction), part))
+        found.append((place, board_title(dataset, harness, variant, direction), part))
     found.sort(key=lambda each: each[:2])
     return [(title, part.sort_values(["value", "model"], ascending=[False, True])) for _, title, part in found]
 
 
-def _title(dataset: str, harness: str, variant: str, direction: str) -> str:
+def board_title(dataset: str, harness: str, variant: str, direction: str) -> str:
+    """Return what a board is called.
+
+    >>> board_title("xm3600", "mteb", "", "t2i")
+    'Image retrieval, text to image: Crossmodal-3600 (mteb)'
+    """
     task, name = DATASETS[dataset][0], real_models.DATASETS[dataset]
     way = {"t2i": ", text to image", "i2t": ", image to text", "": ""}[direction]
     more = f", {variant}" if variant and variant != "zero-shot" else ""
@@ -226,7 +234,7 @@ def highest(dataset: str) -> pd.Series:
 
 def _board(dataset: str) -> pd.DataFrame:
     """Return the rows of a data set's fullest board, open models alone."""
-    rows = _results().query("dataset == @dataset and direction != 'i2t' and weights == 'open'")
+    rows = results().query("dataset == @dataset and direction != 'i2t' and weights == 'open'")
     rows = rows[rows["variant"] != "translated prompts"]
     sizes = rows.groupby(["harness", "variant"]).size()
     harness, variant = sizes.idxmax()

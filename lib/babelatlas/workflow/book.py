@@ -131,17 +131,17 @@ def without_links(text: str, absent: set[str]) -> str:
 def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     """Lay out the staged tree and return its folder; files that are there as they should be stay untouched.
 
-    A folder among `pages` stands for the files in it. Raises InputError where the title page is missing, two pages have
-    one name, or one is not in the contents.
+    A folder among `pages` stands for the files in it; a script in one goes to the files that pages share. Raises
+    InputError where the title page is missing, two pages have one name, or one is not in the contents.
     """
     from babelatlas.base import languages  # with pandas, which nobody else needs who imports this module
 
     folder = build / "stage"
     given = [file for page in pages for file in (sorted(page.glob("[!.]*")) if page.is_dir() else [page])]
     prose = {file.relative_to(project / "book"): file for file in (project / "book").rglob("*") if file.is_file()}
-    check_contents(project / "_toc.yml", [file.stem for file in given])
+    check_contents(project / "_toc.yml", [file.stem for file in given if file.suffix != ".js"])
     for file in given:
-        place = Path("index.ipynb" if file.stem == TITLE_PAGE else file.name)
+        place = Path(FILES if file.suffix == ".js" else "", "index.ipynb" if file.stem == TITLE_PAGE else file.name)
         if any(place.with_suffix(suffix) in prose for suffix in (".md", ".ipynb")):
             raise InputError(f"The book would have two pages {place.stem!r}, one of them {file}: rename one.")
         prose[place] = file
