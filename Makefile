@@ -4,6 +4,7 @@
 # make bench    time the engine against others: a quarter of an hour, on a machine that does nothing else
 # make book ARGS=--dry-run    say what would run
 # make clean    remove what runs have made   make lock    resolve requirements.in again
+# make vendor   fetch the explorer's JavaScript libraries again, with npm: the pinned versions in book/_files/vendor
 # Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
 
 CONFIG ?= config/demo.yml
@@ -40,7 +41,7 @@ else
 WHERE = --profile "$(PROFILE)"
 endif
 
-.PHONY: book test test-all lint bench clean lock
+.PHONY: book test test-all lint bench clean lock vendor
 .DEFAULT_GOAL := book
 
 book: $(STAMP)
@@ -77,6 +78,9 @@ clean:
 lock: $(STAMP)
 	$(BIN)/uv pip compile requirements.in --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
 		--no-header --no-annotate --upgrade --output-file requirements.txt
+
+vendor: $(STAMP)
+	$(BIN)/python benchmarks/vendor.py
 
 $(STAMP): requirements.txt pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -39,8 +39,8 @@ def unpack(name: str, archive: Path, folder: Path) -> None:
     entry, found = packages()[name], integrity(archive.read_bytes())
     if found != entry["integrity"]:
         raise InputError(
-            f"The package {name} {entry['version']} has the hash {found}, expected {entry['integrity']}: do not use it; "
-            "where the registry is trusted and the version was changed on purpose, write the new hash in versions.toml."
+            f"The archive of {name} {entry['version']} has the hash {found}, expected {entry['integrity']}: do not use "
+            "it; where the version was changed on purpose, write the hash that its authors state in versions.toml."
         )
     with tarfile.open(archive) as content:
         for place, inside in entry["files"].items():

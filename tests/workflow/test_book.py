@@ -4,37 +4,19 @@ They are those of the small run, or of the book that --book or the environment v
 """
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER), reason="no chromium and chromedriver here (Debian: apt-get install chromium-driver)"
-    ),
-]
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+import browsing
+from browsing import PHONE
+
+pytestmark = [pytest.mark.slow, browsing.needed]
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A headless Chromium that keeps a log of its requests."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "disable-background-networking",
-                 "disable-component-update", "disable-sync", "no-first-run", f"user-data-dir={profile}"):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    driver.set_window_size(1280, 900)
-    yield driver
-    driver.quit()
+    yield from browsing.browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture(scope="module")

@@ -7,38 +7,43 @@
   if (!form) return;
   const part = (name) => document.getElementById(`explorer-${name}`);
   const field = (name) => form.elements[name];
-  const LISTS = ["lang", "models", "licence"], NUMBERS = ["max_params", "max_gflops"], DATES = ["since", "until"];
-  const SWITCHES = ["closed", "miniature"], FILTERS = ["models", "licence", ...NUMBERS, ...DATES];
+  const LISTS = ["lang", "models", "licence"], BOUNDS = { max_params: "parameters_m", max_gflops: "gflops" };
+  const NUMBERS = Object.keys(BOUNDS), DATES = ["since", "until"], SWITCHES = ["closed", "miniature"];
+  const FILTERS = ["models", "licence", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
   const COLUMNS = ["language", "title", "value", "parameters_m", "gflops", "licence", "release_date", "n"];
-  const PLOTS = ["intervals", "size", "gflops", "date"];
-  const COST = {
+  const COST = { // what a plot has on its horizontal axis
     size: { column: "parameters_m", label: "million parameters", type: "log" },
     gflops: { column: "gflops", label: "GFLOPs for an image and a text", type: "log" },
     date: { column: "date", label: "release date", type: "utc" },
   };
-  const NAMED = 3, DRAWN = 25, PANELS = 4; // languages with a sentence; models of the plot; languages of the plot
+  const NAMED = 3, DRAWN = 25, PANELS = 4; // languages with a sentence; models and languages of a plot
   const UNSTATED = "not stated";
 
   if (!window.ATLAS) {
-    part("note").textContent = "This book has no data for the explorer: the run that made it left out the chapter 71_languages.";
+    part("note").textContent = "This book has no data for the explorer: its run left out the chapter 71_languages.";
     return;
   }
   const data = await unpack(window.ATLAS);
   const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  const languages = new Map(data.languages.map((one, place) => [one.code, { ...one, place }]));
+  const languages = new Map(data.languages.map((one) => [one.code, one]));
   const codes = new Map(); // any spelling of a code -> code; a code of ours goes before an alias
   for (const one of data.languages) for (const alias of one.aliases) if (!codes.has(alias)) codes.set(alias, one.code);
   for (const one of data.languages) codes.set(one.code.toLowerCase(), one.code);
   const models = new Map(data.models.map((one) => [one.model, one]));
   const boards = new Map(data.boards.map((one) => [one.id, one]));
   const tasks = new Map(data.boards.map((one) => [slug(one.task), one.task]));
+  const licenceOf = (model) => (model.weights === "closed" ? "closed weights" : model.licence || UNSTATED);
   const licences = [...new Set(data.models.map(licenceOf))].sort((a, b) => a.localeCompare(b));
-  const rows = data.rows.n.map((n, i) => record(i, n));
+  const rows = data.rows.n.map(record);
   const real = new Set(rows.filter((row) => !row.miniature).map((row) => row.code));
+  const KNOWN = { // of the words in an address: what may stand there
+    models, licence: new Set(licences), task: tasks, benchmark: boards,
+    plot: new Set(["intervals", ...Object.keys(COST)]), sort: new Set(COLUMNS.flatMap((one) => [one, `-${one}`])),
+  };
 
-  let state = {}, shown = [], chosen = null, table = null, ready = null;
-  build();
-  await ready;
+  let state = {}, shown = [], chosen = null;
+  const table = build();
+  await new Promise((resolve) => table.on("tableBuilt", resolve));
   read();
   window.addEventListener("hashchange", () => { if (location.hash !== hash()) read(); });
   window.addEventListener("resize", later(draw, 200));
@@ -50,68 +55,47 @@
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   }
 
-  function licenceOf(model) {
-    return model.weights === "closed" ? "closed weights" : model.licence || UNSTATED;
-  }
-
-  function record(i, n) {
+  function record(n, i) {
     const of = (name) => data.rows[name][i];
     const model = data.models[of("model")], language = data.languages[of("lang")];
-    return {
-      ...model, licence: licenceOf(model), board: data.boards[of("board")], code: language.code, language: language.name,
-      value: of("value"), ci_low: of("ci_low"), ci_high: of("ci_high"), guess: of("guess"), n: n || null,
-      address: data.addresses[of("address")],
-    };
+    const row = { ...model, licence: licenceOf(model), code: language.code, language: language.name, n: n || null };
+    for (const name of ["value", "ci_low", "ci_high", "guess"]) row[name] = of(name);
+    return Object.assign(row, { board: data.boards[of("board")], address: data.addresses[of("address")] });
   }
 
   /* State and address */
 
-  function fallback() {
-    const asked = (navigator.languages || []).map((tag) => codes.get(tag.toLowerCase()) || codes.get(tag.slice(0, 2)));
-    return asked.find((code) => real.has(code)) || "en";
-  }
-
   function read() {
     const given = new URLSearchParams(location.hash.slice(1)), notes = [];
-    state = { lang: [], models: [], licence: [], task: "", benchmark: "", plot: "intervals", sort: "-value" };
+    state = { lang: [], models: [], licence: [], task: "", benchmark: "", ...STANDARD };
     for (const name of [...NUMBERS, ...DATES]) state[name] = "";
     for (const [name, value] of given) {
-      if (name === "lang") for (const word of value.split(",").filter(Boolean)) {
-        const code = word === "all" ? "all" : codes.get(word.trim().toLowerCase().replaceAll("_", "-"));
-        if (code) state.lang.push(code);
-        else notes.push(`No language with a result here has the code “${word}”.`);
-      } else if (name === "models") take(name, value, models, "model", notes);
-      else if (name === "licence") take(name, value, new Set(licences), "licence", notes);
-      else if (name === "task") pick(name, value, tasks, "task", notes);
-      else if (name === "benchmark") pick(name, value, boards, "benchmark", notes);
-      else if (name === "plot") pick(name, value, new Set(PLOTS), "plot", notes);
-      else if (name === "sort") pick(name, value, new Set(COLUMNS.flatMap((one) => [one, `-${one}`])), "column to sort by", notes);
-      else if (SWITCHES.includes(name)) state[name] = value === "1";
-      else if (NUMBERS.includes(name) || DATES.includes(name)) {
-        if (valid(name, value)) state[name] = value;
-        else notes.push(`${name} is “${value}” in the address; expected ${NUMBERS.includes(name) ? "a number, such as 500" : "a date, such as 2023 or 2023-06"}.`);
-      } else notes.push(`The explorer knows no “${name}”.`);
+      const words = LISTS.includes(name) ? value.split(",") : [value];
+      for (const word of words.filter(Boolean)) {
+        const bound = NUMBERS.includes(name);
+        if (name === "lang") {
+          const code = word === "all" ? word : codes.get(word.trim().toLowerCase().replaceAll("_", "-"));
+          if (code) state.lang.push(code);
+          else notes.push(`No language with a result here has the code “${word}”.`);
+        } else if (SWITCHES.includes(name)) state[name] = word === "1";
+        else if (bound || DATES.includes(name)) {
+          if (valid(name, word)) state[name] = word;
+          else notes.push(`${name} is “${word}”; expected ${bound ? "a number, such as 500" : "a date, such as 2023-06"}.`);
+        } else if (!KNOWN[name]) notes.push(`The explorer knows no “${name}”.`);
+        else if (!KNOWN[name].has(word)) notes.push(`There is no ${name.replace("models", "model")} “${word}” here.`);
+        else state[name] = LISTS.includes(name) ? [...new Set([...state[name], word])] : word;
+      }
     }
     state.lang = state.lang.includes("all") ? ["all"] : [...new Set(state.lang)];
-    if (!state.lang.length) {
-      state.lang = [fallback()];
+    if (!state.lang.length) { // the reader's own, as far as the browser tells it
+      const asked = navigator.languages.map((tag) => codes.get(tag.toLowerCase()) || codes.get(tag.split("-")[0]));
+      state.lang = [[...asked, "en", ...real].find((code) => real.has(code))];
       if (given.get("lang")) notes.push(`${languages.get(state.lang[0]).name} is shown.`);
     }
     // A language or a benchmark that only the miniature has, named in the address, asks for it.
-    if (state.lang.every((code) => code !== "all" && !real.has(code)) || boards.get(state.benchmark)?.origin === "run") state.miniature = true;
+    const small = state.lang[0] !== "all" && !state.lang.some((code) => real.has(code));
+    if (small || boards.get(state.benchmark)?.origin === "run") state.miniature = true;
     update(notes);
-  }
-
-  function take(name, value, known, what, notes) {
-    for (const word of value.split(",").filter(Boolean)) {
-      if (!known.has(word)) notes.push(`There is no ${what} “${word}” here.`);
-      else if (!state[name].includes(word)) state[name].push(word);
-    }
-  }
-
-  function pick(name, value, known, what, notes) {
-    if (known.has(value)) state[name] = value;
-    else if (value) notes.push(`There is no ${what} “${value}” here.`);
   }
 
   function valid(name, value) {
@@ -120,10 +104,10 @@
 
   function hash() {
     const words = [];
-    for (const name of [...LISTS, "task", "benchmark", ...NUMBERS, ...DATES, ...SWITCHES, "plot", "sort"]) {
-      const value = LISTS.includes(name) ? state[name].map(encodeURIComponent).join(",") : state[name];
-      const standard = { plot: "intervals", sort: "-value" }[name];
-      if (value && value !== standard) words.push(`${name}=${value === true ? 1 : LISTS.includes(name) ? value : encodeURIComponent(value)}`);
+    for (const name of ["lang", "task", "benchmark", ...FILTERS, ...SWITCHES, "plot", "sort"]) {
+      const value = LISTS.includes(name) ? state[name] : [state[name] === true ? 1 : state[name] || ""];
+      const text = value.map(encodeURIComponent).join(",");
+      if (text && text !== STANDARD[name]) words.push(`${name}=${text}`);
     }
     return `#${words.join("&")}`;
   }
@@ -131,10 +115,9 @@
   /* The view */
 
   function update(notes = []) {
-    const all = state.lang[0] === "all", wanted = new Set(state.lang);
-    const inReach = rows.filter((row) => (all || wanted.has(row.code)) && (state.miniature || !row.miniature));
-    const open = inReach.filter((row) => (state.closed || row.weights !== "closed"));
-    const there = data.boards.filter((board) => inReach.some((row) => row.board === board));
+    const all = state.lang[0] === "all";
+    const near = rows.filter((row) => (all || state.lang.includes(row.code)) && (state.miniature || !row.miniature));
+    const there = data.boards.filter((board) => near.some((row) => row.board === board));
     if (state.task && !there.some((board) => slug(board.task) === state.task)) {
       notes.push(`No result of the task “${tasks.get(state.task)}” in ${named()}; another task is shown.`);
       state.task = "";
@@ -142,43 +125,45 @@
     const offered = there.filter((board) => !state.task || slug(board.task) === state.task);
     chosen = offered.find((board) => board.id === state.benchmark);
     if (!chosen && state.benchmark) {
-      notes.push(`No result of the benchmark “${boards.get(state.benchmark).title}” in ${named()}${state.task ? " for this task" : ""}; another one is shown.`);
+      notes.push(`No result of “${boards.get(state.benchmark).title}” in ${named()}; another benchmark is shown.`);
       state.benchmark = "";
     }
     chosen ||= offered[0];
-    const ofBoard = open.filter((row) => row.board === chosen);
-    const gone = all ? [] : state.lang.filter((code) => !ofBoard.some((row) => row.code === code));
-    if (chosen && gone.length) notes.push(`No result of this benchmark in ${gone.map((code) => languages.get(code).name).join(", ")}.`);
-    const kept = ofBoard.map((row) => [row, judge(row)]);
-    shown = kept.filter(([, told]) => told === "in").map(([row]) => row);
-    const unknown = new Set(kept.filter(([, told]) => told === "unknown").map(([row]) => row.model)).size;
+    const open = near.filter((row) => row.board === chosen && (state.closed || row.weights !== "closed"));
+    const gone = all ? [] : state.lang.filter((code) => !open.some((row) => row.code === code));
+    if (open.length && gone.length) notes.push(`No result here in ${gone.map((code) => languages.get(code).name).join(", ")}.`);
+    const judged = d3.group(open, judge), distinct = (list, name) => new Set(list.map((row) => row[name])).size;
+    shown = judged.get("in") || [];
+    const unknown = distinct(judged.get("unknown") || [], "model");
     controls(there, offered);
     part("note").textContent = notes.join(" ");
-    verdict(ofBoard.length);
-    const results = `${count(shown.length, "result")} of ${count(new Set(shown.map((row) => row.model)).size, "model")}`;
-    part("count").textContent = `${results}${all || state.lang.length > 1 ? ` in ${count(new Set(shown.map((row) => row.code)).size, "language")}` : ""}.`
+    verdict(open.length);
+    part("count").textContent = `${count(shown.length, "result")} of ${count(distinct(shown, "model"), "model")}`
+      + (all || state.lang.length > 1 ? ` in ${count(distinct(shown, "code"), "language")}.` : ".")
       + (unknown ? ` Left out: ${count(unknown, "model")} for which nobody states what is filtered.` : "");
-    tabulate();
+    tabulate(distinct(shown, "code") > 1);
     draw();
     history.replaceState(null, "", hash());
   }
 
   function judge(row) {
     if (state.models.length && !state.models.includes(row.model)) return "out";
-    if (state.licence.length && !state.licence.includes(row.licence)) return row.licence === UNSTATED ? "unknown" : "out";
-    let told = "in";
-    for (const [name, column] of [["max_params", "parameters_m"], ["max_gflops", "gflops"]]) {
-      if (state[name] === "") continue;
-      if (row[column] === null) told = "unknown";
-      else if (row[column] > Number(state[name])) return "out";
+    let answer = "in";
+    if (state.licence.length && !state.licence.includes(row.licence)) {
+      if (row.licence !== UNSTATED) return "out";
+      answer = "unknown";
     }
-    for (const name of DATES) {
-      if (state[name] === "") continue;
-      const length = Math.min(state[name].length, row.release_date.length), [own, end] = [row.release_date, state[name]].map((date) => date.slice(0, length));
-      if (!row.release_date) told = "unknown"; // a date without a month counts for its whole year
+    for (const [name, column] of Object.entries(BOUNDS)) {
+      if (state[name] !== "" && row[column] === null) answer = "unknown";
+      else if (state[name] !== "" && row[column] > Number(state[name])) return "out";
+    }
+    for (const name of DATES.filter((one) => state[one])) {
+      const length = Math.min(state[name].length, row.release_date.length); // 2023 is any month of that year
+      const [own, end] = [row.release_date.slice(0, length), state[name].slice(0, length)];
+      if (!row.release_date) answer = "unknown";
       else if (name === "since" ? own < end : own > end) return "out";
     }
-    return told;
+    return answer;
   }
 
   function named() {
@@ -189,14 +174,14 @@
     return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
   }
 
-  function told(row) {
-    const share = !["correlation", "CIDEr"].includes(row.board.measure), digits = share ? 1 : 2;
-    const text = (value) => (value * (share ? 100 : 1)).toFixed(digits).replace(/^-(0\.0+)$/, "$1");
-    return `${text(row.value)}${share ? " %" : ""}${row.ci_low === null ? "" : ` (${text(row.ci_low)}–${text(row.ci_high)})`}`;
+  function shares() { // whether the results are fractions
+    return !["correlation", "CIDEr"].includes(chosen.measure);
   }
 
-  function size(millions) {
-    return millions >= 1000 ? `${(millions / 1000).toFixed(1)} billion parameters` : `${Number(millions.toPrecision(3))} million parameters`;
+  function told(row) {
+    const text = (value) => (shares() ? (100 * value).toFixed(1) : value.toFixed(2)).replace(/^-(0\.0+)$/, "$1");
+    const ends = row.ci_low === null ? "" : ` (${text(row.ci_low)}–${text(row.ci_high)})`;
+    return `${text(row.value)}${shares() ? " %" : ""}${ends}`;
   }
 
   function ranked() { // the rows of each language, the best first; languages in the order of the state
@@ -210,7 +195,10 @@
     if (!lists.length && before) say("No model matches the filters: remove one, or choose another benchmark.");
     else if (!lists.length) say(`There is no result in ${named()} to show.`);
     else if (lists.length <= NAMED) for (const list of lists) say(...sentence(list));
-    else {
+    else if (new Set(shown.map((row) => row.model)).size === 1) {
+      const [low, high] = [d3.least(shown, (row) => row.value), d3.greatest(shown, (row) => row.value)];
+      say(`${high.title}: the ${chosen.measure} is highest in ${high.language}, ${told(high)}, and lowest in ${low.language}, ${told(low)}.`);
+    } else {
       const [title, most] = d3.greatest(d3.rollups(lists, (won) => won.length, (list) => list[0].title), (pair) => pair[1]);
       say(`${title} has the highest ${chosen.measure} in ${most} of ${lists.length} languages: a count, without a test.`);
     }
@@ -218,20 +206,21 @@
 
   function sentence(list) {
     const [best] = list, ties = list.filter((row) => row.value === best.value), others = list.slice(ties.length);
-    const facts = [best.parameters_m === null ? "" : size(best.parameters_m), best.licence === UNSTATED ? "licence not stated" : best.licence,
-      best.release_date.slice(0, 4)].filter(Boolean).join(", ");
-    const matching = FILTERS.some((name) => state[name].length) ? " that match the filters" : "";
-    const words = [element("strong", {}, `${best.language}.`), " "];
-    if (list.length === 1) words.push(`One model${matching ? " matches the filters" : " was evaluated"}, ${best.title} (${facts}): its ${chosen.measure} is ${told(best)}.`);
-    else if (ties.length > 1) words.push(`${join(ties)} share the highest ${chosen.measure} of ${list.length} models${matching}: ${told(best)}.`);
-    else words.push(`Of ${list.length} models${matching}, ${best.title} (${facts}) has the highest ${chosen.measure}: ${told(best)}.`);
-    if (best.ci_low !== null && others.length) {
-      const near = others.filter((row) => row.ci_high !== null && row.ci_high >= best.ci_low);
-      words.push(near.length ? ` The interval${near.length === 1 ? "" : "s"} of ${join(near)} overlap${near.length === 1 ? "s" : ""} with it; overlap is no test.` : " No other interval overlaps with it.");
-    } else if (others.length) words.push(" No interval is known for it.");
-    if (best.guess !== null && best.ci_low !== null && best.ci_low <= best.guess) words.push(` Its interval includes what guessing scores (${(100 * best.guess).toFixed(1)} %).`);
-    words.push(" More: ", element("a", { href: `language-${best.code}.html` }, `the page on ${best.language}`), ".");
-    return words;
+    const large = best.parameters_m >= 1000, size = large ? (best.parameters_m / 1000).toFixed(1) : Number((best.parameters_m || 0).toPrecision(3));
+    const licence = best.licence === UNSTATED ? "licence not stated" : best.licence;
+    const facts = [size && `${size} ${large ? "b" : "m"}illion parameters`, licence, best.release_date.slice(0, 4)].filter(Boolean).join(", ");
+    const matching = FILTERS.some((name) => state[name].length), among = `${list.length} models${matching ? " that match the filters" : ""}`;
+    let text = `Of ${among}, ${best.title} (${facts}) has the highest ${chosen.measure}: ${told(best)}.`;
+    if (ties.length > 1) text = `${join(ties)} share the highest ${chosen.measure} of ${among}: ${told(best)}.`;
+    if (list.length === 1) text = `One model ${matching ? "matches the filters" : "was evaluated"}, ${best.title} (${facts}): its ${chosen.measure} is ${told(best)}.`;
+    if (others.length && best.ci_low === null) text += " No interval is known for it.";
+    else if (others.length) {
+      const near = others.filter((row) => row.ci_high !== null && row.ci_high >= best.ci_low), one = near.length === 1;
+      text += near.length ? ` The interval${one ? "" : "s"} of ${join(near)} overlap${one ? "s" : ""} with it; overlap is no test.` : " No other interval overlaps with it.";
+    }
+    if (best.guess !== null && best.ci_low !== null && best.ci_low <= best.guess) text += ` Its interval includes what guessing scores (${(100 * best.guess).toFixed(1)} %).`;
+    const page = element("a", { href: `language-${best.code}.html` }, `the page on ${best.language}`);
+    return [element("strong", {}, `${best.language}.`), ` ${text}`, ...(languages.get(best.code).page ? [" More: ", page, "."] : [])];
   }
 
   function join(list) {
@@ -248,134 +237,120 @@
 
   /* Controls */
 
-  function options(select, pairs, value) {
-    select.replaceChildren(...pairs.map(([key, text]) => element("option", { value: key }, text)));
-    select.value = value;
-  }
-
   function controls(there, offered) {
+    const options = (place, pairs) => place.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text || "")));
     const usable = data.languages.filter((one) => state.miniature || real.has(one.code)).sort((a, b) => a.name.localeCompare(b.name));
     const pairs = usable.map((one) => [one.code, `${one.name} (${one.code})`]);
-    options(field("lang"), [["all", "all languages"], ...pairs], state.lang[0]);
-    options(field("task"), [["", "any task"], ...[...new Set(there.map((board) => board.task))].map((task) => [slug(task), task])], state.task);
-    options(field("benchmark"), offered.map((board) => [board.id, board.title]), chosen ? chosen.id : "");
-    part("langs").replaceChildren(...pairs.map(([, text]) => element("option", { value: text })));
-    part("models").replaceChildren(...data.models.filter((one) => state.miniature || !one.miniature).map((one) => element("option", { value: one.title })));
-    for (const name of [...NUMBERS, ...DATES]) if (document.activeElement !== field(name)) { field(name).value = state[name]; mark(name, true); }
+    options(field("lang"), [["all", "all languages"], ...pairs]);
+    options(field("task"), [["", "any task"], ...new Map(there.map((board) => [slug(board.task), board.task]))]);
+    options(field("benchmark"), offered.map((board) => [board.id, board.title]));
+    options(part("langs"), pairs.map(([, text]) => [text]));
+    options(part("models"), data.models.filter((one) => state.miniature || !one.miniature).map((one) => [one.title]));
+    for (const [name, value] of [["lang", state.lang[0]], ["task", state.task], ["benchmark", chosen?.id], ["plot", state.plot]]) field(name).value = value;
+    for (const name of [...NUMBERS, ...DATES]) if (document.activeElement !== field(name)) field(name).value = state[name];
     for (const name of SWITCHES) field(name).checked = Boolean(state[name]);
     for (const box of part("licences").querySelectorAll("input")) box.checked = state.licence.includes(box.value);
-    field("plot").value = state.plot;
     const active = FILTERS.filter((name) => state[name].length).length;
     part("active").textContent = active ? ` (${active} active)` : "";
-    const chip = (text, remove) => element("button", { type: "button", ariaLabel: `Remove ${text}`, onclick: remove }, `${text} ×`);
-    const drop = (name, value) => () => {
+    const chip = (name, value, text) => element("button", { type: "button", ariaLabel: `Remove ${text}`, onclick: () => {
       state[name] = state[name].filter((one) => one !== value);
       update();
-      field(name === "lang" ? "add-lang" : "add-model").focus();
-    };
-    part("chips").replaceChildren(
-      ...state.lang.slice(1).map((code) => chip(languages.get(code).name, drop("lang", code))),
-      ...state.models.map((name) => chip(models.get(name).title, drop("models", name))),
-    );
-  }
-
-  function mark(name, good) {
-    field(name).setAttribute("aria-invalid", String(!good));
+      field(`add-${name}`).focus();
+    } }, `${text} ×`);
+    const chips = state.lang.slice(1).map((code) => chip("lang", code, languages.get(code).name));
+    part("chips").replaceChildren(...chips, ...state.models.map((name) => chip("models", name, models.get(name).title)));
   }
 
   function later(task, wait) {
     let timer = 0;
-    return (...given) => { clearTimeout(timer); timer = setTimeout(() => task(...given), wait); };
+    return () => { clearTimeout(timer); timer = setTimeout(() => task(), wait); };
   }
 
-  function build() {
-    for (const name of licences) part("licences").append(element("label", {}, element("input", { type: "checkbox", value: name, name: "licence" }), ` ${name}`));
-    const soon = later(update, 250);
+  function build() { // what is there once: listeners, and the table, which is returned
+    const soon = later(update, 250), on = (name, event, task) => field(name).addEventListener(event, task);
+    const box = (value) => element("label", {}, element("input", { type: "checkbox", value }), ` ${value}`);
+    part("licences").append(...licences.map(box));
+    part("licences").addEventListener("change", () => {
+      state.licence = [...part("licences").querySelectorAll("input:checked")].map((one) => one.value);
+      update();
+    });
     form.addEventListener("submit", (event) => event.preventDefault());
-    for (const name of ["task", "benchmark", "plot"]) field(name).addEventListener("change", (event) => {
-      state[name] = event.target.value;
+    for (const name of ["task", "benchmark", "plot"]) on(name, "change", () => {
+      state[name] = field(name).value;
       if (name === "task") state.benchmark = "";
       update();
     });
-    field("lang").addEventListener("change", (event) => { state.lang = event.target.value === "all" ? ["all"] : [event.target.value, ...state.lang.slice(1).filter((code) => code !== event.target.value)]; update(); });
-    for (const name of [...NUMBERS, ...DATES]) field(name).addEventListener("input", (event) => {
-      const value = event.target.value, good = !event.target.validity.badInput && (value === "" || valid(name, value));
-      mark(name, good);
-      if (good) { state[name] = value; soon(); }
-    });
-    for (const name of SWITCHES) field(name).addEventListener("change", (event) => { state[name] = event.target.checked; update(); });
-    part("licences").addEventListener("change", () => {
-      state.licence = [...part("licences").querySelectorAll("input:checked")].map((box) => box.value);
+    on("lang", "change", () => {
+      const first = field("lang").value;
+      state.lang = first === "all" ? [first] : [first, ...state.lang.slice(1).filter((code) => code !== first)];
       update();
     });
-    adder("add-lang", "lang", (text) => codes.get((text.match(/\(([\w-]+)\)$/) || [, text])[1].toLowerCase()) || data.languages.find((one) => one.name.toLowerCase() === text.toLowerCase())?.code);
-    adder("add-model", "models", (text) => (data.models.find((one) => one.title === text) || models.get(text))?.model);
+    for (const name of [...NUMBERS, ...DATES]) on(name, "input", () => {
+      const value = field(name).value, good = !field(name).validity.badInput && (value === "" || valid(name, value));
+      field(name).setAttribute("aria-invalid", !good);
+      if (good) { state[name] = value; soon(); }
+    });
+    for (const name of SWITCHES) on(name, "change", () => { state[name] = field(name).checked; update(); });
+    adder("lang", (text) => data.languages.find((one) => [one.code, one.name, `${one.name} (${one.code})`].includes(text))?.code);
+    adder("models", (text) => data.models.find((one) => [one.model, one.title].includes(text))?.model);
     part("reset").addEventListener("click", () => {
       for (const name of FILTERS) state[name] = Array.isArray(state[name]) ? [] : "";
+      for (const name of [...NUMBERS, ...DATES]) field(name).setAttribute("aria-invalid", false);
       update();
     });
     part("csv").addEventListener("click", () => table.download("csv", `${file()}.csv`));
     part("svg").addEventListener("click", () => save(new Blob([picture()], { type: "image/svg+xml" }), "svg"));
     part("png").addEventListener("click", png);
     part("copy").addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(location.href);
-        part("note").textContent = "The address of this view is copied.";
-      } catch {
-        part("note").textContent = `The address of this view: ${location.href}`;
-      }
+      const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+      part("note").textContent = done ? "The address of this view is copied." : `The address of this view: ${location.href}`;
     });
-    const number = (digits) => (cell) => (cell.getValue() === null ? "–" : cell.getValue().toLocaleString("en", { maximumFractionDigits: digits }));
-    const right = { hozAlign: "right", headerHozAlign: "right", sorter: "number", sorterParams: { alignEmptyValues: "bottom" }, headerSortStartingDir: "desc" };
-    const hidden = (name) => ({ title: name, field: name, visible: false, download: true });
-    table = new Tabulator(part("table"), {
-      maxHeight: "32rem", layout: "fitColumns", placeholder: "No results", downloadConfig: { columnHeaders: true },
+    const number = (cell) => (cell.getValue() === null ? "–" : cell.getValue().toLocaleString("en", { maximumFractionDigits: cell.getValue() < 10 ? 2 : 0 }));
+    const column = (title, titleDownload, width, more) => ({ title, titleDownload, field: titleDownload, width, ...more });
+    const right = { hozAlign: "right", sorter: "number", sorterParams: { alignEmptyValues: "bottom" }, headerSortStartingDir: "desc", formatter: number };
+    const hidden = (name, accessorDownload) => ({ title: name, field: name, visible: false, download: true, accessorDownload });
+    const made = new Tabulator(part("table"), {
+      maxHeight: "32rem", layout: "fitColumns", placeholder: "No results",
       columnDefaults: { headerWordWrap: true, titleFormatter: (cell) => element("button", { type: "button" }, cell.getValue()) },
       columns: [
-        { title: "Model", titleDownload: "title", field: "title", width: 190, frozen: true, tooltip: true },
-        { title: "Language", titleDownload: "language", field: "language", width: 100, visible: false },
-        { ...right, title: "Result (95 % interval)", titleDownload: "value", field: "value", width: 145, formatter: (cell) => source(cell.getRow().getData()) },
-        { ...right, title: "Million parameters", titleDownload: "parameters_m", field: "parameters_m", width: 105, formatter: number(0) },
-        { ...right, title: "GFLOPs", titleDownload: "gflops", field: "gflops", width: 85, formatter: number(0) },
-        { title: "Licence", titleDownload: "licence", field: "licence", width: 125, tooltip: true },
-        { title: "Released", titleDownload: "release_date", field: "release_date", width: 100, sorterParams: { alignEmptyValues: "bottom" } },
-        { ...right, title: "n", titleDownload: "n", field: "n", width: 75, formatter: number(0) },
-        ...["ci_low", "ci_high", "model", "code", "address"].map(hidden),
-        { ...hidden("board"), title: "benchmark", accessorDownload: (board) => board.id },
-        { ...hidden("measure"), accessorDownload: () => chosen.measure },
+        column("Model", "title", 190, { frozen: true, tooltip: (event, cell) => document.createTextNode(cell.getValue()) }),
+        column("Language", "language", 100, { visible: false }),
+        column("Result (95 % interval)", "value", 145, { ...right, formatter: (cell) => source(cell.getRow().getData()) }),
+        column("Million parameters", "parameters_m", 105, right), column("GFLOPs", "gflops", 85, right),
+        column("Licence", "licence", 125), column("Released", "release_date", 100, { sorterParams: { alignEmptyValues: "bottom" } }),
+        column("n", "n", 75, right), hidden("ci_low"), hidden("ci_high"), hidden("model"), hidden("code"), hidden("address"),
+        hidden("board", (board) => board.id), hidden("measure", () => chosen.measure),
       ],
     });
-    ready = new Promise((resolve) => table.on("tableBuilt", resolve));
-    table.on("dataSorted", (sorters) => {
-      if (!sorters.length) return;
-      const sort = `${sorters[0].dir === "desc" ? "-" : ""}${sorters[0].field}`;
-      if (sort !== state.sort) { state.sort = sort; history.replaceState(null, "", hash()); }
+    made.on("dataSorted", ([sorter]) => {
+      if (!sorter) return;
+      state.sort = `${sorter.dir === "desc" ? "-" : ""}${sorter.field}`;
+      history.replaceState(null, "", hash());
     });
+    return made;
   }
 
-  function adder(input, name, find) { // a field that adds what is typed or chosen to a list of the state
-    const add = () => {
-      const text = field(input).value.trim(), found = find(text);
-      if (!text) return;
-      if (!found) { mark(input, false); part("note").textContent = `There is no “${text}” here: choose one of the list.`; return; }
-      mark(input, true);
-      field(input).value = "";
-      if (name === "lang") state.lang = state.lang.filter((code) => code !== "all");
-      if (!state[name].includes(found)) state[name].push(found);
+  function adder(name, find) { // a field that adds what is typed or chosen to a list of the state
+    const input = field(`add-${name}`), add = () => {
+      const text = input.value.trim(), found = find(text);
+      input.setAttribute("aria-invalid", Boolean(text && !found));
+      if (text && !found) part("note").textContent = `There is no “${text}” here: choose one of the list.`;
+      if (!found) return;
+      input.value = "";
+      state[name] = [...new Set([...state[name].filter((one) => one !== "all"), found])];
       update();
     };
-    field(input).addEventListener("change", add);
-    field(input).addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); add(); } });
+    input.addEventListener("change", add);
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); add(); } });
   }
 
   function source(row) {
     return row.address ? element("a", { href: row.address, title: "the file that this was read from" }, told(row)) : told(row);
   }
 
-  function tabulate() {
-    const several = new Set(shown.map((row) => row.code)).size > 1, sort = state.sort.replace("-", "");
+  function tabulate(several) {
     if (table.getColumn("language").isVisible() !== several) table.toggleColumn("language");
-    table.setSort(sort, state.sort.startsWith("-") ? "desc" : "asc");
+    table.setSort(state.sort.replace("-", ""), state.sort.startsWith("-") ? "desc" : "asc");
     table.replaceData(shown);
     part("table").setAttribute("aria-label", chosen ? chosen.title : "No results");
   }
@@ -383,29 +358,30 @@
   /* The plot */
 
   function draw() {
-    const box = part("plot"), cost = COST[state.plot], lists = ranked().slice(0, PANELS);
-    const points = lists.flatMap((list) => (cost ? list : list.slice(0, DRAWN))).map((row) => ({ ...row, date: row.release_date ? new Date(row.release_date) : null }));
-    const drawn = cost ? points.filter((row) => row[cost.column] !== null) : points;
-    box.replaceChildren();
-    part("caption").textContent = "";
-    if (!drawn.length) {
-      if (points.length) part("caption").textContent = `Nobody states the ${cost.label} of these models.`;
-      return;
-    }
-    const share = !["correlation", "CIDEr"].includes(chosen.measure), several = lists.length > 1;
-    const scale = { label: `${chosen.measure}${share ? " (%)" : ""}`, percent: share, grid: true, nice: true };
-    const look = { fy: several ? "language" : undefined, fill: (row) => (row.miniature ? "none" : "currentColor"), stroke: "currentColor" };
-    const panel = several ? [Plot.text(lists.map((list) => list[0]), { fy: "language", text: "language", frameAnchor: "top-left", dx: 4, dy: 4, fontWeight: "bold" })] : [];
-    const tip = { title: (row) => `${row.title}\n${row.language}: ${told(row)}`, tip: true };
-    const width = box.clientWidth || 640, common = { width, style: { fontSize: "12px" }, fy: { axis: null, domain: lists.map((list) => list[0].language) }, ariaLabel: part("verdict").textContent };
-    const figure = cost ? byCost(drawn, cost, scale, look, tip, panel, common) : intervals(drawn, lists.length, scale, look, tip, panel, common);
+    const cost = COST[state.plot], lists = ranked().slice(0, PANELS), several = lists.length > 1;
+    const best = new Set(lists.flatMap((list) => list.slice(0, Math.ceil(DRAWN / lists.length))).map((row) => row.model));
+    const points = lists.flat().filter((row) => cost || best.has(row.model));
+    const dated = points.map((row) => ({ ...row, date: row.release_date ? new Date(row.release_date) : null }));
+    const drawn = dated.filter((row) => !cost || row[cost.column] !== null), few = points.length - drawn.length;
+    part("plot").replaceChildren();
+    part("caption").textContent = points.length ? `Nobody states the ${cost?.label} of these models.` : "";
+    if (!drawn.length) return;
+    const fy = several ? "language" : undefined, width = part("plot").clientWidth || 640;
+    const look = { fy, fill: (row) => (row.miniature ? "none" : "currentColor"), stroke: "currentColor", tip: true };
+    const title = (row) => `${row.title}\n${row.language}: ${told(row)}`, place = several ? 20 : 0;
+    const names = Plot.text(several ? lists.map((list) => list[0]) : [], { fy, text: "language", frameAnchor: "top-left", dx: 4, dy: 4, fontWeight: "bold" });
+    const figure = Plot.plot({
+      width, style: { fontSize: "12px" }, ariaLabel: part("verdict").textContent,
+      fy: { axis: null, padding: 0.04, domain: lists.map((list) => list[0].language) },
+      ...(cost ? byCost : intervals)(drawn, { ...look, title }, lists.length, width, place, [names, several ? Plot.frame({ strokeOpacity: 0.2 }) : null]),
+    });
     figure.setAttribute("role", "img");
-    box.append(figure);
-    const left = new Set(shown.map((row) => row.code)).size - lists.length, few = points.length - drawn.length;
+    part("plot").append(figure);
+    const left = new Set(shown.map((row) => row.code)).size - lists.length;
     part("caption").textContent = [
       `${chosen.title}. Bars: 95 % intervals over images or queries, where known.`,
-      drawn.some((row) => row.guess !== null) && !cost ? "Dashed: guessing." : "",
-      !cost && shown.length > drawn.length ? `The best ${DRAWN} models${several ? " of each language" : ""} are drawn.` : "",
+      !cost && drawn.some((row) => row.guess !== null) ? "Dashed: guessing." : "",
+      points.length < lists.flat().length ? `Models drawn: the best ${Math.ceil(DRAWN / lists.length)}${several ? " of each language" : ""}.` : "",
       cost ? "Line and names: models that no other beats at the same or a lower cost; a comparison of values, not a test." : "",
       few ? `Not drawn: ${count(few, "result")} of models whose ${cost.label} nobody states.` : "",
       left > 0 ? `Languages drawn: the first ${PANELS} of ${left + PANELS}.` : "",
@@ -413,34 +389,39 @@
     ].filter(Boolean).join(" ");
   }
 
-  function intervals(drawn, panels, scale, look, tip, panel, common) {
-    const names = [...new Set(drawn.map((row) => row.title))], room = Math.min(6.4 * Math.max(...names.map((name) => name.length)) + 16, common.width * 0.48);
-    const most = Math.floor((room - 14) / 6.2), y = { domain: names, label: null, tickFormat: (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name), tickSize: 0 };
-    const guesses = drawn.filter((row) => row.guess !== null);
-    return Plot.plot({
-      ...common, marginLeft: room, marginTop: 40, height: 50 + panels * (20 * names.length + 16), x: { ...scale, axis: "top", ticks: common.width < 500 ? 4 : 8 }, y,
-      marks: [
-        ...panel, Plot.ruleX(d3.groups(guesses, (row) => row.language).map(([, list]) => list[0]), { fy: look.fy, x: "guess", strokeDasharray: "4,3" }),
-        Plot.ruleY(drawn.filter((row) => row.ci_low !== null), { fy: look.fy, y: "title", x1: "ci_low", x2: "ci_high", strokeWidth: 2 }),
-        Plot.dot(drawn, { ...look, ...tip, x: "value", y: "title", r: 4 }),
-      ],
-    });
+  function scale() {
+    return { label: `${chosen.measure}${shares() ? " (%)" : ""}`, percent: shares(), grid: true, nice: true };
   }
 
-  function byCost(drawn, cost, scale, look, tip, panel, common) {
-    const x = cost.column, fronts = d3.groups(drawn, (row) => row.code).map(([, list]) => front(list, x));
-    const [low, high] = d3.extent(drawn, (row) => row[x]), middle = cost.type === "log" ? Math.sqrt(low * high) : (+low + +high) / 2;
-    const labels = fronts.flatMap((list) => apart(list, d3.max(drawn, (row) => row.value)));
-    const label = (list, textAnchor, dx) => Plot.text(list, { fy: look.fy, x, y: "value", text: "title", textAnchor, dx, dy: -8, stroke: "var(--explorer-ground)", fill: "currentColor" });
-    return Plot.plot({
-      ...common, marginTop: 30, height: 60 + 330 * fronts.length, x: { type: cost.type, label: cost.label, grid: true, nice: true, ticks: common.width < 500 ? 3 : 6 }, y: scale,
+  function intervals(drawn, look, panels, width, insetTop, marks) {
+    const names = [...new Set(drawn.map((row) => row.title))], guesses = drawn.filter((row) => row.guess !== null);
+    const marginLeft = Math.min(6.4 * d3.max(names, (name) => name.length) + 16, width * 0.48), most = Math.floor((marginLeft - 14) / 6.2);
+    const tickFormat = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+    return {
+      marginLeft, marginTop: 40, height: 50 + panels * (20 * names.length + 28),
+      x: { ...scale(), axis: "top", ticks: width < 500 ? 4 : 8 }, y: { domain: names, label: null, tickFormat, tickSize: 0, insetTop },
       marks: [
-        ...panel, Plot.ruleX(drawn.filter((row) => row.ci_low !== null), { fy: look.fy, x, y1: "ci_low", y2: "ci_high", strokeOpacity: 0.5 }),
-        ...fronts.map((list) => Plot.line(list, { fy: look.fy, x, y: "value", curve: "step-after", strokeDasharray: "2,3" })),
-        Plot.dot(drawn, { ...look, ...tip, x, y: "value", r: 3.5, fillOpacity: 0.6 }),
-        label(labels.filter((row) => row[x] < middle), "start", 4), label(labels.filter((row) => row[x] >= middle), "end", 4),
+        ...marks, Plot.ruleX(d3.groups(guesses, (row) => row.code).map(([, list]) => list[0]), { fy: look.fy, x: "guess", strokeDasharray: "4,3" }),
+        Plot.ruleY(drawn.filter((row) => row.ci_low !== null), { fy: look.fy, y: "title", x1: "ci_low", x2: "ci_high", strokeWidth: 2 }),
+        Plot.dot(drawn, { ...look, x: "value", y: "title", r: 4 }),
       ],
-    });
+    };
+  }
+
+  function byCost(drawn, look, panels, width, insetTop, marks) {
+    const { column: x, label, type } = COST[state.plot], fy = look.fy, top = d3.max(drawn, (row) => row.value);
+    const fronts = d3.groups(drawn, (row) => row.code).map(([, list]) => front(list, x)), [low, high] = d3.extent(drawn, (row) => row[x]);
+    const middle = type === "log" ? Math.sqrt(low * high) : (+low + +high) / 2, labels = fronts.flatMap((list) => apart(list, top / 15));
+    const name = (list, textAnchor) => Plot.text(list, { fy, x, y: "value", text: "title", textAnchor, dx: 4, dy: -8, stroke: "var(--explorer-ground)", fill: "currentColor" });
+    return {
+      marginTop: 30, height: 60 + 330 * panels, x: { type, label, grid: true, nice: true, ticks: width < 500 ? 3 : 6 }, y: { ...scale(), insetTop },
+      marks: [
+        ...marks, Plot.ruleX(drawn.filter((row) => row.ci_low !== null), { fy, x, y1: "ci_low", y2: "ci_high", strokeOpacity: 0.5 }),
+        ...fronts.map((list) => Plot.line(list, { fy, x, y: "value", curve: "step-after", strokeDasharray: "2,3" })),
+        Plot.dot(drawn, { ...look, x, y: "value", r: 3.5, fillOpacity: 0.6 }),
+        name(labels.filter((row) => row[x] < middle), "start"), name(labels.filter((row) => row[x] >= middle), "end"),
+      ],
+    };
   }
 
   function front(list, column) { // the rows that no other beats at the same or a lower cost
@@ -448,10 +429,8 @@
     return order.filter((row, i) => i === 0 || row.value > d3.max(order.slice(0, i), (other) => other.value));
   }
 
-  function apart(list, top) { // of a front the rows whose names do not overlap, from the best one down
-    const kept = [];
-    for (const row of [...list].reverse()) if (!kept.length || kept.at(-1).value - row.value > top / 15) kept.push(row);
-    return kept;
+  function apart(list, least) { // of a front the rows whose names do not overlap, from the best one down
+    return [...list].reverse().reduce((kept, row) => (kept.length && kept.at(-1).value - row.value < least ? kept : [...kept, row]), []);
   }
 
   /* Files */
@@ -469,14 +448,14 @@
   function picture() { // the plot by itself: dark on white, whatever the page is
     const copy = part("plot").querySelector("svg").cloneNode(true);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.setAttribute("style", "color: #222; background: #fff; font: 12px system-ui, sans-serif; --explorer-ground: #fff; --plot-background: #fff");
+    copy.setAttribute("style", "color: #222; background: #fff; font: 12px system-ui, sans-serif; --explorer-ground: #fff");
     return new XMLSerializer().serializeToString(copy);
   }
 
   function png() {
-    const svg = part("plot").querySelector("svg"), image = new Image(), scale = 2;
+    const svg = part("plot").querySelector("svg"), image = new Image();
     image.onload = () => {
-      const canvas = element("canvas", { width: svg.clientWidth * scale, height: svg.clientHeight * scale });
+      const canvas = element("canvas", { width: 2 * svg.clientWidth, height: 2 * svg.clientHeight });
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
       canvas.toBlob((blob) => save(blob, "png"), "image/png");
     };

@@ -9,6 +9,7 @@ import base64
 import gzip
 import json
 import re
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -39,15 +40,15 @@ ROW = ["board", "model", "lang", "value", "ci_low", "ci_high", "n", "guess", "ad
 DIGITS = 5  # of a fraction: a tenth of what a page shows, in percent
 
 
-def rows(scores: pd.DataFrame | None = None, images: dict[str, int] | None = None) -> pd.DataFrame:
+def rows(found: pd.DataFrame | None = None, images: dict[str, int] | None = None) -> pd.DataFrame:
     """Return all results, one row each: BOARD, then ROW without "board"; boards in the order in which pages show them.
 
-    `scores`: a `languages` table of a run, or None; `images`: as `pages.galleries` gives it. `origin` is "released",
+    `found`: rows of `pages.boards`, of a run; `images`: as `pages.galleries` gives it. `origin` is "released",
     "published" or "run"; `guess` what guessing scores, NaN where not known; `address` where the number was read.
     """
     parts = [_released(), _published()]
-    if scores is not None and len(scores):
-        parts.append(_own(pages.boards(scores), images))
+    if found is not None and len(found):
+        parts.append(_own(found, images))
     return pd.concat(parts, ignore_index=True)[[*BOARD, *ROW[1:]]]
 
 
@@ -128,13 +129,15 @@ def models(names: list[str]) -> pd.DataFrame:
     return found.assign(**found[texts].fillna("")).rename_axis("model").reset_index()
 
 
-def payload(scores: pd.DataFrame | None = None, images: dict[str, int] | None = None) -> dict:
+def payload(
+    found: pd.DataFrame | None = None, images: dict[str, int] | None = None, paged: Collection[str] = ()
+) -> dict:
     """Return what the page needs: boards, models and languages as records, rows as columns of numbers.
 
     In `rows`, board, model, lang and address are places in those lists; fractions have DIGITS digits; what is not
-    known is None. Arguments as of `rows`.
+    known is None. `paged`: the languages that have a page; the other arguments as of `rows`.
     """
-    table = rows(scores, images)
+    table = rows(found, images)
     coded, lists = {}, {}
     for column, by in (("board", "id"), ("model", "model"), ("lang", "lang"), ("address", "address")):
         coded[column], lists[column] = pd.factorize(table[by])
@@ -147,7 +150,7 @@ def payload(scores: pd.DataFrame | None = None, images: dict[str, int] | None = 
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
         "models": facts.assign(**facts[["parameters_m", "gflops"]].apply(_plain)).to_dict("records"),
         "languages": [
-            {"code": code, "name": name, "aliases": other.lower().replace("_", "-").split()}
+            {"code": code, "name": name, "aliases": other.lower().replace("_", "-").split(), "page": code in paged}
             for code, name, other in zip(names.index, names["name"], aliases, strict=True)
         ],
         "addresses": list(lists["address"]),

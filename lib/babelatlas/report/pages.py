@@ -322,6 +322,7 @@ def language_page(
         f"# {escape(name)}",
         f"Which model understands {escape(name)} best?",
         real_results.section(lang) if real else "No result of a real model was released in this language.",
+        f'<a href="explorer.html#lang={lang}">Filter these results</a> by size, licence, FLOPs and release date.',
         f"## What papers print\n\n{printed}" if printed else "",
         "## The language",
         about(lang),

@@ -1,0 +1,502 @@
+"""The explorer: the data that its page loads, its vendored libraries, and the page in a headless browser."""
+
+import base64
+import csv
+import gzip
+import io
+import json
+import re
+import shutil
+import tarfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import browsing
+import vendor
+from babelatlas.base import released
+from babelatlas.base.errors import InputError
+from babelatlas.report import explorer, real_results
+from babelatlas.workflow import book as books
+from conftest import ROOT
+
+NASTY = 'Beta "B", <script>window.hacked = 1</script>'
+
+
+def unpacked(script: str) -> str:
+    """The JSON in the script that a page loads."""
+    return gzip.decompress(base64.b64decode(re.fullmatch(r'window.ATLAS = "([\w+/=]+)";\n', script)[1])).decode()
+
+
+@pytest.fixture(scope="module")
+def payload():
+    return explorer.payload(paged=["sw"])
+
+
+# The data
+
+
+def test_every_result_that_pages_show_is_in_the_data_once(payload):
+    rows = payload["rows"]
+    assert {len(column) for column in rows.values()} == {len(rows["n"])}
+    assert list(rows) == explorer.ROW
+    origin = [payload["boards"][place]["origin"] for place in rows["board"]]
+    assert origin.count("released") == len(real_results.results())
+    assert len(set(zip(rows["board"], rows["model"], rows["lang"], strict=True))) == len(rows["n"])
+    for name, column in (("boards", "board"), ("models", "model"), ("languages", "lang"), ("addresses", "address")):
+        assert set(rows[column]) == set(range(len(payload[name]))), name
+    assert len({board["id"] for board in payload["boards"]}) == len(payload["boards"])
+
+
+def test_a_value_is_the_released_one_with_its_interval_and_its_source(payload):
+    row = released.one_run(released.read(harness="mteb", dataset="xm3600", lang="sw", metric="recall@1")).iloc[0]
+    names = {"board": ("boards", "id"), "model": ("models", "model"), "lang": ("languages", "code")}
+    table = pd.DataFrame(payload["rows"])
+    for column, (part, key) in names.items():
+        table[column] = [payload[part][place][key] for place in table[column]]
+    found = table[(table["board"] == "xm3600.t2i.mteb") & (table["model"] == row["model"]) & (table["lang"] == "sw")]
+    assert len(found) == 1
+    found = found.iloc[0]
+    expected = row[["value", "ci_low", "ci_high"]].tolist()
+    assert found[["value", "ci_low", "ci_high"]].tolist() == pytest.approx(expected, abs=1e-5)
+    assert found["n"] == row["n"]
+    assert payload["addresses"][found["address"]] == row["address"]
+
+
+def test_intervals_are_in_order_and_shares_from_0_to_1(payload):
+    table = pd.DataFrame(payload["rows"])
+    known = table.dropna(subset=["ci_low", "ci_high"])
+    assert (known["ci_low"] <= known["value"]).all()
+    assert (known["value"] <= known["ci_high"]).all()
+    assert table["ci_low"].isna().equals(table["ci_high"].isna())
+    shares = [board["measure"] not in ("correlation", "CIDEr") for board in payload["boards"]]
+    assert table.loc[np.array(shares)[table["board"]], "value"].between(0, 1).all()
+
+
+def test_what_nobody_knows_is_null_or_empty_and_never_the_word_for_it(payload):
+    text = unpacked(explorer.script(payload))
+    assert json.loads(text) == payload
+    assert not re.search(r"\b(NaN|Infinity|None)\b", text)
+    assert "nan" not in [*payload["addresses"], *(word for model in payload["models"] for word in model.values())]
+    facts = {model["model"]: model for model in payload["models"]}
+    assert facts["altclip-m9"]["gflops"] is None
+    assert facts["altclip-m9"]["release_date"] == ""
+    assert {language["code"] for language in payload["languages"] if language["page"]} == {"sw"}
+
+
+def test_the_data_are_one_small_script_that_is_the_same_each_time(payload):
+    script = explorer.script(payload)
+    assert len(script) < 3e6 / 4
+    assert script == explorer.script(explorer.payload(paged=["sw"]))
+
+
+def test_a_name_stays_text_in_the_script():
+    script = explorer.script({"models": [{"title": NASTY}]})
+    assert "<" not in script
+    assert json.loads(unpacked(script))["models"][0]["title"] == NASTY
+
+
+def test_a_number_that_is_none_does_not_reach_the_page():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        explorer.script({"value": float("nan")})
+
+
+def test_the_scores_of_a_run_are_boards_of_their_own_with_the_miniature_marked():
+    row = {"task": "zeroshot", "dataset": "pictograms", "metric": "accuracy@1", "lang": "sw", "title": "pictograms",
+           "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 40, "items": 8}  # fmt: skip
+    found = pd.DataFrame([row | {"model": "picto-en"}, row | {"model": "my-own-model", "value": 0.45}])
+    data = explorer.payload(found)
+    board = [one["id"] for one in data["boards"]].index("run.pictograms")
+    assert data["boards"][board] == {
+        "id": "run.pictograms", "task": "Image classification", "origin": "run", "measure": "top-1 accuracy",
+        "title": "Image classification: pictograms (this run)"}  # fmt: skip
+    places = [place for place, one in enumerate(data["rows"]["board"]) if one == board]
+    assert [data["rows"]["guess"][place] for place in places] == [1 / 8, 1 / 8]
+    own, other = (data["models"][data["rows"]["model"][place]] for place in places)
+    assert (own["title"], own["miniature"], own["licence"]) == ("picto-en (miniature)", True, "MIT")
+    assert (other["title"], other["miniature"], other["parameters_m"]) == ("my-own-model", False, None)
+
+
+# The files
+
+
+def test_every_vendored_file_is_of_a_pinned_version_and_has_its_licence_next_to_it():
+    listed = [place for entry in vendor.packages().values() for place in entry["files"]]
+    there = [path.relative_to(vendor.FOLDER).as_posix() for path in vendor.FOLDER.rglob("*") if path.is_file()]
+    assert sorted([*listed, "versions.toml"]) == sorted(there)
+    for name, entry in vendor.packages().items():
+        assert entry["licence"] in ("MIT", "ISC", "Unlicense")
+        assert any("LICENSE" in place for place in entry["files"])
+        for place in entry["files"]:
+            text = (vendor.FOLDER / place).read_text(encoding="utf-8")
+            assert not place.endswith(".js") or f"v{entry['version']}" in text[:200], name
+
+
+def test_a_package_whose_archive_is_another_one_is_refused(tmp_path, monkeypatch):
+    archive = tmp_path / "x-1.0.0.tgz"
+    with tarfile.open(archive, "w:gz") as content:
+        entry = tarfile.TarInfo("package/dist/x.js")
+        entry.size = 4
+        content.addfile(entry, io.BytesIO(b"x();"))
+    pinned = {"version": "1.0.0", "integrity": vendor.integrity(archive.read_bytes()), "files": {"x/x.js": "dist/x.js"}}
+    monkeypatch.setattr(vendor, "packages", lambda: {"x": pinned})
+    vendor.unpack("x", archive, tmp_path / "to")
+    assert (tmp_path / "to" / "x" / "x.js").read_bytes() == b"x();"
+    pinned["integrity"] = vendor.integrity(b"something else")
+    with pytest.raises(InputError, match=r"The archive of x 1\.0\.0 has the hash .* do not use it"):
+        vendor.unpack("x", archive, tmp_path / "to")
+
+
+def test_the_page_loads_only_files_that_the_book_has():
+    page = (ROOT / "book" / "explorer.md").read_text(encoding="utf-8")
+    asked = re.findall(r'(?:src|href)="(_files/[^"]+)"', page)
+    assert len(asked) == 7
+    assert [place for place in asked if not (ROOT / "book" / place).is_file()] == ["_files/explorer-data.js"]
+    assert "innerHTML" not in (ROOT / "book" / "_files" / "explorer" / "explorer.js").read_text(encoding="utf-8")
+
+
+def test_a_script_among_the_pages_of_a_folder_goes_to_the_files_that_pages_share(tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "pages").mkdir()
+    shutil.copyfile(ROOT / "_config.yml", tmp_path / "_config.yml")
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
+    (tmp_path / "00_summary.ipynb").write_text(json.dumps({"cells": [], "metadata": {}}), encoding="utf-8")
+    (tmp_path / "pages" / "explorer-data.js").write_text("window.ATLAS = 1;\n", encoding="utf-8")
+    staged = books.stage(tmp_path, tmp_path / "build", [tmp_path / "00_summary.ipynb", tmp_path / "pages"])
+    assert (staged / "_files" / "explorer-data.js").read_text(encoding="utf-8") == "window.ATLAS = 1;\n"
+
+
+# The page
+
+
+def small() -> dict:
+    """Data that a person can read: two benchmarks of real models, one of the miniature; German, Swahili and Hausa."""
+    boards = [
+        ("xm.t2i", "Image retrieval", "recall@1", "released"),
+        ("im", "Image classification", "top-1 accuracy", "released"),
+        ("run.pictograms", "Image classification", "top-1 accuracy", "run"),
+    ]
+    models = [
+        ("alpha", "Alpha", 100, 10, "2023-05", "MIT", "open", False),
+        ("beta", NASTY, 400, 90.5, "2024", "Apache-2.0", "open", False),
+        ("gamma", "Gamma", None, None, "", "", "open", False),
+        ("delta", "Delta", None, None, "2025", "", "closed", False),
+        ("tiny", "tiny (miniature)", 1.3, None, "", "MIT", "open", True),
+    ]
+    rows = [  # board, model, language, value, interval, n, guess
+        (0, 0, 0, 0.5, 0.48, 0.52, 2000, 0.001),
+        (0, 1, 0, 0.51, 0.49, 0.53, 2000, 0.001),
+        (0, 2, 0, 0.3, 0.28, 0.32, 2000, 0.001),
+        (0, 3, 0, 0.9, 0.88, 0.92, 2000, 0.001),
+        (0, 0, 1, 0.002, 0.0005, 0.004, 2000, 0.001),
+        (0, 1, 1, 0.2, 0.18, 0.22, 2000, 0.001),
+        (1, 0, 0, 0.4, None, None, 0, None),
+        (1, 2, 0, 0.6, None, None, 0, None),
+        (2, 4, 0, 0.7, 0.6, 0.8, 40, 0.125),
+        (2, 4, 2, 0.2, 0.1, 0.3, 40, 0.125),
+    ]
+    names = ["model", "title", "parameters_m", "gflops", "release_date", "licence", "weights", "miniature"]
+    board, model, lang, value, low, high, n, guess = map(list, zip(*rows, strict=True))
+    return {
+        "boards": [{"id": i, "task": t, "title": f"{t}: {i}", "measure": m, "origin": o} for i, t, m, o in boards],
+        "models": [dict(zip(names, row, strict=True)) for row in models],
+        "languages": [{"code": code, "name": name, "aliases": [other], "page": code != "ha"}
+                      for code, name, other in (("de", "German", "deu-latn"), ("sw", "Swahili", "swh"), ("ha", "Hausa", "hau"))],
+        "addresses": ["https://example.org/<b>results</b>.csv"],
+        "rows": {"board": board, "model": model, "lang": lang, "value": value, "ci_low": low, "ci_high": high, "n": n,
+                 "guess": guess, "address": [0] * len(rows)},
+    }  # fmt: skip
+
+
+def write(folder: Path, data: dict) -> Path:
+    """The page without the theme around it, with these data."""
+    markdown = (ROOT / "book" / "explorer.md").read_text(encoding="utf-8")
+    body = re.search(r"```\{raw\} html\n(.*?)```", markdown, re.DOTALL)[1]
+    shutil.copytree(ROOT / "book" / "_files", folder / "_files")
+    (folder / "_files" / "explorer-data.js").write_text(explorer.script(data), encoding="utf-8")
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    (folder / "explorer.html").write_text(f"{head}<title>x</title><main>{body}</main>", encoding="utf-8")
+    return folder / "explorer.html"
+
+
+class View:
+    """The page in a browser: what it shows, and what a reader does with it."""
+
+    def __init__(self, driver, page: Path, downloads: Path):
+        self.driver, self.page, self.downloads = driver, page, downloads
+
+    def open(self, address: str = "", phone: bool = False) -> "View":
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+        size = browsing.PHONE if phone else {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.get(self.page.as_uri() + address)
+        self.until(lambda: self.text("count"))
+        return self
+
+    def until(self, true):
+        for _ in range(100):
+            if true():
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"not within 5 s: {self.text('verdict')} {self.text('note')} {self.address()}")
+
+    def run(self, script: str, *given):
+        return self.driver.execute_script(script, *given)
+
+    def text(self, name: str) -> str:
+        return self.run("return document.getElementById(`explorer-${arguments[0]}`).textContent", name)
+
+    def field(self, name: str):
+        self.run("document.querySelector('details').open = true")
+        return self.driver.find_element("name", name)
+
+    def button(self, name: str):
+        return self.driver.find_element("id", f"explorer-{name}")
+
+    def address(self) -> str:
+        return self.run("return location.hash")
+
+    def column(self, name: str) -> list[str]:
+        cells = "document.querySelectorAll(`.tabulator-row [tabulator-field=${arguments[0]}]`)"
+        self.until(lambda: self.run("return document.querySelector('.tabulator-row, .tabulator-placeholder') !== null"))
+        return self.run(f"return [...{cells}].map(cell => cell.textContent)", name)
+
+    def choose(self, name: str, value: str) -> None:
+        from selenium.webdriver.support.ui import Select
+
+        Select(self.field(name)).select_by_value(value)
+
+    def file(self, button: str) -> bytes:
+        for old in self.downloads.iterdir():
+            old.unlink()
+        self.button(button).click()
+        self.until(lambda: [path for path in self.downloads.iterdir() if path.suffix in (".csv", ".svg", ".png")])
+        (found,) = self.downloads.iterdir()
+        return found.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    yield from browsing.browser(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module")
+def view(browser, tmp_path_factory):
+    folder, downloads = tmp_path_factory.mktemp("page"), tmp_path_factory.mktemp("downloads")
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
+    return View(browser, write(folder, small()), downloads)
+
+
+def page_test(function):
+    """Mark a test that needs a browser."""
+    return pytest.mark.slow(browsing.needed(function))
+
+
+@page_test
+def test_a_language_opens_with_its_best_model_and_those_whose_intervals_overlap(view):
+    view.open("#lang=de")
+    told = view.text("verdict")
+    assert told.startswith(f"German. Of 3 models, {NASTY} (400 million parameters, Apache-2.0, 2024) has the highest")
+    assert "recall@1: 51.0 % (49.0–53.0). The interval of Alpha overlaps with it; overlap is no test." in told
+    assert view.column("title") == [NASTY, "Alpha", "Gamma"]
+    assert view.column("value")[0] == "51.0 % (49.0–53.0)"
+    assert view.text("count") == "3 results of 3 models."
+    assert view.text("note") == ""
+
+
+@page_test
+def test_an_address_gives_its_view(view):
+    view.open("#lang=sw,de&max_params=200&plot=size&sort=value")
+    assert view.column("title") == ["Alpha", "Alpha"]
+    assert view.column("language") == ["Swahili", "German"]
+    assert (
+        view.text("count")
+        == "2 results of 1 model in 2 languages. Left out: 1 model for which nobody states what is filtered."
+    )
+    assert "Swahili. One model matches the filters, Alpha (100 million parameters, MIT, 2023)" in view.text("verdict")
+    assert "Its interval includes what guessing scores (0.1 %)" in view.text("verdict")
+    assert view.field("plot").get_attribute("value") == "size"
+    assert view.field("max_params").get_attribute("value") == "200"
+    view.open("#lang=deu_Latn&since=2023-06&licence=MIT,Apache-2.0")
+    assert view.column("title") == [NASTY]
+    view.open("#lang=de&task=image-classification")
+    assert "No interval is known for it." in view.text("verdict")
+    view.open("#lang=de&closed=1")
+    assert view.column("title")[0] == "Delta"
+    view.open("#lang=all")
+    assert "5 results of 3 models in 2 languages." in view.text("count")
+
+
+@page_test
+def test_what_a_reader_chooses_becomes_the_address_and_opens_the_same_view(view):
+    view.open("#lang=de")
+    view.choose("lang", "sw")
+    view.until(lambda: view.address() == "#lang=sw")
+    view.field("max_gflops").send_keys("50.5")
+    view.until(lambda: view.address() == "#lang=sw&max_gflops=50.5")
+    view.field("add-lang").send_keys("German (de)\n")
+    view.until(lambda: view.address() == "#lang=sw,de&max_gflops=50.5")
+    view.field("add-models").send_keys("Alpha\n")
+    view.choose("plot", "date")
+    view.run("document.querySelector('#explorer-licences input[value=MIT]').click()")
+    expected = "#lang=sw,de&models=alpha&licence=MIT&max_gflops=50.5&plot=date"
+    view.until(lambda: view.address() == expected)
+    before = view.column("value"), view.text("verdict")
+    view.open(expected)
+    assert (view.column("value"), view.text("verdict")) == before
+    view.field("closed")
+    view.button("reset").click()
+    view.until(lambda: view.address() == "#lang=sw,de&plot=date")
+    view.run("document.querySelector('#explorer-chips button').click()")
+    view.until(lambda: view.address() == "#lang=sw&plot=date")
+
+
+@page_test
+def test_an_address_that_is_edited_in_place_changes_the_view(view):
+    view.open("#lang=de")
+    view.run("location.hash = '#lang=sw'")
+    view.until(lambda: view.text("verdict").startswith("Swahili."))
+
+
+@page_test
+def test_unknown_names_get_a_note_and_the_rest_is_shown(view):
+    view.open("#lang=xx,de&models=nobody,alpha&max_params=many&since=soon&benchmark=none&colour=red&plot=pie")
+    assert view.text("note") == (
+        "No language with a result here has the code “xx”. There is no model “nobody” here. max_params is “many”; "
+        "expected a number, such as 500. since is “soon”; expected a date, such as 2023-06. There is no benchmark "
+        "“none” here. The explorer knows no “colour”. There is no plot “pie” here."
+    )
+    assert view.column("title") == ["Alpha"]
+    assert view.address() == "#lang=de&models=alpha"
+    view.open("#lang=<img src=x onerror=window.hacked=1>")
+    assert "has the code “<img src" in view.text("note")
+    assert view.text("note").endswith("is shown.")
+    assert view.run("return window.hacked") is None
+    view.open("#lang=sw&benchmark=im")
+    assert "No result of “Image classification: im” in Swahili; another benchmark is shown." in view.text("note")
+    view.open("#lang=de&max_params=1")
+    assert view.text("verdict") == "No model matches the filters: remove one, or choose another benchmark."
+
+
+@page_test
+def test_names_are_text_wherever_they_stand(view):
+    view.open("#lang=de&models=beta")
+    view.choose("plot", "gflops")
+    assert NASTY in view.text("verdict")
+    assert NASTY in view.text("chips")
+    assert view.run("return window.hacked") is None
+    assert view.run("return document.querySelectorAll('main script:not([src]), td b').length") == 0
+
+
+@page_test
+def test_the_miniature_is_off_until_it_is_asked_for(view):
+    view.open("#lang=de")
+    assert "(miniature)" not in view.run("return document.getElementById('explorer-models').innerHTML")
+    assert "pictograms" not in view.field("benchmark").text
+    view.field("miniature").click()
+    view.choose("benchmark", "run.pictograms")
+    assert view.column("title") == ["tiny (miniature)"]
+    assert "Hollow: miniature models." in view.text("caption")
+    view.open("#lang=ha")
+    assert view.column("title") == ["tiny (miniature)"]
+    assert "the page on" not in view.text("verdict")
+
+
+@page_test
+def test_everything_can_be_done_with_the_keyboard(view):
+    from selenium.webdriver.common.keys import Keys
+
+    view.open("#lang=de")
+    focused = lambda: view.driver.switch_to.active_element  # noqa: E731
+    view.run("document.body.focus()")
+    names = []
+    for _ in range(60):
+        focused().send_keys(Keys.TAB)
+        names.append(
+            view.run("const e = document.activeElement; return e.name || e.id || e.tagName + ':' + e.textContent")
+        )
+        if names[-1] == "lang":
+            focused().send_keys("Sw")
+        if names[-1].startswith("SUMMARY"):
+            focused().send_keys(Keys.ENTER)
+        if names[-1] == "BUTTON:Million parameters":
+            focused().send_keys(Keys.ENTER)
+        if names[-1] == "explorer-copy":
+            break
+    view.until(lambda: view.address() == "#lang=sw&sort=-parameters_m")
+    assert view.column("title") == [NASTY, "Alpha"]
+    wanted = ["lang", "task", "benchmark", "add-lang", "add-models", "max_params", "since", "closed", "miniature"]
+    wanted += [
+        "explorer-reset",
+        "BUTTON:Model",
+        "plot",
+        *(f"explorer-{name}" for name in ("csv", "svg", "png", "copy")),
+    ]
+    assert [name for name in names if name in wanted] == wanted
+
+
+@page_test
+def test_every_field_has_a_label_and_changes_are_announced(view):
+    view.open("#lang=de")
+    fields = "[...document.querySelectorAll('#explorer :is(input, select, button)')]"
+    assert view.run(f"return {fields}.filter(e => !e.labels?.length && !e.textContent.trim()).length") == 0
+    assert view.run("return document.getElementById('explorer-verdict').ariaLive") == "polite"
+    assert view.run("return document.querySelector('#explorer-plot svg').ariaLabel").startswith("German.")
+
+
+@page_test
+def test_the_csv_holds_what_is_shown_as_fractions_with_names_quoted(view):
+    view.open("#lang=de&sort=value")
+    rows = list(csv.DictReader(io.StringIO(view.file("csv").decode("utf-8-sig"))))
+    assert [row["title"] for row in rows] == ["Gamma", "Alpha", NASTY]
+    last = rows[-1]
+    assert [last[name] for name in ("value", "ci_low", "ci_high", "n")] == ["0.51", "0.49", "0.53", "2000"]
+    assert (last["model"], last["code"], last["board"], last["measure"]) == ("beta", "de", "xm.t2i", "recall@1")
+    assert rows[0]["parameters_m"] == ""
+    assert rows[0]["licence"] == "not stated"
+
+
+@page_test
+def test_the_plot_comes_as_svg_and_png(view):
+    view.open("#lang=de,sw")
+    svg = view.file("svg").decode()
+    assert svg.startswith("<svg")
+    assert "background: #fff" in svg
+    assert "Swahili" in svg
+    assert view.file("png").startswith(b"\x89PNG")
+
+
+@page_test
+@pytest.mark.parametrize("plot", ["intervals", "size"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(view, plot):
+    view.open(f"#lang=de,sw&plot={plot}", phone=True)
+    view.field("lang")
+    assert view.run("return document.documentElement.scrollWidth") <= 390
+    assert view.column("title")[0] == NASTY
+
+
+@page_test
+def test_the_real_data_open_within_two_seconds_from_disk_without_requests_or_errors(browser, payload, tmp_path):
+    view = View(browser, write(tmp_path, payload), tmp_path)
+    view.open("#lang=sw")
+    browser.get_log("performance")
+    started = time.perf_counter()
+    view.open("#lang=sw")
+    assert time.perf_counter() - started < 2
+    assert "Swahili. Of" in view.text("verdict")
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert [url for url in sent if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+    assert [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@page_test
+def test_a_book_without_data_says_so(browser, tmp_path):
+    view = View(browser, write(tmp_path, small()), tmp_path)
+    (tmp_path / "_files" / "explorer-data.js").write_text("", encoding="utf-8")
+    view.driver.get(view.page.as_uri())
+    assert "left out the chapter 71_languages" in view.text("note")
