@@ -12,9 +12,9 @@
   const FILTERS = ["models", "licence", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
   const COLUMNS = ["language", "title", "value", "parameters_m", "gflops", "licence", "release_date", "n"];
   const COST = { // what a plot has on its horizontal axis
-    size: { column: "parameters_m", label: "million parameters", type: "log" },
-    gflops: { column: "gflops", label: "GFLOPs for an image and a text", type: "log" },
-    date: { column: "date", label: "release date", type: "utc" },
+    size: { column: "parameters_m", label: "million parameters", type: "log", rival: "as few parameters" },
+    gflops: { column: "gflops", label: "GFLOPs for an image and a text", type: "log", rival: "as few FLOPs" },
+    date: { column: "date", label: "release date", type: "utc", rival: "the same or an earlier date" },
   };
   const NAMED = 3, DRAWN = 25, PANELS = 4; // languages with a sentence; models and languages of a plot
   const UNSTATED = "not stated";
@@ -309,12 +309,13 @@
     const column = (title, titleDownload, width, more) => ({ title, titleDownload, field: titleDownload, width, ...more });
     const right = { hozAlign: "right", sorter: "number", sorterParams: { alignEmptyValues: "bottom" }, headerSortStartingDir: "desc", formatter: number };
     const hidden = (name, accessorDownload) => ({ title: name, field: name, visible: false, download: true, accessorDownload });
+    const wide = part("table").clientWidth > 500;
     const made = new Tabulator(part("table"), {
       maxHeight: "32rem", layout: "fitColumns", placeholder: "No results",
       columnDefaults: { headerWordWrap: true, titleFormatter: (cell) => element("button", { type: "button" }, cell.getValue()) },
       columns: [
-        column("Model", "title", 190, { frozen: true, tooltip: (event, cell) => document.createTextNode(cell.getValue()) }),
-        column("Language", "language", 100, { visible: false }),
+        column("Model", "title", wide ? 190 : 130, { frozen: true, tooltip: (event, cell) => document.createTextNode(cell.getValue()) }),
+        column("Language", "language", wide ? 100 : 80, { visible: false }),
         column("Result (95 % interval)", "value", 145, { ...right, formatter: (cell) => source(cell.getRow().getData()) }),
         column("Million parameters", "parameters_m", 105, right), column("GFLOPs", "gflops", 85, right),
         column("Licence", "licence", 125), column("Released", "release_date", 100, { sorterParams: { alignEmptyValues: "bottom" } }),
@@ -350,7 +351,8 @@
 
   function tabulate(several) {
     if (table.getColumn("language").isVisible() !== several) table.toggleColumn("language");
-    table.setSort(state.sort.replace("-", ""), state.sort.startsWith("-") ? "desc" : "asc");
+    const [sorter] = table.getSorters(), dir = state.sort.startsWith("-") ? "desc" : "asc", by = state.sort.replace("-", "");
+    if (sorter?.field !== by || sorter.dir !== dir) table.setSort(by, dir);
     table.replaceData(shown);
     part("table").setAttribute("aria-label", chosen ? chosen.title : "No results");
   }
@@ -382,7 +384,7 @@
       `${chosen.title}. Bars: 95 % intervals over images or queries, where known.`,
       !cost && drawn.some((row) => row.guess !== null) ? "Dashed: guessing." : "",
       points.length < lists.flat().length ? `Models drawn: the best ${Math.ceil(DRAWN / lists.length)}${several ? " of each language" : ""}.` : "",
-      cost ? "Line and names: models that no other beats at the same or a lower cost; a comparison of values, not a test." : "",
+      cost ? `Line and names: models that none with ${cost.rival} exceeds; a comparison of values, not a test.` : "",
       few ? `Not drawn: ${count(few, "result")} of models whose ${cost.label} nobody states.` : "",
       left > 0 ? `Languages drawn: the first ${PANELS} of ${left + PANELS}.` : "",
       drawn.some((row) => row.miniature) ? "Hollow: miniature models." : "",

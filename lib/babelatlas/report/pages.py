@@ -320,9 +320,9 @@ def language_page(
     text = [
         "---\norphan: true\n---",  # the list of languages links to it, the sidebar does not
         f"# {escape(name)}",
-        f"Which model understands {escape(name)} best?",
+        f"Which model understands {escape(name)} best? Below is what was measured; "
+        f'<a href="explorer.html#lang={lang}">the explorer</a> filters it by size, licence, FLOPs and release date.',
         real_results.section(lang) if real else "No result of a real model was released in this language.",
-        f'<a href="explorer.html#lang={lang}">Filter these results</a> by size, licence, FLOPs and release date.',
         f"## What papers print\n\n{printed}" if printed else "",
         "## The language",
         about(lang),
