@@ -207,6 +207,16 @@ def test_an_older_linear_layer_may_be_converted(copy):
     assert np.array_equal(load("older-mclip", folder).encode_texts(TEXTS), before)
 
 
+def test_the_address_of_the_linear_layer_is_named_where_it_is_known(copy):
+    folder = copy("older-mclip")
+    (folder / PICKLE).unlink()
+    with pytest.raises(InputError, match=r"get-weights\.sh of github\.com/FreddeFrallan/Multilingual-CLIP"):
+        load("older-mclip", folder)
+    known = replace(entry("older-mclip"), source=models.get_model("mclip-mbert-b32").source)
+    with pytest.raises(InputError, match=r"put it there, it was at https://www\.dropbox\.com/\S+Linear%20Weights\.pkl"):
+        loading.load(known, folder, device="cpu")
+
+
 def test_lower_case_is_what_the_folder_says(copy):
     folder = copy("sentence-transformers")
     cased = load("sentence-transformers", folder).tokenizer

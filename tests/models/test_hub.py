@@ -458,3 +458,12 @@ def test_a_weight_that_is_no_number_is_named(value):
 
     with pytest.raises(InputError, match=r"The weights of 'tiny' in somewhere hold numbers .* \(in bias\)"):
         check_weights(module, "tiny", "somewhere")
+
+
+def test_code_for_another_version_of_a_package_is_refused_before_anything_is_fetched():
+    jina = models.get_model("jina-clip-v2")
+    with pytest.raises(InputError, match=r"needs transformers<4\.52, and 5\S* is installed: leave the model out"):
+        checkpoints.check_consent(jina, jina.source.repository)
+    absent = replace(jina, requires=("no-such-package>=1",))
+    with pytest.raises(InputError, match=r"needs no-such-package>=1, and none is installed"):
+        checkpoints.check_consent(absent, jina.source.repository)

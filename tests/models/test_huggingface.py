@@ -273,6 +273,23 @@ def test_a_missing_or_damaged_file_is_named(folders, tmp_path, file):
         loading.load(entry("metaclip2", 77), folder)
 
 
+def test_a_pooler_that_altclip_does_not_use_is_passed_over(folders, tmp_path):
+    import torch
+
+    file = shutil.copytree(folders["altclip"], tmp_path / "model") / "pytorch_model.bin"
+    before = loading.load(entry("altclip", 77), file.parent).encode_texts(TEXTS)
+    weights = torch.load(file, weights_only=True)
+    for name in ("weight", "bias"):
+        weights[f"text_model.roberta.pooler.dense.{name}"] = torch.ones(3)
+    torch.save(weights, file)
+
+    assert np.array_equal(loading.load(entry("altclip", 77), file.parent).encode_texts(TEXTS), before)
+
+    torch.save(weights | {"text_model.roberta.other.weight": torch.ones(3)}, file)
+    with pytest.raises(InputError, match=r"no place for \(1, the first: text_model\.roberta\.other\.weight\)"):
+        loading.load(entry("altclip", 77), file.parent)
+
+
 @pytest.mark.parametrize("keep", [0, 7, 20_000])
 def test_truncated_pickled_weights_are_refused(folders, tmp_path, keep):
     file = shutil.copytree(folders["altclip"], tmp_path / "model") / "pytorch_model.bin"

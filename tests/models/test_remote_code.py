@@ -13,7 +13,9 @@ import tiny_huggingface as tiny
 from babelatlas.base.errors import InputError
 from babelatlas.models import loading
 from babelatlas.models import registry as models
+from babelatlas.models.loaders import user_model
 from babelatlas.models.registry import Source
+from conftest import ROOT
 
 # Warnings of third parties, at their first import.
 pytestmark = [
@@ -297,3 +299,27 @@ def test_a_package_that_is_not_installed_is_named(tmp_path, monkeypatch):
 
     with pytest.raises(InputError, match="run `pip install uform`"):
         loading.load(UFORM, tmp_path)
+
+
+def test_the_pages_module_for_uform_runs_with_this_version_of_its_package(tmp_path, monkeypatch, pictures):
+    uform = pytest.importorskip("uform")
+    from uform.torch_encoders import ImageEncoder, TextEncoder
+    from uform.torch_processors import ImageProcessor, TextProcessor
+
+    folder = tiny.uform(tmp_path / "uform")
+    configuration, (image, text) = (
+        str(folder / "config.json"),
+        (uform.Modality.IMAGE_ENCODER, uform.Modality.TEXT_ENCODER),
+    )
+    towers = {image: ImageEncoder.from_pretrained(configuration, str(folder / "image_encoder.pt")).eval()}
+    towers[text] = TextEncoder.from_pretrained(configuration, str(folder / "text_encoder.pt")).eval()
+    prepare = {image: ImageProcessor(configuration), text: TextProcessor(configuration, str(folder / "tokenizer.json"))}
+    monkeypatch.setattr(uform, "get_model", lambda name, backend: (prepare, towers))
+    page = (ROOT / "book" / "own-model.md").read_text(encoding="utf-8").partition("(uform)=")[2]
+    code = page.partition("```python\n")[2].partition("```")[0].replace("embedding_dim = 256", "embedding_dim = 16")
+    (tmp_path / "module.py").write_text(code, encoding="utf-8")
+
+    own, ours = user_model.load(tmp_path / "module.py", "cpu"), loading.load(UFORM, folder)
+
+    assert np.abs(own.encode_texts(TEXTS[:3]) - ours.encode_texts(TEXTS[:3])).max() < 1e-5
+    assert np.abs(own.encode_images(pictures) - ours.encode_images(pictures)).max() < 1e-5

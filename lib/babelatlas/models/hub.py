@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatch
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
@@ -31,7 +34,8 @@ def check_consent(entry: Model, remote_code: str) -> Model:
     """Return the entry of a model as it may be loaded: for one whose code lives in its repository, at a known commit.
 
     `remote_code` names that repository, with @ and the commit of 40 digits where the entry is not pinned to one.
-    Raises InputError where it names something else or nothing, and where it is given for a model without such code.
+    Raises InputError where it names something else or nothing, where it is given for a model without such code, and
+    where a package of another version is installed than the code was written for.
     """
     if not entry.remote_code:
         if remote_code:
@@ -43,6 +47,7 @@ def check_consent(entry: Model, remote_code: str) -> Model:
     repository, pinned = entry.source.repository, entry.source.revision
     named, _, commit = remote_code.partition("@")
     if named == repository and (commit in ("", pinned) if pinned else COMMIT.fullmatch(commit)):
+        _check_packages(entry)
         return replace(entry, source=replace(entry.source, revision=pinned or commit))
     code = [source for role, source in entry.companions.items() if role.endswith("code")]
     places = " and ".join(f"{source.repository} ({_revision(source)})" for source in (entry.source, *code))
@@ -52,6 +57,20 @@ def check_consent(entry: Model, remote_code: str) -> Model:
         f"The model {entry.name!r} runs code from the repository {places} on this machine, and {given}: read the code "
         f"there, then set remote_code to {wanted}."
     )
+
+
+def _check_packages(entry: Model) -> None:
+    """Raise InputError where a package that a repository's code needs is absent or has another version."""
+    for needed in map(Requirement, getattr(entry, "requires", ())):
+        try:
+            installed = metadata.version(needed.name)
+        except metadata.PackageNotFoundError:
+            installed = "none"
+        if installed == "none" or not needed.specifier.contains(installed, prereleases=True):
+            raise InputError(
+                f"The model {entry.name!r} runs code of its repository that needs {needed}, and {installed} is "
+                "installed: leave the model out, or give it an environment of its own with that version."
+            )
 
 
 def folders(entry: Model, folder: str | os.PathLike = "") -> dict[str, Path]:

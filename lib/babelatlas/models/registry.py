@@ -61,7 +61,8 @@ class Model:
     al. normalises each embedding: for M-CLIP and sentence-transformers it normalises only the mean over the prompts,
     and with the bare label nothing; `canonicalise`, "" or "siglip"; `context_length` in tokens; `pooling` of the text
     tower; `needs_language`, whether each text begins with the code of its language. `remote_code`: whether the code is
-    in the repository, and runs only where the user names it.
+    in the repository, and runs only where the user names it; `requires`: the packages that this code was written for,
+    as pip names them and their versions.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Model:
     pooling: str = "end of text"
     needs_language: bool = False
     remote_code: bool = False
+    requires: tuple[str, ...] = ()
     architecture: str = ""
     dimension: int = 0
     year: int = 0

@@ -18,6 +18,10 @@ from babelatlas.models.tokens import Tokenizer
 
 # The linear layer of an older M-CLIP, a file of its own: tensors "weight" (out, in) and "bias" (out,).
 HEAD = "linear.safetensors"
+# Where it is, by the repository of the text tower, as public code that downloads it has the address.
+HEADS = {
+    "M-CLIP/M-BERT-Base-ViT-B": "https://www.dropbox.com/s/wkgy5kjrze6b0i4/M-BERT-Base-69-ViT%20Linear%20Weights.pkl?dl=1"
+}
 # How the names of weights begin that a mean over the tokens does not need.
 POOLER = ("pooler.",)
 # All that arrays need to come out of a pickle.
@@ -137,9 +141,11 @@ def _older_head(checkpoint: Checkpoint):
     folder = checkpoint.folder
     file = next(iter(sorted(folder.glob("*Linear Weights.pkl"))), folder / HEAD)
     if not file.is_file():
+        source = HEADS.get(checkpoint.entry.source.repository, "")
+        where = f"it was at {source}" if source else "see get-weights.sh of github.com/FreddeFrallan/Multilingual-CLIP"
         raise checkpoint.error(
             f"its linear layer is published apart and {folder} holds neither '* Linear Weights.pkl' nor {HEAD}",
-            "put it there, Multilingual-CLIP's README says where it is.",
+            f"put it there, {where}.",
         )
     if file.suffix == ".pkl":
         import torch

@@ -26,12 +26,14 @@ TOKENIZERS = ("tokenizer.json", "sentencepiece.bpe.model", "spiece.model", "voca
 PICTURES = ("preprocessor_config.json", "processor_config.json")
 # Counters that older versions of transformers kept among the weights; nothing is learnt in them.
 COUNTERS = ("position_ids", "token_type_ids")
+# Of an AltCLIP, which takes a text's first token as it is; older versions of transformers saved a pooler all the same.
+POOLER = ("text_model.roberta.pooler.", "roberta.pooler.")
 CLEANED = str.maketrans({mark: " " if mark == "_" else None for mark in string.punctuation})
 
 
 def load_altclip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of an AltCLIP (Chen et al., 2022); a text's vector is that of its first token, projected."""
-    found = model(checkpoint, "AltCLIPModel", "altclip")
+    found = model(checkpoint, "AltCLIPModel", "altclip", POOLER)
     text = found.config.text_config
     # As in RoBERTa, places are counted from the one after the padding's.
     return _towers(checkpoint, found, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
