@@ -8,6 +8,7 @@ does not matter), `statistic`, `value`. Statistics of captions are of unique one
 import os
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,12 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas.analysis import coverage
+from babelatlas.base import released
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.evaluation import reasoning
 from babelatlas.lexicon import wordnets
+from babelatlas.stats import bootstrap, rounding
 
 COUNTS = DATA / "liu2021_counts.csv"
 LANGUAGES = ("id", "sw", "zh", "tr", "ta")
@@ -36,6 +39,8 @@ FIELDS = {
     "Speech and language": ("music (instruments)", "visual arts"),
     "Religion and belief": ("religion",),
 }
+# Their numbers in that series, by which the logs call them.
+NUMBERS = dict(zip((3, 5, 6, 7, 8, 9, 10, 14, 17, 18, 19), FIELDS, strict=True))
 SAMPLE = 250  # Section 4: how many sentences of NLVR2 the statistics of captions are of
 BASE = "TweetTokenizer"
 CHINESE = "jieba's search mode"  # which cuts Chinese, where no space ends a word
@@ -92,6 +97,7 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
     for name, file, names in (("nlvr2 test", "test", [BASE]), ("nlvr2 250", "test250-en", plain)):
         table = _lines(folder / "en" / "annotations" / f"{file}.jsonl", ["sentence", "label"])
         parts += [example_counts(table, name, "en"), _wordings(table["sentence"], name, "en", names)]
+        parts += [_label_counts(table)] if file == "test" else []
     table = _lines(folder / "zh/annotations_human-translate/test250-zh.jsonl", ["sentence", "label"])
     below = set(wordnets.synsets([coverage.DOG], download=False)[0].closure(lambda each: each.hyponyms()))
     dogs = {"synsets below dog": len(below), "leaves below dog": sum(not each.hyponyms() for each in below)}
@@ -132,6 +138,29 @@ def example_counts(table: pd.DataFrame, name: str, lang: str) -> pd.DataFrame:
     return _rows(name, lang, values)
 
 
+def _label_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how many pairs of NLVR2's test set have so many labels by people that call the statement true."""
+    both = zip(table["label"], table["validation"], table["extra_validations"], strict=True)
+    alike = Counter((truth, tuple({**first, **more}.values())) for truth, first, more in both)
+    values: Counter = Counter()
+    for (truth, labels), n in alike.items():
+        values[f"{truth.lower()} pairs, {labels.count('True')} of {len(labels)} labels true"] += n
+    return _rows("nlvr2 test", "en", dict(sorted(values.items())))
+
+
+def labels(people: int = 5) -> pd.DataFrame:
+    """Return the labels by people of NLVR2's test pairs that have `people` of them: truth, n_true, n_false, n (pairs).
+
+    Of these pairs none is left on which two or more of five people disagree with the rest: such pairs were taken out.
+    """
+    pattern = rf"(true|false) pairs, (\d+) of {people} labels true"
+    found = counts()["nlvr2 test", "en", "", ""]
+    found = found[found.index.str.fullmatch(pattern)]
+    rows = found.index.str.extract(pattern)
+    true = rows[1].astype(int)
+    return pd.DataFrame({"truth": rows[0] == "true", "n_true": true, "n_false": people - true, "n": found.to_numpy(int)})
+
+
 def _wordings(sentences: pd.Series, name: str, lang: str, names: list[str]) -> pd.DataFrame:
     """Return tokens and types of the unique captions for the tokenizers, as they are written and in lower case."""
     unique, parts = sentences.drop_duplicates().tolist(), []
@@ -162,3 +191,28 @@ def marvl(statistic: str, chapter: str = "", tokens: str = "") -> pd.Series:
     {'id': 282, 'sw': 276, 'zh': 253, 'tr': 295, 'ta': 305}
     """
     return pd.Series({lang: counts()["marvl", lang, chapter, tokens, statistic] for lang in LANGUAGES})
+
+
+def log_scores() -> pd.DataFrame:
+    """Return the scores in the released logs: model, dataset, variant, lang, chapter, metric, value, ci_low, ci_high, n.
+
+    Accuracy of n pairs of images, also by chapter ("" for all); consistency of n statements, about a quarter of the
+    pairs: the number of which the unrounded shares of all models of a test are whole (`rounding.denominator`). The
+    intervals are exact binomial ones, as if answers were independent: the logs do not say which were correct.
+    """
+    rows = released.read(harness="marvl").drop(columns=["ci_low", "ci_high"])
+    number = rows["variant"].str.extract(r"chapter (\d+)")[0].astype(float)
+    rows = rows.assign(chapter=number.map(NUMBERS).fillna(""), variant=rows["variant"].mask(number.notna(), "zero-shot"))
+    parts = []
+    for (dataset, lang, _, chapter), part in rows.groupby(["dataset", "lang", "variant", "chapter"]):
+        accuracy, consistency = (part[part["metric"] == metric] for metric in reasoning.METRICS)
+        if chapter:  # and the consistencies of two models do not tell the number of statements
+            parts.append(accuracy.assign(n=counts()["marvl", lang, chapter, "", "examples"]))
+            continue
+        name = {"nlvr2": "nlvr2 test", "nlvr2-1k": "nlvr2 250"}.get(dataset, dataset)
+        span = int(0.9 * accuracy["n"].iloc[0] / 4), int(counts()[name, lang, "", "", "captions"])
+        parts += [accuracy, consistency.assign(n=rounding.denominator(consistency["value"], *span))]
+    found = pd.concat(parts, ignore_index=True)
+    low, high = bootstrap.exact_interval((found["value"] * found["n"]).round(), found["n"])
+    columns = ["model", "dataset", "variant", "lang", "chapter", "metric", "value", "ci_low", "ci_high", "n"]
+    return found.assign(ci_low=low, ci_high=high, n=found["n"].astype(int))[columns]
