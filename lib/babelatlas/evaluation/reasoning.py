@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special
+from scipy import special, stats
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
@@ -34,10 +34,14 @@ def scores(answers: pd.DataFrame, by: Sequence[str] = TEST, n_resamples: int = 2
     by, rows = list(by), answers.assign(correct=answers["truth"] == answers["answer"])
     keys = list(dict.fromkeys([*by, "lang", "statement"]))
     counts = rows.groupby(keys, sort=False)["correct"].agg(n_correct="sum", n="size", correct="all").reset_index()
-    counts = counts.assign(statement=counts["lang"] + " " + counts["statement"], consistent=counts["correct"] * 1, one=1)
+    counts = counts.assign(
+        statement=counts["lang"] + " " + counts["statement"], consistent=counts["correct"] * 1, one=1
+    )
     shares = {"accuracy": ("n_correct", "n"), "consistency": ("consistent", "one")}
     parts = [
-        bootstrap.accuracy_interval(counts, by, "statement", *shares[metric], n_resamples, seed=seed).assign(metric=metric)
+        bootstrap.accuracy_interval(counts, by, "statement", *shares[metric], n_resamples, seed=seed).assign(
+            metric=metric
+        )
         for metric in METRICS
     ]
     return pd.concat(parts, ignore_index=True)[[*by, "metric", "value", "ci_low", "ci_high", "n"]]
@@ -84,6 +88,16 @@ def compare(
     return table.assign(p_holm=tests.holm(table["p"]), p_statements_holm=tests.holm(table["p_statements"]))
 
 
+def p_alike(correct: Sequence[float], n: Sequence[int]) -> float:
+    """Return the p value that shares, `correct` of `n` answers each, do not differ: Pearson's chi-squared test.
+
+    >>> p_alike([5, 5], [10, 10])
+    1.0
+    """
+    correct, n = np.asarray(correct, float), np.asarray(n, float)
+    return float(stats.chi2_contingency([correct, n - correct], correction=False).pvalue)
+
+
 def agreement(labels: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> pd.DataFrame:
     """Return how people label pairs of images: metric ("accuracy", "kappa"), value, ci_low, ci_high, n (pairs).
 
@@ -96,7 +110,9 @@ def agreement(labels: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> pd
     checks.check_numbers(labels, ["n_true", "n_false", "n"], "Agreement")
     raters = (labels["n_true"] + labels["n_false"]).unique()
     if len(raters) > 1 or raters[0] < 2:
-        raise InputError(f"Fleiss' kappa needs the same number of labels, at least 2, of each pair, got {sorted(raters)}.")
+        raise InputError(
+            f"Fleiss' kappa needs the same number of labels, at least 2, of each pair, got {sorted(raters)}."
+        )
     votes, n = labels[["n_true", "n_false"]].to_numpy(int), labels["n"].to_numpy(int)
     right = np.where(labels["truth"], votes[:, 0], votes[:, 1]) / raters[0]
     drawn = np.random.default_rng(seed).multinomial(n.sum(), n / n.sum(), size=n_resamples)

@@ -158,7 +158,9 @@ def labels(people: int = 5) -> pd.DataFrame:
     found = found[found.index.str.fullmatch(pattern)]
     rows = found.index.str.extract(pattern)
     true = rows[1].astype(int)
-    return pd.DataFrame({"truth": rows[0] == "true", "n_true": true, "n_false": people - true, "n": found.to_numpy(int)})
+    return pd.DataFrame(
+        {"truth": rows[0] == "true", "n_true": true, "n_false": people - true, "n": found.to_numpy(int)}
+    )
 
 
 def _wordings(sentences: pd.Series, name: str, lang: str, names: list[str]) -> pd.DataFrame:
@@ -202,7 +204,9 @@ def log_scores() -> pd.DataFrame:
     """
     rows = released.read(harness="marvl").drop(columns=["ci_low", "ci_high"])
     number = rows["variant"].str.extract(r"chapter (\d+)")[0].astype(float)
-    rows = rows.assign(chapter=number.map(NUMBERS).fillna(""), variant=rows["variant"].mask(number.notna(), "zero-shot"))
+    rows = rows.assign(
+        chapter=number.map(NUMBERS).fillna(""), variant=rows["variant"].mask(number.notna(), "zero-shot")
+    )
     parts = []
     for (dataset, lang, _, chapter), part in rows.groupby(["dataset", "lang", "variant", "chapter"]):
         accuracy, consistency = (part[part["metric"] == metric] for metric in reasoning.METRICS)
