@@ -5,6 +5,7 @@ correctly, *consistency* the share of statements of which all pairs are. Answers
 that intervals resample whole statements. Besides, how long and varied statements are (`wording`).
 """
 
+import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,12 +14,21 @@ from scipy import special, stats
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.evaluation import embedding
+from babelatlas.models.encoder import Encoder
+from babelatlas.models.training import pair_head
+from babelatlas.models.translators import Scorer
 from babelatlas.stats import bootstrap, checks, tests
 
 METRICS = ("accuracy", "consistency")
 # Answers with the same values here are of one test.
 TEST = ["model", "dataset", *tables.PROTOCOL, "method", "variant", "lang"]
 PAIR = ["lang", "statement", "number"]
+TRAINED = "translate-train"
+# What an image-text-to-text model is asked.
+QUESTION = (
+    'There are two images, a left and a right one. Statement: "{source}" Is it true or false? Answer in one word.'
+)
 
 
 def scores(answers: pd.DataFrame, by: Sequence[str] = TEST, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
@@ -56,7 +66,7 @@ def compare(
     n_permutations: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare the answers of two values of column `of` (variants, models) to the same pairs of images, by McNemar's test.
+    """Compare the answers of two values of column `of` (variants, models) to the same pairs, by McNemar's test.
 
     Returns for each combination of `by` and each of `pairs` that both have: by, first, second, value (accuracy of first
     minus second), ci_low, ci_high (bootstrap over statements), only_first, only_second (pairs that it alone answers
@@ -86,6 +96,76 @@ def compare(
     columns = [*by, "first", "second", "value", "ci_low", "ci_high", "only_first", "only_second", "n"]
     table = pd.DataFrame(found, columns=[*columns, "p", "p_statements"])
     return table.assign(p_holm=tests.holm(table["p"]), p_statements_holm=tests.holm(table["p_statements"]))
+
+
+def by_head(
+    encoder: Encoder,
+    pairs: pd.DataFrame,
+    training: pd.DataFrame,
+    cache: str | os.PathLike = "",
+    nllb_fallback_language: str = "",
+    **recipe,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the answers of a dual encoder under the paper's head (`pair_head`), and the heads that were trained.
+
+    `pairs` and `training`: schema `pairs`, with paths of images. A head is trained on the English statements of
+    `training` and answers all of `pairs`. Where `training` has statements translated into a language (variant
+    "translate-train"), another head is trained on these and answers the originals in that language; its answers have
+    the same variant. `recipe`: further arguments of `pair_head.fit`. Answers: schema `answers`, less model, data set
+    and protocol; heads: variant, lang, pairs, epoch, validation, loss. Raises InputError where nothing is to be trained
+    on, and what encoding raises.
+    """
+    both = pd.concat([training, pairs], ignore_index=True)
+    # What a translation is written in, for models that are told: English, unless it was made to train on.
+    english = both["variant"].str.endswith("translate-test")
+    words = pd.DataFrame({"lang": both["lang"].mask(english, "en"), "label": both["text"]})
+    once = words.drop_duplicates(ignore_index=True)
+    forms = pd.DataFrame({"lang": once["lang"].unique(), "template": "{}"})
+    texts, _ = embedding.embed_classes(encoder, once, forms, cache, False, nllb_fallback_language)
+    paths = pd.unique(pd.concat([both["left"], both["right"]])).tolist()
+    images = embedding.embed_images(encoder, paths, cache)
+    place = pd.Series(range(len(paths)), paths)
+    rows = [pd.MultiIndex.from_frame(once).get_indexer(pd.MultiIndex.from_frame(words))]
+    rows = np.stack([*rows, place[both["left"]], place[both["right"]]], axis=1)
+    of_pairs, found, heads = rows[len(training) :], [], []
+    original = (training["variant"] == "original") & (training["lang"] == "en")
+    lessons = [("", "en", original, pd.Series(True, pairs.index))]
+    for lang, part in training[training["variant"] == TRAINED].groupby("lang"):
+        asked = (pairs["lang"] == lang) & (pairs["variant"] == "original")
+        lessons += [(TRAINED, lang, training.index.isin(part.index), asked)] * bool(asked.any())
+    for variant, lang, taught, asked in lessons:
+        lesson = training[taught]
+        head, facts = pair_head.fit(
+            texts, images, rows[: len(training)][taught], lesson["truth"], lesson["statement"], **recipe
+        )
+        likely = pair_head.probabilities(head, texts, images, of_pairs[asked])
+        part = pairs[asked].assign(probability=likely, method="head")
+        found.append(part.assign(variant=variant or part["variant"]))
+        per_epoch = len(facts["losses"]) // recipe.get("epochs", 20)
+        last = float(np.mean(facts["losses"][-per_epoch:]))
+        heads.append((variant or "original", lang, len(lesson), facts["epoch"], facts["validation"], last))
+    columns = ["variant", "lang", "pairs", "epoch", "validation", "loss"]
+    return _answers(found), pd.DataFrame(heads, columns=columns)
+
+
+def by_likelihood(scorer: Scorer, pairs: pd.DataFrame, words: tuple[str, str] = ("true", "false")) -> pd.DataFrame:
+    """Return the answers of an image-text-to-text model that is asked whether a statement is true of two images.
+
+    The probability is that of the first of `words` against that of the second, as the model's answer (its end is not
+    counted). `pairs` and what is returned are as of `by_head`; the model's question is that of its entry.
+    """
+    shown = list(zip(pairs["left"], pairs["right"], strict=True))
+    asked = [word for word in words for _ in shown]
+    found = scorer.score(shown * 2, [*pairs["text"]] * 2, asked, ["en"] * len(asked))
+    sums = np.array([one[0, :-1].sum() for one in found]).reshape(2, len(shown))
+    likely = special.expit(sums[0] - sums[1])
+    return _answers([pairs.assign(probability=likely, method="likelihood")])
+
+
+def _answers(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    table = pd.concat(parts, ignore_index=True)
+    table = table.assign(answer=table["probability"] > 0.5)
+    return table[["method", "variant", "lang", "statement", "number", "truth", "answer", "probability"]]
 
 
 def p_alike(correct: Sequence[float], n: Sequence[int]) -> float:

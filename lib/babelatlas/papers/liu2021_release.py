@@ -196,7 +196,7 @@ def marvl(statistic: str, chapter: str = "", tokens: str = "") -> pd.Series:
 
 
 def log_scores() -> pd.DataFrame:
-    """Return the scores in the released logs: model, dataset, variant, lang, chapter, metric, value, ci_low, ci_high, n.
+    """Return what the logs say: model, dataset, variant, lang, chapter, metric, value, ci_low, ci_high, n.
 
     Accuracy of n pairs of images, also by chapter ("" for all); consistency of n statements, about a quarter of the
     pairs: the number of which the unrounded shares of all models of a test are whole (`rounding.denominator`). The
