@@ -40,8 +40,9 @@ class Dataset:
     """What the study knows of one data set.
 
     `task`: "zero-shot", "retrieval", "disambiguation", "reasoning" or "captioning". `shows`: what its images show.
-    `labels`: the class list that its label sets are for, "" for the other tasks. `parallel`: "" where the captions of the languages are independent,
-    "first" where caption number 0 of an image is the same statement in all of them, "all" where every number is.
+    `labels`: the class list that its label sets are for, "" for the other tasks. `parallel`: "" where the captions of
+    the languages are independent, "first" where caption number 0 of an image is the same statement in all of them,
+    "all" where every number is.
     `url`: where to get it, "" for what the run makes. `citation`: a key of the bibliography.
 
     Counts are 0 where they depend on the run: `n_images`; `n_classes`, and `images_per_class` (0 too where they
