@@ -71,7 +71,8 @@ class ImageTextScorer:
     ) -> list[np.ndarray]:
         """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
 
-        An image may be a tuple of paths: several images, in order (`joined`: as one picture). Raises InputError for a trial without an image, or too long for the model or too large for the device, and for
+        An image may be a tuple of paths: several images, in order (`joined`: as one picture).
+        Raises InputError for a trial without an image, or too long for the model or too large for the device, and for
         probabilities that are not numbers.
         """
         check_trials(images, sources, translations, langs, temperatures)
@@ -116,12 +117,10 @@ class ImageTextScorer:
                 print(f"  {self.name}: {place:,} of {len(order):,} translations scored", flush=True)
         return scores
 
-    def _prompt(self, image: str, source: str, lang: str) -> dict:
-        """Return what the model is given for an image and a source, as tensors of a batch of one."""
-        entry, pictures = (
-            self.entry,
-            [datasets.open_image(one) for one in ([image] if isinstance(image, str) else image)],
-        )
+    def _prompt(self, image: str | tuple[str, ...], source: str, lang: str) -> dict:
+        """Return what the model is given for an image, or several, and a source, as tensors of a batch of one."""
+        entry, paths = self.entry, [image] if isinstance(image, str) else image
+        pictures = [datasets.open_image(path) for path in paths]
         pictures = [_joined(pictures)] if self.joined and len(pictures) > 1 else pictures
         question = entry.question.format(source=source, language=languages.name(lang), lang=lang)
         try:
