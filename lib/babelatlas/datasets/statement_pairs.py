@@ -75,6 +75,37 @@ def read(
     return pairs
 
 
+def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
+    """Return a table `pairs` with absolute paths of images, of some languages (none: all).
+
+    Raises InputError for a language that it has not, a statement without text, and images that are not there.
+    """
+    file = tables.locate(path)
+    pairs, codes = tables.read(file, "pairs"), [languages.canonical(code) for code in wanted]
+    absent = [code for code in codes if code not in set(pairs["lang"])]
+    if absent:
+        raise InputError(
+            f"The table {file} has no language {', '.join(absent)}: it has {', '.join(set(pairs['lang']))}."
+        )
+    pairs = pairs[pairs["lang"].isin(codes)].reset_index(drop=True) if codes else pairs
+    _refuse(pairs, pairs["text"].str.strip() == "", "an empty sentence", file, "statement")
+    pairs = pairs.assign(**{side: [str(file.parent / name) for name in pairs[side]] for side in ("left", "right")})
+    lost = [name for name in pd.unique(pairs[["left", "right"]].to_numpy().ravel()) if not os.path.isfile(name)]
+    if lost:
+        raise InputError(
+            f"{len(lost):,} images of the statements in {file} are missing, the first {lost[0]}: make the table again, "
+            "with the images (notebook 16 or 18)."
+        )
+    return pairs
+
+
+def _refuse(table: pd.DataFrame, strange: pd.Series, got: str, path: Path, name: str) -> None:
+    """Raise InputError where rows of a file have what they should not, naming the first of them."""
+    if strange.any():
+        first = table.loc[strange, name].iloc[0]
+        raise InputError(f"{strange.sum():,} row(s) of {path} have {got}, the first is {first}: correct the file.")
+
+
 def pictured(pairs: pd.DataFrame, images: str | os.PathLike, dataset: str) -> pd.DataFrame:
     """Return `pairs` with the paths of the images in a folder, at any depth; InputError where one is missing.
 
@@ -158,11 +189,8 @@ def _statements(path: Path, dataset: str, variant: str, lang: str) -> pd.DataFra
     if lacking:
         raise InputError(f"The statements {path} have no {lacking[0]} in their rows: give a file of MaRVL or NLVR2.")
     truth = table["truth"].astype(str).str.lower()
-    for strange, what in ((~truth.isin(["true", "false"]), "label"), (table["text"].str.strip() == "", "sentence")):
-        if strange.any():
-            row = table[strange].iloc[0]
-            got = f"the label {row['truth']!r}, not true or false" if what == "label" else "an empty sentence"
-            raise InputError(f"{strange.sum()} row(s) of {path} have {got}, the first {row['identifier']}: correct it.")
+    _refuse(table, ~truth.isin(["true", "false"]), "a label that is not true or false", path, "identifier")
+    _refuse(table, table["text"].str.strip() == "", "an empty sentence", path, "identifier")
     if marvl:
         # A sentence that was written for one concept twice is one statement, as the release counts consistency.
         place = table.groupby("text", sort=False)["identifier"].transform("first")
