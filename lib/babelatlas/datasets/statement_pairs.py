@@ -205,8 +205,9 @@ def _statements(path: Path, dataset: str, variant: str, lang: str) -> pd.DataFra
         place = parts[0] + "-" + parts[2]
         left, right = (parts[0] + "-" + parts[1] + f"-img{side}.png" for side in (0, 1))
     facts = {"variant": variant, "lang": lang, "truth": truth == "true", "statement": place}
+    facts |= {name: "" for name in ("concept", "chapter") if name not in table}
     if marvl:
         facts["concept"] = table["concept"].str.replace(r"^\d+-", "", regex=True)
     columns = [*tables.SCHEMAS["pairs"][0], "identifier"]
     table = table.assign(**facts, left=left, right=right)
-    return table.reindex(columns=columns).fillna({"chapter": "", "concept": ""})
+    return table[columns]

@@ -35,7 +35,8 @@ def scores(answers: pd.DataFrame, by: Sequence[str] = TEST, n_resamples: int = 2
     """Return accuracy and consistency: `by`, metric, value, ci_low, ci_high, n (pairs; of consistency statements).
 
     `answers`: schema `answers`, or with further columns, such as chapter. 95 % intervals resample statements, with the
-    same draws for all tests of as many; a share near 0 or 1 has that of `bootstrap.share_interval`.
+    same draws for all tests of as many; a statement of several languages with the same name, whose pairs are the same,
+    is drawn as one. A share near 0 or 1 has the interval of `bootstrap.share_interval`.
 
     >>> answers = pd.DataFrame({"lang": "sw", "statement": list("aabb"), "truth": True, "answer": [True] * 3 + [False]})
     >>> scores(answers, ["lang"])["value"].tolist()
@@ -43,10 +44,8 @@ def scores(answers: pd.DataFrame, by: Sequence[str] = TEST, n_resamples: int = 2
     """
     by, rows = list(by), answers.assign(correct=answers["truth"] == answers["answer"])
     keys = list(dict.fromkeys([*by, "lang", "statement"]))
-    counts = rows.groupby(keys, sort=False)["correct"].agg(n_correct="sum", n="size", correct="all").reset_index()
-    counts = counts.assign(
-        statement=counts["lang"] + " " + counts["statement"], consistent=counts["correct"] * 1, one=1
-    )
+    counts = rows.groupby(keys, sort=False)["correct"].agg(n_correct="sum", n="size", consistent="all")
+    counts = counts.assign(one=1).groupby([*by, "statement"], sort=False).sum().reset_index()
     shares = {"accuracy": ("n_correct", "n"), "consistency": ("consistent", "one")}
     parts = [
         bootstrap.accuracy_interval(counts, by, "statement", *shares[metric], n_resamples, seed=seed).assign(
@@ -84,7 +83,7 @@ def compare(
             both = wide[[first, second]].dropna() if {first, second} <= set(wide) else wide.iloc[:0]
             if both.empty:
                 continue
-            statements = both.index.droplevel("number").map(" ".join)
+            statements = both.index.get_level_values("statement")  # of all languages: their pairs are the same
             gap = (both[first] - both[second]).to_numpy()
             mean = bootstrap.mean_interval(gap, statements, n_resamples, seed=seed).iloc[0]
             alone = [int((gap > 0).sum()), int((gap < 0).sum())]
