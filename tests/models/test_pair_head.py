@@ -11,7 +11,7 @@ from babelatlas.models.training import pair_head
 pytest.importorskip("torch")
 
 
-def world(n_statements: int = 60, d: int = 8, seed: int = 0):
+def world(n_statements: int = 60, d: int = 16, seed: int = 0):
     """Statements whose vector is that of a thing, and pairs of images: true where both images show the thing."""
     rng = np.random.default_rng(seed)
     things = rng.normal(size=(6, d))
@@ -29,7 +29,7 @@ def world(n_statements: int = 60, d: int = 8, seed: int = 0):
 
 @pytest.fixture(scope="module")
 def trained():
-    return pair_head.fit(*world(240), epochs=12)
+    return pair_head.fit(*world(240))
 
 
 def transcribed(weights: dict, statement, left, right) -> float:

@@ -208,6 +208,6 @@ def _statements(path: Path, dataset: str, variant: str, lang: str) -> pd.DataFra
     facts |= {name: "" for name in ("concept", "chapter") if name not in table}
     if marvl:
         facts["concept"] = table["concept"].str.replace(r"^\d+-", "", regex=True)
-    columns = [*tables.SCHEMAS["pairs"][0], "identifier"]
+    columns = [name for name in tables.SCHEMAS["pairs"][0] if name != "number"]
     table = table.assign(**facts, left=left, right=right)
-    return table[columns]
+    return table[[*columns, "identifier"]]

@@ -114,6 +114,7 @@ def by_head(
     and protocol; heads: variant, lang, pairs, epoch, validation, loss. Raises InputError where nothing is to be trained
     on, and what encoding raises.
     """
+    pairs, training = pairs.reset_index(drop=True), training.reset_index(drop=True)
     both = pd.concat([training, pairs], ignore_index=True)
     # What a translation is written in, for models that are told: English, unless it was made to train on.
     english = both["variant"].str.endswith("translate-test")
