@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from babelatlas.analysis.released import marvl
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import reasoning
-from babelatlas.papers import liu2021_release
 from babelatlas.stats import rounding
 
 
@@ -157,7 +157,7 @@ def test_unequal_numbers_of_labels_are_refused():
 
 
 def test_people_agree_about_nlvr2_almost_perfectly():
-    labels = liu2021_release.labels()
+    labels = marvl.labels()
     assert labels["n"].sum() == 5486
     found = reasoning.agreement(labels, n_resamples=50).set_index("metric")["value"]
     assert found.round(3).to_dict() == {"accuracy": 0.974, "kappa": 0.894}
@@ -167,7 +167,7 @@ def test_people_agree_about_nlvr2_almost_perfectly():
 
 
 def test_the_scores_of_the_logs_are_those_of_the_paper_with_their_counts():
-    table = liu2021_release.log_scores()
+    table = marvl.log_scores()
     assert len(table) == len(table.drop_duplicates(["model", "dataset", "variant", "lang", "chapter", "metric"]))
     row = table.set_index(["model", "variant", "lang", "chapter", "metric"]).sort_index()
     found = row.loc["muniter", "zero-shot", "id", ""]
@@ -207,39 +207,31 @@ def test_the_likelihoods_of_true_and_false_become_a_probability():
 
 def statements(variant: str, lang: str, n: int, colour: str = "{}") -> pd.DataFrame:
     """Statements that name a thing, true where the left image shows it: two pairs each."""
-    rows = [
-        {"variant": variant, "lang": lang, "statement": f"s{number}", "number": place,
-         "text": colour.format(number % 5), "left": f"{(number + place) % 5}.png", "right": f"{(number + 2) % 5}.png", "truth": place == 0}
-        for number in range(n) for place in (0, 1)
-    ]  # fmt: skip
+    rows = []
+    for number in range(n):
+        facts = {"variant": variant, "lang": lang, "statement": f"s{number}", "text": colour.format(number % 5)}
+        for place in (0, 1):
+            shown = {"left": f"{(number + place) % 5}.png", "right": f"{(number + 2) % 5}.png"}
+            rows.append(facts | shown | {"number": place, "truth": place == 0})
     return pd.DataFrame(rows).assign(concept="", chapter="")
 
 
-def test_a_head_answers_each_variant_and_one_trained_on_translations_the_originals_of_its_language(monkeypatch):
-    things, told = np.random.default_rng(0).normal(size=(5, 16)), []
-
-    def texts(encoder, words, forms, *rest):
-        told.append(words)
-        # Of Swahili's words, "w0" to "w4", the encoder knows nothing: another vector for each.
-        known = [word.removeprefix("w") for word in words["label"]]
-        sign = np.where(words["label"].str.startswith("w"), -1, 1)
-        return things[[int(word) for word in known]] * sign[:, None], {}
-
-    monkeypatch.setattr(reasoning.embedding, "embed_classes", texts)
-    monkeypatch.setattr(
-        reasoning.embedding, "embed_images", lambda encoder, paths, cache: things[[int(path[0]) for path in paths]]
-    )
-    taught = [statements("original", "en", 200), statements("translate-train", "sw", 200, "w{}")]
-    asked = [statements("original", "sw", 20, "w{}"), statements("translate-test", "sw", 20)]
-    found, heads = reasoning.by_head(None, pd.concat(asked), pd.concat(taught), epochs=15)
+def test_a_head_answers_each_variant_and_one_trained_on_translations_the_originals_of_its_language():
+    things = np.random.default_rng(0).normal(size=(5, 16))
+    taught = pd.concat([statements("original", "en", 200), statements("translate-train", "sw", 200, "w{}")])
+    asked = pd.concat([statements("original", "sw", 20, "w{}"), statements("translate-test", "sw", 20)])
+    words, paths = reasoning.shown(taught, asked)
+    assert len(words) == len(set(words["label"])) == 10  # 0 to 4, and Swahili's words w0 to w4
+    assert set(words.loc[~words["label"].str.startswith("w"), "lang"]) == {"en"}  # what a translation is written in
+    assert set(words.loc[words["label"].str.startswith("w"), "lang"]) == {"sw"}
+    # The encoder has the opposite vector for a word of Swahili.
+    sign = np.where(words["label"].str.startswith("w"), -1, 1)
+    texts = things[words["label"].str[-1].astype(int)] * sign[:, None]
+    images = things[[int(path[0]) for path in paths]]
+    found, heads = reasoning.by_head(taught, asked, texts, images, epochs=15)
     right = (found["answer"] == found["truth"]).groupby(found["variant"]).mean()
     assert right["translate-train"] > 0.95
     assert right["translate-test"] > 0.95
     assert right["original"] < 0.5  # the signs of what the English head was taught
-    assert heads[["variant", "lang", "pairs"]].to_numpy().tolist() == [
-        ["original", "en", 400],
-        ["translate-train", "sw", 400],
-    ]
-    words = told[0]
-    assert set(words.loc[~words["label"].str.startswith("w"), "lang"]) == {"en"}  # what a translation is written in
-    assert set(words.loc[words["label"].str.startswith("w"), "lang"]) == {"sw"}
+    assert heads["variant"].tolist() == ["original", "translate-train"]
+    assert heads["pairs"].tolist() == [400, 400]

@@ -5,7 +5,6 @@ correctly, *consistency* the share of statements of which all pairs are. Answers
 that intervals resample whole statements. Besides, how long and varied statements are (`wording`).
 """
 
-import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,8 +13,6 @@ from scipy import special, stats
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import embedding
-from babelatlas.models.encoder import Encoder
 from babelatlas.models.training import pair_head
 from babelatlas.models.translators import Scorer
 from babelatlas.stats import bootstrap, checks, tests
@@ -97,36 +94,38 @@ def compare(
     return table.assign(p_holm=tests.holm(table["p"]), p_statements_holm=tests.holm(table["p_statements"]))
 
 
+def shown(training: pd.DataFrame, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return what is to be encoded of two tables `pairs`: texts (lang, label), and paths of images, each once.
+
+    The language of a translation is what it is written in, English: models are told it.
+    """
+    words, both = _words(training, pairs), pd.concat([training, pairs])
+    return words.drop_duplicates(ignore_index=True), pd.unique(pd.concat([both["left"], both["right"]])).tolist()
+
+
+def _words(training: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    both = pd.concat([training, pairs], ignore_index=True)
+    english = both["variant"].str.endswith("translate-test")
+    return pd.DataFrame({"lang": both["lang"].mask(english, "en"), "label": both["text"]})
+
+
 def by_head(
-    encoder: Encoder,
-    pairs: pd.DataFrame,
-    training: pd.DataFrame,
-    cache: str | os.PathLike = "",
-    nllb_fallback_language: str = "",
-    **recipe,
+    training: pd.DataFrame, pairs: pd.DataFrame, texts: np.ndarray, images: np.ndarray, **recipe
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the answers of a dual encoder under the paper's head (`pair_head`), and the heads that were trained.
 
-    `pairs` and `training`: schema `pairs`, with paths of images. A head is trained on the English statements of
-    `training` and answers all of `pairs`. Where `training` has statements translated into a language (variant
-    "translate-train"), another head is trained on these and answers the originals in that language; its answers have
-    the same variant. `recipe`: further arguments of `pair_head.fit`. Answers: schema `answers`, less model, data set
-    and protocol; heads: variant, lang, pairs, epoch, validation, loss. Raises InputError where nothing is to be trained
-    on, and what encoding raises.
+    `training` and `pairs`: schema `pairs`. `texts` (t, d) and `images` (i, d): vectors of what `shown` returns for
+    them. A head is trained on the English statements of `training` and answers all of `pairs`. Where `training` has
+    statements translated into a language (variant "translate-train"), another head is trained on these and answers the
+    originals in that language; its answers have the same variant. `recipe`: further arguments of `pair_head.fit`.
+    Answers: schema `answers`, less model, data set and protocol; heads: variant, lang, pairs, epoch, validation, loss.
+    Raises InputError where nothing is to be trained on.
     """
-    pairs, training = pairs.reset_index(drop=True), training.reset_index(drop=True)
-    both = pd.concat([training, pairs], ignore_index=True)
-    # What a translation is written in, for models that are told: English, unless it was made to train on.
-    english = both["variant"].str.endswith("translate-test")
-    words = pd.DataFrame({"lang": both["lang"].mask(english, "en"), "label": both["text"]})
-    once = words.drop_duplicates(ignore_index=True)
-    forms = pd.DataFrame({"lang": once["lang"].unique(), "template": "{}"})
-    texts, _ = embedding.embed_classes(encoder, once, forms, cache, False, nllb_fallback_language)
-    paths = pd.unique(pd.concat([both["left"], both["right"]])).tolist()
-    images = embedding.embed_images(encoder, paths, cache)
-    place = pd.Series(range(len(paths)), paths)
-    rows = [pd.MultiIndex.from_frame(once).get_indexer(pd.MultiIndex.from_frame(words))]
-    rows = np.stack([*rows, place[both["left"]], place[both["right"]]], axis=1)
+    training, pairs = training.reset_index(drop=True), pairs.reset_index(drop=True)
+    words, (once, paths) = _words(training, pairs), shown(training, pairs)
+    both, place = pd.concat([training, pairs]), pd.Series(range(len(paths)), paths)
+    of_text = pd.MultiIndex.from_frame(once).get_indexer(pd.MultiIndex.from_frame(words))
+    rows = np.stack([of_text, place[both["left"]], place[both["right"]]], axis=1)
     of_pairs, found, heads = rows[len(training) :], [], []
     original = (training["variant"] == "original") & (training["lang"] == "en")
     lessons = [("", "en", original, pd.Series(True, pairs.index))]
@@ -152,7 +151,7 @@ def by_likelihood(scorer: Scorer, pairs: pd.DataFrame, words: tuple[str, str] = 
     """Return the answers of an image-text-to-text model that is asked whether a statement is true of two images.
 
     The probability is that of the first of `words` against that of the second, as the model's answer (its end is not
-    counted). `pairs` and what is returned are as of `by_head`; the model's question is that of its entry.
+    counted). `pairs`: schema `pairs`; the model's question is that of its entry. Returns answers as `by_head` does.
     """
     shown = list(zip(pairs["left"], pairs["right"], strict=True))
     asked = [word for word in words for _ in shown]

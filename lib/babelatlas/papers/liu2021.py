@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage
+from babelatlas.analysis.released.marvl import FIELDS, LANGUAGES, NUMBERS, counts
 from babelatlas.base import published, released
 from babelatlas.lexicon import labels
 from babelatlas.papers import claims, definitions
 from babelatlas.papers.definitions import cells
-from babelatlas.papers.liu2021_release import BASE, CHINESE, FIELDS, LANGUAGES, NUMBERS, SAMPLE, counts, marvl
+from babelatlas.papers.liu2021_release import BASE, CHINESE, SAMPLE, marvl
 from babelatlas.stats import bootstrap, rounding
 
 PAPER = "liu2021"
