@@ -190,7 +190,9 @@ def levels(located: pd.DataFrame, spoken: pd.DataFrame, areas: pd.DataFrame | No
 def _checked(distance: pd.DataFrame, n: int) -> None:
     langs, images = distance.shape
     if n < 1 or not langs:
-        raise InputError(f"A selection needs languages and at least one image for each, got {langs} languages and n={n}.")
+        raise InputError(
+            f"A selection needs languages and at least one image for each, got {langs} languages and n={n}."
+        )
     if n * langs > images:
         raise InputError(
             f"{n} images for each of {langs} languages are {n * langs:,}, but there are {images:,} with a place: give more "
