@@ -57,9 +57,7 @@ def by_definition(matrix):
 
 
 matrices = st.integers(2, 5).flatmap(
-    lambda k: st.lists(
-        st.lists(st.floats(0, 1, allow_subnormal=False), min_size=k, max_size=k), min_size=k, max_size=k
-    )
+    lambda k: st.lists(st.lists(st.floats(0, 1, allow_subnormal=False), min_size=k, max_size=k), min_size=k, max_size=k)
 )
 
 
@@ -78,7 +76,7 @@ def test_constants_of_rows_and_columns_change_no_advantage(matrix, constant, pla
 def test_an_advantage_that_is_there_is_found_and_one_that_is_not_is_not():
     rng = np.random.default_rng(3)
     noise = rng.normal(0, 0.1, (3, 90))
-    easy = noise + [[0.1], [0.5], [0.9]] + np.repeat([0.0, 0.7, 0.2], 30)
+    easy = noise + np.array([[0.1], [0.5], [0.9]]) + np.repeat([0.0, 0.7, 0.2], 30)
     home = np.repeat(np.eye(3), 30, axis=1)
     without = home_advantage.advantages(*rows(easy, 30), n_resamples=300, n_permutations=300).set_index("lang")
     clear = home_advantage.advantages(*rows(easy + 0.3 * home, 30), n_resamples=300, n_permutations=300)
@@ -110,11 +108,11 @@ def test_scores_are_read_from_ranks_and_captions():
             "query": ["a.jpg#0", "a.jpg#1", "a.jpg"], "rank": [1, 2, 1], "tied": 0, "n_tied_correct": 1,
         }
     )  # fmt: skip
-    assert home_advantage.of_retrieval(ranks).values.tolist() == [["m", "d", "de", "a.jpg", 0.5]]
+    assert home_advantage.of_retrieval(ranks).to_numpy().tolist() == [["m", "d", "de", "a.jpg", 0.5]]
     ciders = pd.DataFrame(
         {"model": "m", "dataset": "d", "lang": "de", "image": "a", "metric": ["CIDEr", "chrF++"], "value": [0.4, 0.9]}
     )
-    assert home_advantage.of_caption_scores(ciders, "CIDEr").values.tolist() == [["m", "d", "de", "a", 0.4]]
+    assert home_advantage.of_caption_scores(ciders, "CIDEr").to_numpy().tolist() == [["m", "d", "de", "a", 0.4]]
 
 
 def test_bad_tables_are_one_sentence():

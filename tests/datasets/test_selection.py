@@ -99,10 +99,10 @@ def test_three_languages_by_hand():
 
 
 def test_the_optimum_by_hand():
-    # Two of i0, i1 can be from an area for a and b together, two of i3, i4, i5 for c: four at most. With i0 for a and i1
-    # for b each needs one more, i2 for a (level 2) and i3 for b (level 2), and c takes i4 and i5.
+    # Two of i0, i1 can be from an area for a and b together, two of i3, i4, i5 for c: four at most. With i0 for a and
+    # i1 for b each needs one more, i2 for a (level 2) and i3 for b (level 2), and c takes i4 and i5.
     chosen = selection.optimal(BY_HAND, 2)
-    level = [BY_HAND.at[lang, image] for image, lang in chosen.items()]
+    level = [BY_HAND.loc[lang, image] for image, lang in chosen.items()]
     assert (level.count(0), sum(level)) == (4, 4)
     assert pd.Series(chosen).value_counts().to_dict() == {"a": 2, "b": 2, "c": 2}
 
@@ -114,7 +114,7 @@ def test_the_smallest_pool_comes_first():
 def test_the_table_says_level_and_place():
     located, distance = distances(["munich", "lima"], ["de", "qu"])
     table = selection.as_table(selection.greedy(distance, 1), located, distance)
-    assert table.values.tolist() == [["lima", "qu", "area", "Lima, PE"], ["munich", "de", "area", "Bavaria, DE"]]
+    assert table.to_numpy().tolist() == [["lima", "qu", "area", "Lima, PE"], ["munich", "de", "area", "Bavaria, DE"]]
     assert selection.by_level(table).loc["de"].to_dict() == {"area": 1, "country": 0, "continent": 0, "world": 0}
 
 
@@ -140,7 +140,7 @@ def test_no_image_twice_exactly_n_each_and_the_optimum_is_never_worse(task):
         chosen = selection.optimal(distance, n) if name == "optimal" else selection.greedy(distance, n, seed, name)
         assert chosen.index.is_unique
         assert chosen.value_counts().to_dict() == dict.fromkeys(distance.index, n)
-        level = np.array([distance.at[lang, image] for image, lang in chosen.items()])
+        level = np.array([distance.loc[lang, image] for image, lang in chosen.items()])
         found[name] = ((level > 0).sum(), level.sum())
     assert found["optimal"] <= min(found["language"], found["level"])
 
@@ -174,8 +174,9 @@ def test_too_few_images_and_a_language_without_a_territory_are_one_sentence():
 def test_continents_are_read_from_cldr(tmp_path):
     path = tmp_path / "territoryContainment.json"
     path.write_text(
-        '{"supplemental": {"territoryContainment": {"150": {"_contains": ["155"]}, "155": {"_contains": ["FR", "DE"]}}}}'
+        '{"supplemental": {"territoryContainment":'
+        ' {"150": {"_contains": ["155"]}, "155": {"_contains": ["FR", "DE"]}}}}'
     )
-    assert selection.read_continents(path).values.tolist() == [["DE", "150"], ["FR", "150"]]
+    assert selection.read_continents(path).to_numpy().tolist() == [["DE", "150"], ["FR", "150"]]
     with pytest.raises(InputError, match="cldr-core"):
         selection.read_continents(tmp_path / "absent.json")

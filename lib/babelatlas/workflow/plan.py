@@ -152,6 +152,7 @@ class Plan:
             "items": self.ambiguous,
             "item_images": self.ambiguous,
             "places": ["scenes"] if self.scenes else [],
+            "caption_scores": [],
             "selection": ["scenes", "scenes-optimal"] if self.scenes else [],
             "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
         }

@@ -62,17 +62,17 @@ def cells(scores: pd.DataFrame, homes: pd.DataFrame) -> tuple[np.ndarray, np.nda
     langs = sorted(set(scores["lang"]) & set(home[home.index.isin(scores["image"])]))
     if len(langs) < 2:
         raise InputError(
-            f"A home advantage needs two languages with scores and images of their own, got {len(langs)}: see whether the "
-            "images of scores and selection have the same names."
+            f"A home advantage needs two languages with scores and images of their own, got {len(langs)}: see whether "
+            "the images of scores and selection have the same names."
         )
     home = home[home.isin(langs) & home.index.isin(scores["image"])].sort_index()
     wide = scores[scores["lang"].isin(langs)].pivot(index="lang", columns="image", values="value")
     wide = wide.reindex(index=langs, columns=home.index)
-    gaps = wide.isna().stack()
-    if gaps.any():
-        lang, image = gaps.index[gaps.to_numpy().argmax()]
+    gaps = np.argwhere(wide.isna().to_numpy())
+    if len(gaps):
+        lang, image = wide.index[gaps[0, 0]], wide.columns[gaps[0, 1]]
         raise InputError(
-            f"{int(gaps.sum()):,} pairs of an image and a language have no score, the first {image!r} in {lang!r}: "
+            f"{len(gaps):,} pairs of an image and a language have no score, the first {image!r} in {lang!r}: "
             "expected every image in every language; leave out images or languages with gaps."
         )
     return wide.to_numpy(), np.searchsorted(langs, home.to_numpy()), langs

@@ -10,14 +10,12 @@ from matplotlib.axes import Axes
 from babelatlas.report.figures.look import SEQUENTIAL, percent_axis
 
 
-def language_heatmap(
-    table: pd.DataFrame, label: str = "lang", number: bool = True, of: str = "accuracy"
-) -> np.ndarray:
-    """Draw accuracy, or another score, by language (rows) and model (columns), one panel for each group; return the Axes.
+def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = True, of: str = "accuracy") -> np.ndarray:
+    """Draw accuracy, or another score, by language (rows) and model (columns), a panel for each group; return the Axes.
 
     `table`: model, group, value (fraction) and the column `label` that names the rows. Rows, columns and groups are
-    drawn in the order of the table. `number` writes the percent into the cells, `of` names the colour bar. Cells without
-    a value stay blank.
+    drawn in the order of the table. `number` writes the percent into the cells, `of` names the colour bar. Cells
+    without a value stay blank.
     """
     models = list(dict.fromkeys(table["model"]))
     parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in table.groupby("group", sort=False)]
