@@ -1,4 +1,4 @@
-"""In how many Wikipedias concepts are: by hand on four of them, and the numbers that are known of the released lists."""
+"""In how many Wikipedias concepts are: by hand on five of them, and what is known of the released lists."""
 
 import json
 

@@ -403,6 +403,6 @@ def test_a_class_without_link_or_entity_stops_or_is_left_out(tmp_path):
         with pytest.raises(InputError, match="no entity Q144"):
             pages(address, tmp_path)
         assert pages(address, tmp_path, missing="leave out")["concept"].tolist() == ["cat"]
+        classes = CLASSES.assign(wnid=["n09", "n02084071"])
         with pytest.raises(InputError, match="No link to Wikidata is known of 1 of the 2 classes, n09 "):
-            classes = CLASSES.assign(wnid=["n09", "n02084071"])
             wikidata.read_sitelinks(LINKS, classes, "pets", "a@b.c", tmp_path, address=address)
