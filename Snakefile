@@ -68,6 +68,7 @@ rule all:
 
 include: "rules/lexicon.smk"
 include: "rules/datasets.smk"
+include: "rules/scenes.smk"
 include: "rules/models.smk"
 include: "rules/evaluation.smk"
 include: "rules/settings.smk"

@@ -568,7 +568,7 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
     text = (Path(__file__).parents[2] / "book" / "references.bib").read_text(encoding="utf-8")
     assert len({one.name for one in datasets.known()}) == len(datasets.known()) >= 16
     for one in datasets.DATASETS:
-        assert one.task in ("zero-shot", "retrieval", "disambiguation")
+        assert one.task in ("zero-shot", "retrieval", "disambiguation", "reasoning", "captioning")
         assert bool(one.labels) == (one.task == "zero-shot")
         assert one.parallel in ("", "first", "all")
         assert "" not in (one.licence, one.shows)
@@ -643,13 +643,15 @@ def test_every_entry_says_what_the_workflow_needs_of_it():
     drawn = [name for name, entry in entries.items() if entry.made_by == "11_pictograms"]
     assert drawn == ["pictograms", "compositions", "pictogram-captions"]
     assert [name for name, entry in entries.items() if entry.made_by == "14_pairs"] == ["pictogram-pairs"]
+    assert [name for name, entry in entries.items() if entry.made_by == "16_scenes"] == ["scenes", "scene-pairs"]
     assert [name for name, entry in entries.items() if entry.other_label_sets] == ["pictograms", "imagenet-1k"]
     for entry in entries.values():
         ambiguous = entry.task == "disambiguation"
         assert entry.items_from in (("lexicons", "files") if ambiguous else ("",))
         assert bool(entry.pairs_of) == (entry.items_from == "lexicons")
         expected = {"lexicons": "14_pairs", "files": "15_commute"}.get(entry.items_from)
-        assert entry.read_by == (expected or datasets.READERS[entry.task])
+        readers = datasets.READERS | {"reasoning": "26_reasoning", "captioning": "17_captioners"}
+        assert entry.read_by == (expected or readers[entry.task])
         texts = entry.task == "retrieval" or entry.items_from == "files"
         assert bool(entry.annotation_files) == (texts and not entry.made_by)
 

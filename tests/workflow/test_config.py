@@ -83,8 +83,8 @@ def test_code_of_a_models_repository_must_be_allowed_in_the_config(config):
         workflow.check_config(config, ROOT)
     with pytest.raises(InputError, match=r"needs transformers<4\.52"):  # allowed, and of no use with this version
         workflow.check_config(config | {"remote_code": ["jinaai/jina-clip-v2"]}, ROOT)
-    config["models"] = ["mexma-siglip"]
-    assert workflow.check_config(config | {"remote_code": ["visheratin/mexma-siglip"]}, ROOT)
+    config["models"] = ["mexma-siglip2"]
+    assert workflow.check_config(config | {"remote_code": ["visheratin/mexma-siglip2@" + "a" * 40]}, ROOT)
 
 
 def test_a_checkpoint_of_an_unknown_model_is_named(config):

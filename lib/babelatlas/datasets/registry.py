@@ -39,9 +39,10 @@ READERS = {"zero-shot": "20_zeroshot", "retrieval": "21_retrieval"}
 class Dataset:
     """What the study knows of one data set.
 
-    `task`: "zero-shot", "retrieval" or "disambiguation". `shows`: what its images show. `labels`: the class list that
-    its label sets are for, "" for the other tasks. `parallel`: "" where the captions of the languages are independent,
-    "first" where caption number 0 of an image is the same statement in all of them, "all" where every number is.
+    `task`: "zero-shot", "retrieval", "disambiguation", "reasoning" or "captioning". `shows`: what its images show.
+    `labels`: the class list that its label sets are for, "" for the other tasks. `parallel`: "" where the captions of
+    the languages are independent, "first" where caption number 0 of an image is the same statement in all of them,
+    "all" where every number is.
     `url`: where to get it, "" for what the run makes. `citation`: a key of the bibliography.
 
     Counts are 0 where they depend on the run: `n_images`; `n_classes`, and `images_per_class` (0 too where they
@@ -176,6 +177,8 @@ def load(
         raise InputError(
             f"The data set {name!r} has ambiguous words in place of classes: read its images with item_images.read."
         )
+    if dataset.task != "zero-shot":
+        raise InputError(f"The data set {name!r} is for {dataset.task} and has no classes: name one to classify.")
     wanted = None if wnids is None else set(wnids)
     path = given(images, dataset)
     absent = 0

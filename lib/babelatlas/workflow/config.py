@@ -255,9 +255,10 @@ def _check_datasets(config: dict) -> None:
                 f"The config's 'protocol_datasets' names {name!r}, which is not among its datasets: "
                 f"{near(name, config['datasets'])}"
             )
-        if datasets.get_dataset(name).task == "disambiguation":
+        task = datasets.get_dataset(name).task
+        if task not in ("zero-shot", "retrieval"):
             raise InputError(
-                f"The config's 'protocol_datasets' names {name!r}, which is for disambiguation: protocols are compared "
+                f"The config's 'protocol_datasets' names {name!r}, which is for {task}: protocols are compared "
                 "on data sets to classify and to retrieve; leave it out there."
             )
     for key in ("images", "annotations"):

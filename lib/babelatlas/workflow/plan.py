@@ -57,6 +57,7 @@ class Plan:
         self.own_classes = config.get("classes", {}) | own  # name -> file
         self.classes = [*CLASSES, *self.own_classes]
         self.drawn = [name for name, entry in self.sets.items() if entry.made_by == "11_pictograms"]
+        self.scenes = any(entry.made_by == "16_scenes" for entry in self.sets.values())
         self.ambiguous = self.of_task("disambiguation")
         self.pairs = [name for name in self.ambiguous if self.sets[name].items_from == "lexicons"]
         self.commute = [name for name in self.ambiguous if self.sets[name].items_from == "files"]
@@ -146,9 +147,12 @@ class Plan:
             "labels": [*self.classes, *(["compositions"] if self.drawn else []), *self.pairs],
             "protocols": self.models if self.protocols else [],
             "models": [f"{model}/training_texts" for model in self.trained],
-            "images": ["pictograms", "compositions"] if self.drawn else [],
+            "images": [*(["pictograms", "compositions"] if self.drawn else []), *(["scenes"] if self.scenes else [])],
+            "captions": [*(["pictogram-captions"] if self.drawn else []), *(["scenes"] if self.scenes else [])],
             "items": self.ambiguous,
             "item_images": self.ambiguous,
+            "places": ["scenes"] if self.scenes else [],
+            "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
         return {kind: [self.table(kind, name) for name in each] for kind, each in names.items()} | {"losses": losses}
@@ -397,6 +401,7 @@ class Plan:
             *(("13_gated", translator, "") for translator in self.gated),
             *(("14_pairs", "", dataset) for dataset in self.pairs),
             *(("15_commute", "", dataset) for dataset in self.commute),
+            *([("16_scenes", "", "")] if self.scenes else []),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
             *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),
