@@ -23,12 +23,6 @@ def _published() -> pd.DataFrame:
     return pd.concat([published.read(name) for name in names], ignore_index=True)
 
 
-def _pages() -> pd.DataFrame:
-    from babelatlas.analysis import concepts
-
-    return concepts.shipped().copy()
-
-
 def _real_models() -> pd.DataFrame:
     from babelatlas.analysis.released import real_models
 
@@ -48,7 +42,7 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "claims": claims.read,
     "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),
-    "wikipedias": _pages,
+    "wikipedias": lambda: pd.read_csv(DATA / "wikipedias.csv", dtype={"steps": "Int64"}, keep_default_na=False),
 }
 # What Arrow and pandas call a type -> what we do.
 TYPES = {"string": "text", "int64": "whole number", "double": "number", "float64": "number", "bool": "true or false"}

@@ -323,7 +323,7 @@ def prompts(languages: tuple[str, ...], templates: str, **settings) -> None:
 @click.option("--leave-out", is_flag=True, help="Leave out classes without an entity, or with one that is gone.")
 @click.option("--address", default="", hidden=True)
 def wikipedias(classes: str, output: str, links: str, contact: str, leave_out: bool, address: str) -> None:
-    """Ask Wikidata in which Wikipedias there is a page on each class of a list.
+    """Ask Wikidata which Wikipedias cover each class.
 
     CLASSES is a class list such as imagenet-1k or pictograms, or a file with a column wnid. Chapter 46 shows the table
     next to those of ImageNet, NLVR2 and MaRVL (its parameter own_tables).
