@@ -509,7 +509,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
     assert planned["adapt"] == 2
     assert planned["language_pages"] == 1
-    assert sum(name.startswith("chapter_") for name in planned) == 46
+    assert sum(name.startswith("chapter_") for name in planned) == 47
     assert planned["book"] == 1
 
 
