@@ -1,0 +1,1 @@
+"""Captions and captioning: home advantage, statistics of captions, comparisons side by side."""
