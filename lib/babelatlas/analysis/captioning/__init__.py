@@ -1,0 +1,1 @@
+"""Captions: what people wrote, how good they find them, and what scores say of models."""
