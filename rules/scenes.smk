@@ -25,3 +25,24 @@ rule scenes:
         given=study.given("16_scenes"),
     shell:
         NOTEBOOK
+
+rule selection:
+    "Select images for each language by where they were taken: greedily, as Crossmodal-3600 was, and at best."
+    input:
+        code=study.code("19_selection"),
+        places=study.table("places", "scenes"),
+    output:
+        output=study.table("selection", "scenes"),
+        output_optimal=study.table("selection", "scenes-optimal"),
+        page=study.page("19_selection"),
+    log:
+        study.log("19_selection"),
+    resources:
+        gpu=0,
+    params:
+        notebook=study.notebook("19_selection"),
+        title="",
+        files=study.named("19_selection"),
+        given=study.given("19_selection"),
+    shell:
+        NOTEBOOK

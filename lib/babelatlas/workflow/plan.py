@@ -152,6 +152,8 @@ class Plan:
             "items": self.ambiguous,
             "item_images": self.ambiguous,
             "places": ["scenes"] if self.scenes else [],
+            "caption_scores": [],
+            "selection": ["scenes", "scenes-optimal"] if self.scenes else [],
             "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
@@ -401,7 +403,7 @@ class Plan:
             *(("13_gated", translator, "") for translator in self.gated),
             *(("14_pairs", "", dataset) for dataset in self.pairs),
             *(("15_commute", "", dataset) for dataset in self.commute),
-            *([("16_scenes", "", "")] if self.scenes else []),
+            *([("16_scenes", "", ""), ("19_selection", "", "")] if self.scenes else []),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
             *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),

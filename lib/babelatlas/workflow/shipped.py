@@ -16,7 +16,7 @@ from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
-from babelatlas.datasets import ambiguous_words
+from babelatlas.datasets import ambiguous_words, selection
 from babelatlas.lexicon import cleaning, label_translations, labels, prompts, senses, wordnets
 from babelatlas.papers import geigle2024, kashanimotlagh2024, liu2021_release
 
@@ -125,6 +125,12 @@ def _released(folder: str) -> str:
     return f"{len(table):,} results of {table['model'].nunique()} models: {released.TABLE}\nRows {changes}."
 
 
+def _continents(folder: str) -> str:
+    table = selection.read_continents(Path(folder) / "territoryContainment.json")
+    _write(table, DATA / "continents.csv")
+    return f"Continents of {len(table)} territories: {DATA / 'continents.csv'}"
+
+
 # Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy of it, "" where none is given).
 BABEL_IMAGENET = "Babel-ImageNet's repository"
 MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
@@ -138,6 +144,7 @@ MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
     "geigle2024": (_geigle2024, BABEL_IMAGENET, "babel-imagenet"),
     "liu2021": (_liu2021, "MaRVL's release and NLTK's WordNet", "marvl"),
     "kashanimotlagh2024": (_kashanimotlagh2024, "CoMMuTE's release", "commute"),
+    "continents": (_continents, "CLDR's supplemental data, as in npm's cldr-core", "cldr"),
     "released": (_released, "a folder with `released` and `mirror`, as data/released/sources.toml names them", ".."),
 }
 

@@ -1,1 +1,1 @@
-"""Captions: what people wrote, how good they find them, and what scores say of models."""
+"""Captions and captioning: home advantage, statistics of captions, comparisons side by side."""

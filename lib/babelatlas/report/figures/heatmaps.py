@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from babelatlas.report.figures.look import SEQUENTIAL, percent_axis
 
 
-def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = True) -> np.ndarray:
-    """Draw accuracy by language (rows) and model (columns), one panel for each group; return the Axes of the panels.
+def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = True, of: str = "accuracy") -> np.ndarray:
+    """Draw accuracy, or another score, by language (rows) and model (columns), a panel for each group; return the Axes.
 
     `table`: model, group, value (fraction) and the column `label` that names the rows. Rows, columns and groups are
-    drawn in the order of the table. `number` writes the percent into the cells. Cells without a value stay blank.
+    drawn in the order of the table. `number` writes the percent into the cells, `of` names the colour bar. Cells
+    without a value stay blank.
     """
     models = list(dict.fromkeys(table["model"]))
     parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in table.groupby("group", sort=False)]
@@ -35,7 +36,7 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = Tr
         axis.spines[:].set_visible(False)
         if number:
             _write_percent(axis, cells.to_numpy(), top, 8.5)
-    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label="accuracy")
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label=of)
     percent_axis(bar.ax, "x")
     return axes[:, 0]
 
