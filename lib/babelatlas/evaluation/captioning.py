@@ -178,22 +178,16 @@ def score(
 
     `generated`, `captions`: tables of these schemas; a set of `captions` is a set of references. A language that a set
     lacks is left out for this set. CIDEr counts documents among the references of the images that the model wrote
-    captions for. `tokenized`: the references as released tokens, schema `captions`, for the tokenization "released".
-    Raises InputError where an image has two captions by one model or no reference in a set that has the
-    language, for an empty caption, and for a metric or tokenization that is not known or does not fit the languages.
+    captions for, and an empty caption scores 0. `tokenized`: the references as released tokens, schema `captions`, for
+    the tokenization "released". Raises InputError where an image has two captions by one model or no reference in a set
+    that has the language, and for a metric or tokenization that is not known or does not fit the languages.
     """
     generated = tables.check(generated, "generated")
     unknown = next((metric for metric in metrics if metric not in METRICS), None)
     if unknown is not None:
         raise InputError(f"There is no metric {unknown!r} of captions: {near(unknown, METRICS)}")
     check_tokenization(tokenization, sorted(generated["lang"].unique()))
-    silent = generated["caption"].fillna("").str.strip() == ""
-    if silent.any():
-        first = generated[silent].iloc[0]
-        raise InputError(
-            f"{int(silent.sum())} generated caption(s) are empty, the first by {first['model']} in {first['lang']} for "
-            f"{first['image']}: ask for longer captions, or leave the images out."
-        )
+    generated = generated.assign(caption=generated["caption"].fillna(""))
     if (tokenization == "released") != (tokenized is not None):
         raise InputError(
             "The tokenization 'released' needs the released tokens of the references, and no other has any."
