@@ -65,6 +65,8 @@ class Plan:
         self.zeroshot = [each for each in pair if each[1] in self.of_task("zero-shot")]
         self.retrieval = [each for each in pair if each[1] in self.of_task("retrieval")]
         self.disambiguation = [each for each in pair if each[1] in self.ambiguous]
+        both = {("picto-multi", dataset) for dataset in ("pictograms", "compositions")}
+        self.projected = ["picto-multi"] if both <= set(self.zeroshot) else []  # the sets that notebook 18 compares
         self.label_sets = [each for each in pair if self.sets[each[1]].other_label_sets]
         # Translators that are trained here, or known by files of scores, know the words of some data sets only.
         known = {name: ["pictogram-pairs"] for name in self.gated} | self.scored
@@ -154,6 +156,8 @@ class Plan:
             "places": ["scenes"] if self.scenes else [],
             "caption_scores": [],
             "selection": ["scenes", "scenes-optimal"] if self.scenes else [],
+            "projections": self.projected,
+            "feature_tests": self.projected,
             "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
@@ -404,6 +408,7 @@ class Plan:
             *(("14_pairs", "", dataset) for dataset in self.pairs),
             *(("15_commute", "", dataset) for dataset in self.commute),
             *([("16_scenes", "", ""), ("19_selection", "", "")] if self.scenes else []),
+            *(("18_projections", "", "") for _ in self.projected),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
             *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),
