@@ -308,7 +308,7 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
 
 
 def cloud(points: pd.DataFrame, series: str) -> Axes:
-    """Draw points without units, x against y, in a colour and marker for each value of column `series`; return the Axes."""
+    """Draw points without units, x against y; colour and marker for each value of column `series`; return the Axes."""
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     for place, name in enumerate(dict.fromkeys(points[series])):
         part, (colour, marker) = points[points[series] == name], look_of(name, place)
