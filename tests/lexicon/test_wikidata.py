@@ -359,3 +359,50 @@ def test_a_word_of_a_dump_that_is_no_text_is_refused_with_its_line(tmp_path):
     path.write_text('[\n{"type":"item","id":"Q144","labels":{"de":{"language":"de","value":7}}}\n]\n', encoding="utf-8")
     with pytest.raises(InputError, match="no whole entity in line 2"):
         wikidata.read_dump(path, LINKS, report=len)
+
+
+PAGES = {
+    "id": "Q144",
+    "sitelinks": {
+        site: {"site": site, "title": "x"}
+        for site in (
+            "dewiki",
+            "zh_min_nanwiki",
+            "be_x_oldwiki",
+            "simplewiki",
+            "enwikiquote",
+            "commonswiki",
+            "specieswiki",
+        )
+    },
+}
+CLASSES = pd.DataFrame({"wnid": ["n02121620", "n02084071"], "name": ["cat", "dog"]})
+
+
+def pages(address, folder, **more):
+    settings = {"contact": "someone@example.org", "pause": 0, "wait": 0.01, "report": lambda line: None} | more
+    return wikidata.read_sitelinks(LINKS, CLASSES, "pets", folder=folder, address=address, **settings)
+
+
+def test_sitelinks_give_the_codes_of_wikipedias_and_of_no_other_wiki(tmp_path):
+    with service(entities(Q144=PAGES, Q146={"id": "Q146", "sitelinks": []})) as (address, requests):
+        table = pages(address, tmp_path)
+        assert pages(address, tmp_path).equals(table)
+    assert len(requests) == 1  # what came is kept
+    assert requests[0]["query"]["props"] == ["sitelinks"]
+    assert table.set_index("concept")["wikipedias"].to_dict() == {"cat": "", "dog": "be-x-old de simple zh-min-nan"}
+    assert table["page"].tolist() == ["Q146", "Q144"]
+    assert tuple(table) == wikidata.PAGES
+    assert set(table["collection"]) == {"pets"}
+
+
+def test_a_class_without_link_or_entity_stops_or_is_left_out(tmp_path):
+    gone = {"id": "Q144", "missing": ""}
+    answer = entities(Q144=gone, Q146={"id": "Q146", "sitelinks": {}})
+    with service(answer) as (address, _):
+        with pytest.raises(InputError, match="no entity Q144"):
+            pages(address, tmp_path)
+        assert pages(address, tmp_path, missing="leave out")["concept"].tolist() == ["cat"]
+        classes = CLASSES.assign(wnid=["n09", "n02084071"])
+        with pytest.raises(InputError, match="No link to Wikidata is known of 1 of the 2 classes, n09 "):
+            wikidata.read_sitelinks(LINKS, classes, "pets", "a@b.c", tmp_path, address=address)

@@ -1,4 +1,4 @@
-"""Wikidata to senses: the labels and aliases of the entities that are linked to the classes.
+"""Wikidata to senses: the labels and aliases of the entities that are linked to the classes; and their Wikipedias.
 
 The links come from Filipiak, Fensel and Filipowska (2021), who mapped the 1,000 classes of ImageNet by hand; the words
 are Wikidata's (CC0). They are read through the entity API, or from a downloaded dump.
@@ -29,6 +29,12 @@ API = "https://www.wikidata.org/w/api.php"
 LICENCE = "CC0-1.0"
 BATCH = 50  # the most entities that the API gives at once
 MISSING = ("stop", "leave out")
+# The columns of a table of pages about concepts (`analysis.concepts.read` says what they hold).
+PAGES = ("collection", "concept", "lang", "page", "wnid", "everyday", "steps", "used", "wikipedias")
+# Wikis that Wikidata links to and that are no Wikipedias, though they are called as these are.
+NO_WIKIPEDIA = re.compile(
+    r"(commons|species|meta|mediawiki|wikidata|wikifunctions|sources|outreach|incubator|foundation|wikimania|test).*wiki"
+)
 # Wikimedia's own language codes -> the study's, where ISO 639 or `languages` says otherwise or nothing. Spellings and
 # countries of a language belong to it; a script that is not its own one is for the cleaning rules to judge. "" is no
 # language: words for all of them (mul), Simple English, unknown. BabelNet writes the same codes in capitals.
@@ -122,8 +128,72 @@ def read_api(
     Raises InputError for a missing contact, a service that does not answer, and a missing entity.
     Source of the format: https://www.wikidata.org/w/api.php?action=help&modules=wbgetentities.
     """
-    _check_missing(missing)
-    place = download.cache("wikidata") if folder is None else Path(folder)
+    settings = contact, folder, pause, wait, timeout, address, report
+    entities = _entities(links, "labels|aliases", _taken, "wikidata", missing, *settings)
+    return _senses(links, entities, missing, report)
+
+
+def read_sitelinks(
+    links: pd.DataFrame,
+    classes: pd.DataFrame,
+    collection: str,
+    contact: str | None = None,
+    folder: str | os.PathLike | None = None,
+    missing: str = "stop",
+    pause: float = 1.0,
+    wait: float = 5.0,
+    timeout: float = 30.0,
+    address: str = API,
+    report: Callable[[str], object] = print,
+) -> pd.DataFrame:
+    """Return in which Wikipedias each of the classes has a page, columns `PAGES`, through Wikidata's sitelinks.
+
+    `classes`: wnid and name, as `synsets.class_list` gives them, each of which `links` ties to an entity; `collection`
+    names them in the table. Codes are those of the Wikipedias ("simple", "be-x-old"). All else as in `read_api`; a
+    class that `links` does not have is missing too.
+    """
+    known = classes.merge(links, on="wnid", how="left")
+    gone = known[known["entity"].isna()]
+    if len(gone) and missing == "stop":
+        raise InputError(
+            f"No link to Wikidata is known of {len(gone)} of the {len(known)} classes, {gone['wnid'].iloc[0]} "
+            f"({gone['name'].iloc[0]}) the first: give a file with links of your own, or leave such classes out."
+        )
+    known = known.dropna(subset="entity")
+    settings = contact, folder, pause, wait, timeout, address, report
+    found = _entities(known, "sitelinks", _editions, "wikidata-sitelinks", missing, *settings)
+    known = known[[found[entity] is not None for entity in known["entity"]]]
+    table = known.rename(columns={"name": "concept", "entity": "page"}).assign(
+        collection=collection,
+        lang="",
+        everyday="",
+        steps=pd.array([pd.NA] * len(known), "Int64"),
+        used=True,
+        wikipedias=[" ".join(found[entity]) for entity in known["entity"]],
+    )
+    if len(known) < len(classes):
+        report(f"Wikidata: left out {len(classes) - len(known)} classes without an entity.")
+    return table[list(PAGES)].reset_index(drop=True)
+
+
+def _entities(
+    links: pd.DataFrame,
+    props: str,
+    taken: Callable[[dict], dict],
+    name: str,
+    missing: str,
+    contact: str | None,
+    folder: str | os.PathLike | None,
+    pause: float,
+    wait: float,
+    timeout: float,
+    address: str,
+    report: Callable[[str], object],
+) -> dict[str, list | None]:
+    """Return what `taken` keeps of each entity's `props`, None of one that is missing; asks for what is not cached."""
+    if missing not in MISSING:
+        raise InputError(f"What to do with a missing entity is one of {', '.join(MISSING)}: got {missing!r}.")
+    place = download.cache(name) if folder is None else Path(folder)
     entities = {}
     for file in sorted(place.glob("*.json")):
         content = download.read_json(file)
@@ -144,13 +214,25 @@ def read_api(
             for number, batch in enumerate(batches, 1):
                 if number > 1:
                     time.sleep(pause)
-                found = _batch(opened, address, batch, links, wait, timeout)
-                name = hashlib.sha256("|".join(batch).encode()).hexdigest()[:16]
-                download.write_json(place / f"{name}.json", found)
+                found = _batch(opened, address, batch, links, props, taken, wait, timeout)
+                file = hashlib.sha256("|".join(batch).encode()).hexdigest()[:16]
+                download.write_json(place / f"{file}.json", found)
                 entities |= found
                 if number % 5 == 0 or number == len(batches):
                     report(f"{number} of {len(batches)} requests answered.")
-    return _senses(links, entities, missing, report)
+    lost = links[[entities.get(entity) is None for entity in links["entity"]]]
+    if len(lost) and missing == "stop":
+        raise _lost(lost)
+    return entities
+
+
+def _lost(lost: pd.DataFrame) -> InputError:
+    """Return the error that says that Wikidata has no such entities."""
+    first = lost.iloc[0]
+    return InputError(
+        f"Wikidata has no entity {first['entity']}, which class {first['wnid']} is linked to ({len(lost)} such in "
+        "all): mend the mapping, or leave such classes out with missing='leave out'."
+    )
 
 
 def read_dump(
@@ -167,7 +249,6 @@ def read_dump(
     rows as in `read_api`; a dump knows nothing of redirects, so that an entity that was merged into another is missing.
     Raises InputError for a file that is absent, damaged or not such a dump (with the line), and for a missing entity.
     """
-    _check_missing(missing)
     path = tables.locate(path)
     if not path.is_file():
         raise InputError(f"There is no file {path}: give the path of a dump of Wikidata in JSON.")
@@ -202,17 +283,12 @@ def _entity(line: bytes, number: int, path: Path) -> dict[str, list | None]:
         raise InputError(f"The dump {path} has no whole entity in line {number:,}: fetch it again.") from error
 
 
-def _check_missing(missing: str) -> None:
-    if missing not in MISSING:
-        raise InputError(f"What to do with a missing entity is one of {', '.join(MISSING)}: got {missing!r}.")
-
-
-def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: float, timeout: float) -> dict:
+def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, props: str, taken, wait, timeout) -> dict:
     """Return what is kept of Wikidata's answer to one request, which has something on every entity of the batch."""
     parameters = {
         "action": "wbgetentities",
         "ids": "|".join(batch),
-        "props": "labels|aliases",
+        "props": props,
         "redirects": "yes",
         "format": "json",
         "formatversion": "2",
@@ -231,7 +307,7 @@ def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, wait: fl
         reason = error.get("info", error.get("code")) if error else f"status {status}"
         raise InputError(f"Wikidata refuses the request ({reason}): what was fetched before is kept.")
     try:
-        found = _taken(answer)
+        found = taken(answer)
     except (AttributeError, KeyError, TypeError) as problem:
         raise InputError(
             f"Wikidata's answer is not in the documented form ({problem!r}): what was fetched before is kept."
@@ -259,20 +335,32 @@ def _taken(answer: dict) -> dict[str, list | None]:
         words += [["alias", code, entry["value"]] for code, entries in aliases for entry in entries]
         if not all(isinstance(word, str) for _, _, word in words):
             raise TypeError(f"a word of {asked} is no text")
-        # An entity that was merged into another comes under either number.
-        for name in {asked, entity.get("id", asked), (entity.get("redirects") or {}).get("from", asked)}:
+        for name in _numbers(asked, entity):
             found[name] = None if gone else words
     return found
+
+
+def _editions(answer: dict) -> dict[str, list[str] | None]:
+    """Return what is kept of an answer: entity -> the codes of its Wikipedias, None where the entity is missing."""
+    found = {}
+    for asked, entity in answer["entities"].items():
+        sites = [link["site"] for link in dict(entity.get("sitelinks") or {}).values()]
+        sites = [site for site in sites if site.endswith("wiki") and not NO_WIKIPEDIA.fullmatch(site)]
+        codes = sorted(site.removesuffix("wiki").replace("_", "-") for site in sites)
+        for name in _numbers(asked, entity):
+            found[name] = None if "missing" in entity and entity["missing"] is not False else codes
+    return found
+
+
+def _numbers(asked: str, entity: dict) -> set[str]:
+    """Return the numbers of an entity: one that was merged into another comes under either."""
+    return {asked, entity.get("id", asked), (entity.get("redirects") or {}).get("from", asked)}
 
 
 def _senses(links: pd.DataFrame, entities: dict[str, list | None], missing: str, report: Callable) -> pd.DataFrame:
     lost = links[[entities.get(entity) is None for entity in links["entity"]]]
     if len(lost) and missing == "stop":
-        first = lost.iloc[0]
-        raise InputError(
-            f"Wikidata has no entity {first['entity']}, which class {first['wnid']} is linked to ({len(lost)} such in "
-            "all): mend the mapping, or leave such classes out with missing='leave out'."
-        )
+        raise _lost(lost)
     rows, strange = [], Counter()
     for wnid, entity in zip(links["wnid"], links["entity"], strict=True):
         for kind, code, word in entities.get(entity) or []:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import coverage
+from babelatlas.analysis import concepts, coverage
 from babelatlas.base import published, released
 from babelatlas.lexicon import labels
 from babelatlas.papers import claims, definitions
@@ -125,6 +125,14 @@ def not_in_wordnet(row: str) -> pd.DataFrame:
     return cells(found.add_prefix("% not in WordNet | "))
 
 
+def concepts_selected() -> pd.DataFrame:
+    """Return how many concepts the released lists of Wikipedias have, of the languages whose examples they cover."""
+    table = concepts.shipped().query("collection == @concepts.MARVL")
+    by_lang = {lang: table[[lang in each.split() for each in table["lang"]]] for lang in LANGUAGES}
+    whole = [lang for lang, part in by_lang.items() if part["used"].sum() == marvl("concepts")[lang]]
+    return cells({f"Concepts selected | {lang.upper()}": len(by_lang[lang]) for lang in whole})
+
+
 # Table 3 ------------------------------------------------------------------------------------------------------------
 
 
@@ -175,6 +183,49 @@ def printed_ttr(captions: int | None = None) -> pd.DataFrame:
 def release_averages() -> pd.DataFrame:
     """Return the mean of the lengths counted in the release."""
     return cells({"Avg. length | avg.": wordings().loc[list(LANGUAGES), "length"].mean()})
+
+
+# Figure 2 -----------------------------------------------------------------------------------------------------------
+
+FEW = 30  # Section 2.2: in so many languages, or fewer, most of ImageNet's synsets are said to be
+
+
+@cache
+def pages(source: str = "wals", english: bool = True) -> pd.DataFrame:
+    """Return the concepts of Figure 2 with their numbers of Wikipedias, families and macroareas (`concepts.count`)."""
+    table = concepts.shipped()
+    return concepts.count(concepts.as_counted(table) if english else table, source)
+
+
+def few_languages(english: bool = True, source: str = "") -> pd.DataFrame:
+    """Return the share of ImageNet's synsets in 30 Wikipedias or fewer, or, with a `source`, of those it places.
+
+    `english`: with the English page, which the others were found from.
+    """
+    table = pages(english=english).query("collection == @concepts.IMAGENET")
+    numbers = table["n_wikipedias"] if english else table["n_wikipedias"] - 1
+    if source:
+        placed = concepts.wals().query("source == @source & family != ''")["code"]
+        numbers = pd.Series([len({*each.split()} & {*placed}) for each in table["wikipedias"]])
+    return cells({f"synsets in {FEW} languages or fewer": 100 * (numbers <= FEW).mean()})
+
+
+def eurasian(source: str) -> pd.DataFrame:
+    """Return the share of languages of the Eurasian macro-area among those with a page on one of ImageNet's synsets."""
+    table = concepts.shipped().query("collection == @concepts.IMAGENET")
+    home = concepts.wals().query("source == @source & macroarea != ''").set_index("code")["macroarea"]
+    home = home[home.index.isin({code for codes in table["wikipedias"] for code in codes.split()})]
+    return cells({"languages of the Eurasian macro-area": 100 * (home == "Eurasia").mean()})
+
+
+def more_of_marvl(source: str) -> pd.DataFrame:
+    """Return by how much the means of MaRVL's concepts exceed those of ImageNet's and of NLVR2's."""
+    means = pages(source).groupby("collection")[list(concepts.COUNTS)].mean()
+    named = {"n_wikipedias": "languages", "n_families": "families", "n_macroareas": "macro-areas"}
+    return cells({
+        f"{word} of MaRVL's concepts more than {other}'s": means.loc[concepts.MARVL, column] - means.loc[other, column]
+        for column, word in named.items() for other in (concepts.IMAGENET, concepts.NLVR2)
+    })  # fmt: skip
 
 
 # Running text -------------------------------------------------------------------------------------------------------

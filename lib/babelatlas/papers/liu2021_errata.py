@@ -4,7 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gaussian_kde
 
+from babelatlas.analysis import concepts
+from babelatlas.base import languages
+from babelatlas.lexicon import wikidata
 from babelatlas.papers import definitions
 from babelatlas.papers import liu2021 as paper
 from babelatlas.papers.liu2021_release import BASE, CHINESE, LANGUAGES, SAMPLE, marvl
@@ -16,7 +20,14 @@ READ = "Only one digit carries this: our copy of the paper, read by machine, may
 
 def errata() -> pd.DataFrame:
     """Return what does not fit in the paper's numbers, as `definitions.errata` does."""
-    return definitions.errata(paper.PAPER, "liu2021", _data_facts() | _consistency_facts() | _text_facts())
+    return definitions.errata(
+        paper.PAPER, "liu2021", _data_facts() | _page_facts() | _consistency_facts() | _text_facts()
+    )
+
+
+def _listed(values: Mapping[str, float], form: str = ".2f") -> str:
+    """Return numbers by language as text."""
+    return ", ".join(f"{lang.upper()} {value:{form}}" for lang, value in values.items())
 
 
 def _data_facts() -> dict[str, dict]:
@@ -30,9 +41,6 @@ def _data_facts() -> dict[str, dict]:
     fits = [share for share in shares if np.abs(paper.kappas(wrong, share=share) - kappa).min() <= 0.0005]
     sizes = paper.kappa_sizes(kappa, accuracy, range(paper.VALIDATED, paper.VALIDATED + 11))
     sentences, repeated = marvl("captions"), marvl("repeated examples")
-
-    def listed(values: Mapping[str, float], form: str = ".2f") -> str:
-        return ", ".join(f"{lang.upper()} {value:{form}}" for lang, value in values.items())
 
     return {
         "images": {
@@ -57,11 +65,11 @@ def _data_facts() -> dict[str, dict]:
         },
         "ttr": {
             "sample": SAMPLE,
-            "printed": listed({lang: table[f"TTR | {lang.upper()}"] for lang in length.index}),
+            "printed": _listed({lang: table[f"TTR | {lang.upper()}"] for lang in length.index}),
             "least": sentences.min(),
             "most": sentences.max(),
-            "exact": listed((length["types"] / (length["length"] * SAMPLE))[list(LANGUAGES)], ".3f"),
-            "all": listed(length["ttr"][list(LANGUAGES)]),
+            "exact": _listed((length["types"] / (length["length"] * SAMPLE))[list(LANGUAGES)], ".3f"),
+            "all": _listed(length["ttr"][list(LANGUAGES)]),
             "segmenter": CHINESE,
         },
         "kappa": {
@@ -77,10 +85,65 @@ def _data_facts() -> dict[str, dict]:
             "read": READ,
         },
         "balance": {
-            "balanced": listed(marvl("captions, two true and two false"), ",.0f"),
-            "captions": listed(sentences, ",.0f"),
-            "repeated": listed(repeated[repeated > 0], ",.0f"),
+            "balanced": _listed(marvl("captions, two true and two false"), ",.0f"),
+            "captions": _listed(sentences, ",.0f"),
+            "repeated": _listed(repeated[repeated > 0], ",.0f"),
             "n_repeated": repeated.sum(),
+        },
+    }
+
+
+def _page_facts() -> dict[str, dict]:
+    """Return what concerns the languages of concepts: Section 2.2 and Figure 2."""
+    counted, table = paper.pages(), concepts.shipped()
+    numbers = counted.loc[counted["collection"] == concepts.IMAGENET, "n_wikipedias"]
+    limits = np.arange(numbers.max() + 1)
+    marvls = table[table["collection"] == concepts.MARVL]
+    english = ["en" in each.split() for each in marvls["wikipedias"]]
+    n_found = marvls["wikipedias"].str.split().str.len()
+    released = int(sum(marvl("concepts"))) - marvls["lang"].str.contains(" ").sum()
+    both = concepts.wals().pivot(index="code", columns="source", values="macroarea").replace("", np.nan)
+    wrong = both[both["wals"] != both["figure 2"]].dropna()
+    often = pd.Series([code for codes in table["wikipedias"] for code in codes.split()]).value_counts()
+    shares = {
+        source: concepts.by_place(concepts.as_counted(table), "macroarea", source, n_resamples=50)
+        .query("collection == @concepts.IMAGENET")
+        .set_index("macroarea")["value"]
+        for source in ("figure 2", "wals")
+    }
+    return {
+        "few": {
+            "limit": paper.FEW,
+            "share": paper.few_languages()["value"].iloc[0],
+            "without": paper.few_languages(english=False)["value"].iloc[0],
+            "placed": paper.few_languages(source="figure 2")["value"].iloc[0],
+            "median": numbers.median(),
+            "mean": numbers.mean(),
+            "peak": limits[gaussian_kde(numbers)(limits).argmax()],
+        },
+        "figure-2": {
+            "pairs": ", ".join(
+                f"{languages.name(wikidata.language(code))} in {wrong.loc[code, 'figure 2']}"
+                for code in sorted(wrong.index, key=lambda code: -often[code])[:4]
+            ),
+            "n_wrong": len(wrong),
+            "n": len(often),
+            "n_missing": sum(code not in set(both["figure 2"].dropna().index) for code in often.index),
+            "australia": 100 * shares["figure 2"]["Australia"],
+            "drawn": ", ".join(f"{place} {100 * value:.1f}" for place, value in shares["figure 2"].items()),
+            "correct": ", ".join(f"{place} {100 * value:.1f}" for place, value in shares["wals"].items()),
+        },
+        "concepts": {
+            "n": len(marvls),
+            "released": released,
+            "unused": (~marvls["used"]).sum(),
+            "lacking": released - marvls["used"].sum(),
+            "twice": sum(english),
+            "none": (n_found == 0).sum(),
+            "by_lang": _listed(marvls.loc[n_found == 0, "lang"].value_counts(), ".0f"),
+            "drawn": (n_found + 1).mean(),
+            "used": n_found[marvls["used"] & (n_found > 0)].mean(),
+            "n_used": (marvls["used"] & (n_found > 0)).sum(),
         },
     }
 

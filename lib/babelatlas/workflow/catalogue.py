@@ -42,6 +42,7 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "claims": claims.read,
     "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),
+    "wikipedias": lambda: pd.read_csv(DATA / "wikipedias.csv", dtype={"steps": "Int64"}, keep_default_na=False),
 }
 # What Arrow and pandas call a type -> what we do.
 TYPES = {"string": "text", "int64": "whole number", "double": "number", "float64": "number", "bool": "true or false"}

@@ -316,6 +316,42 @@ def prompts(languages: tuple[str, ...], templates: str, **settings) -> None:
 
 
 @app.command()
+@click.argument("classes")
+@click.option("--output", required=True, help="The CSV file to write.")
+@click.option("--links", default="", help="A JSON file of classes and Wikidata's entities; left out, ImageNet-1k's.")
+@click.option("--contact", default="", help="Your e-mail address or page, for Wikimedia; or set BABELATLAS_CONTACT.")
+@click.option("--leave-out", is_flag=True, help="Leave out classes without an entity, or with one that is gone.")
+@click.option("--address", default="", hidden=True)
+def wikipedias(classes: str, output: str, links: str, contact: str, leave_out: bool, address: str) -> None:
+    """Ask Wikidata which Wikipedias cover each class.
+
+    CLASSES is a class list such as imagenet-1k or pictograms, or a file with a column wnid. Chapter 46 shows the table
+    next to those of ImageNet, NLVR2 and MaRVL (its parameter own_tables).
+
+    Example: babelatlas wikipedias imagenet-1k --output results/wikipedias.csv
+    """
+    from pathlib import Path
+
+    from babelatlas.base import synsets, tables
+    from babelatlas.lexicon import wikidata
+
+    place = tables.locate(output)
+    if place.suffix != ".csv" or not place.parent.is_dir():
+        raise InputError(f"The table is written to a CSV file in a folder that exists, got {output!r}: give another.")
+    settings = {"missing": wikidata.MISSING[leave_out]} | ({"address": address} if address else {})
+    table = wikidata.read_sitelinks(
+        wikidata.mapping(links or None),
+        synsets.class_list(classes),
+        Path(classes).stem,
+        contact or None,
+        report=lambda line: print(line, flush=True),
+        **settings,
+    )
+    table.to_csv(place, index=False, lineterminator="\n")
+    print(f"{len(table):,} classes: {place}")
+
+
+@app.command()
 @click.argument("name", default="")
 @click.option("--folder", default="", help="A copy of the files that it is made from; left out, in BABELATLAS_MIRROR.")
 def ship(name: str, folder: str) -> None:

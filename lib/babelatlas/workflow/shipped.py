@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.analysis import coverage, label_quality, prompt_gains
+from babelatlas.analysis import concepts, coverage, label_quality, prompt_gains
 from babelatlas.analysis.released import harness_results
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
@@ -111,6 +111,14 @@ def _liu2021(folder: str) -> str:
     return f"{len(table):,} counts of MaRVL and NLVR2: {liu2021_release.COUNTS}"
 
 
+def _concepts(folder: str) -> str:
+    pages, wals, names = concepts.build(folder)
+    for table, path in ((pages, concepts.TABLE), (wals, concepts.WALS), (names, concepts.EVERYDAY)):
+        _write(table, path)
+    sizes = ", ".join(f"{n:,} of {name}" for name, n in pages["collection"].value_counts().items())
+    return f"Concepts, {sizes}: {concepts.TABLE}\n{len(names)} everyday names: {concepts.EVERYDAY}"
+
+
 def _kashanimotlagh2024(folder: str) -> str:
     counts = kashanimotlagh2024.commute_counts(folder)
     _write(counts, kashanimotlagh2024.COUNTS)
@@ -144,6 +152,7 @@ MADE: dict[str, tuple[Callable[[str], str], str, str]] = {
     "geigle2024": (_geigle2024, BABEL_IMAGENET, "babel-imagenet"),
     "liu2021": (_liu2021, "MaRVL's release and NLTK's WordNet", "marvl"),
     "kashanimotlagh2024": (_kashanimotlagh2024, "CoMMuTE's release", "commute"),
+    "concepts": (_concepts, "a folder with `released/marvl/concepts` and `mirror/marvl`", ".."),
     "continents": (_continents, "CLDR's supplemental data, as in npm's cldr-core", "cldr"),
     "released": (_released, "a folder with `released` and `mirror`, as data/released/sources.toml names them", ".."),
 }

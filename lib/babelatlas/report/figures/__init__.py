@@ -6,6 +6,7 @@ from babelatlas.report.figures.curves import (
     at_least,
     class_count_curves,
     languages_above,
+    shares_at_least,
     steps_over_time,
     temperature_curves,
     training_curves,

@@ -81,6 +81,23 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     return axis
 
 
+def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float | None = None) -> Axes:
+    """Draw the share of cases with at least so many, with bands, a line for each value of `series`.
+
+    `curves`: series, at_least, value, ci_low, ci_high (fractions). A dotted line stands at `mark`.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 4.2))
+    for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
+        line, band = line_of(place), {"alpha": 0.15, "linewidth": 0, "step": "pre"}
+        axis.step(rows["at_least"], rows["value"], where="pre", marker="", label=name, **line)
+        axis.fill_between(rows["at_least"], rows["ci_low"], rows["ci_high"], color=line["color"], **band)
+    if mark is not None:
+        axis.axvline(mark, color="0.4", linestyle=":", linewidth=1.2, zorder=1)
+    axis.set(xlim=(0, curves["at_least"].max()), ylim=(0, 1.02), xlabel=xlabel, ylabel=ylabel)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=9.5)
+    return percent_axis(axis)
+
+
 def temperature_curves(table: pd.DataFrame, panel: str = "metric", series: str = "model") -> np.ndarray:
     """Draw scores over the temperature that logits are divided by, with bands, one panel for each value of `panel`.
 
