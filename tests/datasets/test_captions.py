@@ -10,7 +10,7 @@ from PIL import Image
 
 from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
-from babelatlas.datasets import captions
+from babelatlas.datasets import captions, crossmodal3600
 from babelatlas.datasets import registry as datasets
 
 PHOTOS = ["COCO_train2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
@@ -337,6 +337,26 @@ def test_crossmodal_3600_with_an_image_that_a_language_lacks_is_refused(xm3600):
         captions.load("xm3600", xm3600 / "images", xm3600, languages=["en", "sw"])
     _, table = captions.load("xm3600", xm3600 / "images", xm3600, languages=["en"])
     assert table["caption"].tolist() == ["a cat", "a dog"]
+
+
+def test_crossmodal_3600_keeps_tokens_and_the_language_of_the_region_of_each_image(tmp_path):
+    told = {"caption": ["一只猫。"], "caption/tokenized": ["一只 猫 。"], "caption/tokenized/lowercase": ["一只 猫 。"]}
+    row = {"image/key": "000a", "image/locale": "fil", "zh": told}
+    (tmp_path / "captions.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert crossmodal3600.locales(tmp_path).to_numpy().tolist() == [["000a.jpg", "tl"]]
+    tokens = tables.check(crossmodal3600.tokenized(tmp_path), "captions")
+    assert tokens.to_numpy().tolist() == [["tokenized", "zh", "000a.jpg", 0, "一只 猫 。"]]
+
+
+def test_crossmodal_3600_without_tokens_or_regions_is_told_by_its_image(xm3600):
+    with pytest.raises(InputError, match="2 captions of 000a in 'en' and tokens of 0"):
+        crossmodal3600.tokenized(xm3600)
+    file = xm3600 / "captions.jsonl"
+    file.write_text(
+        file.read_text(encoding="utf-8").replace('"image/locale": "en"', '"image/locale": ""'), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match=r"no image/locale for 000a"):
+        crossmodal3600.locales(xm3600)
 
 
 def test_crossmodal_3600_that_is_not_there_is_told_once(xm3600):

@@ -118,6 +118,34 @@ def test_a_perplexity_is_that_of_the_models_own_loss(folders, pictures):
     assert found[0].mean() == pytest.approx(-loss, abs=1e-4)
 
 
+def test_a_caption_is_the_likeliest_token_at_each_step(scorer, pictures):
+    import torch
+
+    asked, written = "translate en to fr: a cat", []
+    for _ in range(5):
+        inputs = dict(question(scorer, pictures[0], "a cat", "fr"))
+        inputs.pop("labels", None)
+        extra = torch.tensor([written], dtype=torch.long)
+        kinds = {"input_ids": extra, "attention_mask": torch.ones_like(extra)}
+        kinds |= {"token_type_ids": torch.ones_like(extra), "mm_token_type_ids": torch.zeros_like(extra)}
+        for name in [name for name in kinds if name in inputs]:
+            inputs[name] = torch.cat([inputs[name], kinds[name]], 1)
+        with torch.no_grad():
+            token = int(scorer.model(**inputs).logits[0, -1].argmax())
+        if token == scorer.end:
+            break
+        written.append(token)
+    expected = scorer.tokenizer.decode(written, skip_special_tokens=True).strip()
+    assert scorer.write([pictures[0]], ["fr"], asked, most_tokens=5) == [expected]
+
+
+def test_a_caption_needs_a_question_without_a_source(scorer, pictures):
+    with pytest.raises(InputError, match="'tiny' is asked for a caption by ''"):
+        scorer.write([pictures[0]], ["fr"])
+    with pytest.raises(InputError, match=r"without \{source\}"):
+        scorer.write([pictures[0]], ["fr"], "caption {source}")
+
+
 def test_image_source_language_and_the_tokens_before_all_matter(scorer, pictures):
     one = scorer.score([pictures[0]], ["a cat"], ["un petit"], ["fr"])[0]
     for other in (

@@ -11,9 +11,7 @@ looks through a collection and writes a sheet of the candidates: `sheet.html`, w
 `sheet.csv`. The third checks a filled sheet, and writes the folder of further images that notebook 15 reads.
 """
 
-import base64
 import hashlib
-import io
 import os
 import shutil
 import tarfile
@@ -240,15 +238,6 @@ def sheet(found: pd.DataFrame) -> pd.DataFrame:
     return made.assign(chosen="", check=[_check(row) for row in made.to_dict("records")])[COLUMNS]
 
 
-def _thumbnail(path: Path) -> str:
-    """Return an image, made small, as the address of a picture that a page holds itself."""
-    image = datasets.open_image(path)
-    image.thumbnail((144, 144))
-    content = io.BytesIO()
-    image.save(content, format="jpeg", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(content.getvalue()).decode()
-
-
 def write_html(made: pd.DataFrame, folder: str | os.PathLike, path: str | os.PathLike, each: int = 4) -> Path:
     """Write a sheet as one HTML file that needs nothing else and saves what is ticked as CSV; return the path.
 
@@ -257,7 +246,9 @@ def write_html(made: pd.DataFrame, folder: str | os.PathLike, path: str | os.Pat
     folder, cards, numbers = tables.locate(folder), [], count()
     for caption, rows in made.groupby(CAPTIONS, sort=False):
         boxes = [
-            TEXTS["box"].substitute(number=next(numbers), rank=row["rank"], image=_thumbnail(folder / row["file"]))
+            TEXTS["box"].substitute(
+                number=next(numbers), rank=row["rank"], image=sheets.thumbnail(folder / row["file"])
+            )
             for row in rows.to_dict("records")
         ]
         cards.append(sheets.fill(TEXTS["card"], dict(zip(CAPTIONS, caption, strict=True)), boxes="\n".join(boxes)))

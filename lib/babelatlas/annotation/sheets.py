@@ -1,5 +1,6 @@
 """What sheets that people fill in share: a CSV file for a spreadsheet, and one HTML page that saves the same CSV."""
 
+import base64
 import csv
 import html
 import io
@@ -15,6 +16,7 @@ import pandas as pd
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
+from babelatlas.datasets import registry as datasets
 
 TEMPLATE = DATA / "sheet.html"
 # Sheet -> the texts for places of the template, and of its cards.
@@ -57,6 +59,15 @@ def write_page(
     with tables.beside(path) as part:
         part.write_text(page.substitute(texts, cards="\n".join(cards), data=told), encoding="utf-8")
     return tables.locate(path)
+
+
+def thumbnail(path: str | os.PathLike, side: int = 144) -> str:
+    """Return an image, at most `side` pixels wide and high, as the address of a picture that a page holds itself."""
+    image = datasets.open_image(path)
+    image.thumbnail((side, side))
+    content = io.BytesIO()
+    image.save(content, format="jpeg", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(content.getvalue()).decode()
 
 
 def read_csv(path: str | os.PathLike, columns: list[str], wanted: str, absent: str, empty: str) -> pd.DataFrame:

@@ -7,7 +7,6 @@ without a letter stops the run, but for those that the entry of the data set kno
 import gzip
 import json
 import os
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -17,6 +16,7 @@ import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.datasets import crossmodal3600
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import SUFFIXES, is_image
 
@@ -359,39 +359,14 @@ def _layout(path: Path, expected: str, got) -> InputError:
 
 
 def _xm3600(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
-    """Read captions.jsonl of Crossmodal-3600, or captions.zip with it: a line for each image; a .json as `_pairs`."""
-    path = tables.locate(annotations) if str(annotations) else download.file("xm3600-captions")
-    if path.is_dir():
-        path = next((path / file for file in ("captions.jsonl", "captions.zip") if (path / file).is_file()), path)
-    if path.suffix == ".json":
-        return _pairs(dataset, path, sets)
-    expected = '{"image/key": …, language: {"caption": […]}, …} on each line'
-    if not path.is_file():
-        what = "hold neither captions.jsonl nor captions.zip" if path.is_dir() else "do not exist"
-        raise InputError(f"The captions {path} {what}: give captions.jsonl, captions.zip with it, or their folder.")
-    try:
-        if path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                text = archive.read("captions.jsonl").decode("utf-8")
-        else:
-            text = path.read_text(encoding="utf-8-sig")
-    except (*download.DAMAGE, OSError, KeyError, ValueError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise InputError(
-            f"The captions {path} cannot be read ({reason}): expected captions.jsonl, or captions.zip with it."
-        ) from error
-    images, rows = [], []
-    for number, line in enumerate(filter(str.strip, text.split("\n")), start=1):
-        try:
-            row = json.loads(line)
-            images.append(f"{row['image/key']}.jpg")
-            rows.append({lang: value["caption"] for lang, value in row.items() if isinstance(value, dict)})
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"Line {number} of {path} has another layout than expected, {expected}, or is cut off: fetch it again."
-            ) from error
-    found = dict.fromkeys(lang for row in rows for lang in row)
-    captions = {(dataset.sets[0], lang): [row.get(lang, []) for row in rows] for lang in found}
+    """Read the captions of Crossmodal-3600 as released; a .json as `_pairs`."""
+    if str(annotations).endswith(".json"):
+        return _pairs(dataset, annotations, sets)
+    path, rows = crossmodal3600.read(annotations)
+    images = [f"{row['image/key']}.jpg" for row in rows]
+    written = [{lang: value["caption"] for lang, value in row.items() if isinstance(value, dict)} for row in rows]
+    found = dict.fromkeys(lang for row in written for lang in row)
+    captions = {(dataset.sets[0], lang): [row.get(lang, []) for row in written] for lang in found}
     return Annotations(path, images, captions, dataset)
 
 

@@ -128,7 +128,7 @@ def captions(things: pd.DataFrame, labels: pd.DataFrame, languages: Sequence[str
     The first person lists the labels in reading order; the second from the last to the first, with the first
     alternative of each label where there is one.
     """
-    known = _labels(labels, languages)
+    known = label_words(labels, languages)
     rows = []
     for image, scene in things.groupby("image", sort=True):
         for lang in languages:
@@ -178,7 +178,7 @@ def translated_captions(
 
     Schema `captions`, set `TRANSLATED`: references as cheap as machine translation makes them.
     """
-    english, rows = _labels(labels, ["en"]), []
+    english, rows = label_words(labels, ["en"]), []
     for lang in [lang for lang in languages if lang != "en"]:
         translate = translator(words, "en", lang, seed)
         for image, scene in things.groupby("image", sort=True):
@@ -221,7 +221,7 @@ def statements(
     """
     output = tables.locate(output)
     rng = np.random.default_rng([seed, 20, SPLITS.index(split)])
-    wnids, known = named_in_all(labels, languages), _labels(labels, list(dict.fromkeys([*languages, "en"])))
+    wnids, known = named_in_all(labels, languages), label_words(labels, list(dict.fromkeys([*languages, "en"])))
     (output.parent / output.stem).mkdir(parents=True, exist_ok=True)
     for wnid in wnids:
         for number in range(drawings):
@@ -248,7 +248,7 @@ def statements(
     return table.sort_values(["variant", "lang", "statement", "number"], ignore_index=True)
 
 
-def _labels(labels: pd.DataFrame, languages: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """Return the label and its alternatives by language and concept."""
+def label_words(labels: pd.DataFrame, languages: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+    """Return the words for each concept in each language: (lang, wnid) -> the label, then its alternatives."""
     chosen = labels[labels["lang"].isin(languages)]
     return {(row.lang, row.wnid): [row.label, *row.alternatives] for row in chosen.itertuples()}

@@ -9,6 +9,8 @@ import inspect
 import os
 import time
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -112,6 +114,45 @@ class ImageTextScorer:
                 told = now
                 print(f"  {self.name}: {place:,} of {len(order):,} translations scored", flush=True)
         return scores
+
+    def write(
+        self, images: Sequence[str], langs: Sequence[str], question: str = "", most_tokens: int = 64
+    ) -> list[str]:
+        """Return the caption that the model writes for each image in each language: the likeliest token at each step.
+
+        `images`, `langs`: a path and a code for each caption. `question`: what is asked, with {language} or {lang}, ""
+        for that of the entry. A caption ends at the model's end token, or after `most_tokens`; spaces at its ends are
+        cut off, and it may be empty. Raises InputError where the entry has no question, and where it cannot be put.
+        """
+        question = question or self.entry.caption
+        if not question or "{source}" in question:
+            raise InputError(
+                f"The model {self.name!r} is asked for a caption by {question!r}: give its entry a `caption`, a "
+                "question with {language} or {lang} and without {source}."
+            )
+        import torch
+
+        asked, found = copy(self), []
+        asked.entry = replace(self.entry, question=question)
+        dtype, started = getattr(torch, self.precision), time.monotonic()
+        told = started
+        for place, (image, lang) in enumerate(zip(images, langs, strict=True), start=1):
+            inputs = {
+                name: value.to(self.device, dtype if value.is_floating_point() else value.dtype)
+                for name, value in asked._prompt(image, "", lang).items()
+            }
+            with short_of_memory(), torch.inference_mode(), silent():
+                ids = self.model.generate(
+                    **inputs, max_new_tokens=most_tokens, do_sample=False, num_beams=1, eos_token_id=self.end,
+                    pad_token_id=self.end,
+                )  # fmt: skip
+            new = ids[0, inputs["input_ids"].shape[1] :]
+            found.append(self.tokenizer.decode(new, skip_special_tokens=True).strip())
+            now = time.monotonic()
+            if now - started > QUIET and now - told > BETWEEN:
+                told = now
+                print(f"  {self.name}: {place:,} of {len(images):,} captions written", flush=True)
+        return found
 
     def _prompt(self, image: str, source: str, lang: str) -> dict:
         """Return what the model is given for an image and a source, as tensors of a batch of one."""

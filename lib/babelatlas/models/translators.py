@@ -32,9 +32,10 @@ class Translator:
 
     `kind`: one of `KINDS`. `gate` of Gated Fusion: "learned", a fixed share of the image as "0.25", or "text" (no
     image). `question`: what a huggingface model is asked, with {source}, {language} (the target's English name) and
-    {lang} (its code). `chat`: whether the question goes through the chat template of the model's files; else `plain` is
-    the whole prompt, with {image} where the model wants its mark for one, and {question}. `end`: the token that ends an
-    answer, "" for the one that ends a text by the model's tokenizer. `parameters` in millions, 0 where not known.
+    {lang} (its code); `caption`: the same for a caption, without {source}. `chat`: whether the question goes through
+    the chat template of the model's files; else `plain` is the whole prompt, with {image} where the model wants its
+    mark for one, and {question}. `end`: the token that ends an answer, "" for the one that ends a text by the model's
+    tokenizer. `parameters` in millions, 0 where not known.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Translator:
     citation: str = ""
     gate: str = ""
     question: str = ""
+    caption: str = ""
     chat: bool = False
     plain: str = ""
     end: str = ""
@@ -103,7 +105,7 @@ def read_translators(path: str | os.PathLike = SHIPPED) -> list[Translator]:
 
 TRANSLATORS = read_translators()
 # What a chat model is asked, also one that is not in the list.
-QUESTION = next(translator.question for translator in TRANSLATORS if translator.chat)
+QUESTION, CAPTION = next((one.question, one.caption) for one in TRANSLATORS if one.chat)
 
 
 def names() -> list[str]:
@@ -137,7 +139,9 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
         return Translator(name, "gated", None, "not stated", "wu2021good", _gate(folder))
     chat = any((folder / file).is_file() for file in ("chat_template.jinja", "chat_template.json"))
     plain = "" if chat else "{image}{question}"
-    return Translator(name, "huggingface", None, "not stated", question=QUESTION, chat=chat, plain=plain)
+    return Translator(
+        name, "huggingface", None, "not stated", question=QUESTION, caption=CAPTION, chat=chat, plain=plain
+    )
 
 
 def _gate(folder: Path) -> str:

@@ -325,8 +325,8 @@ def prompts(languages: tuple[str, ...], templates: str, **settings) -> None:
 def wikipedias(classes: str, output: str, links: str, contact: str, leave_out: bool, address: str) -> None:
     """Ask Wikidata which Wikipedias cover each class.
 
-    CLASSES is a class list such as imagenet-1k or pictograms, or a file with a column wnid. Chapter 46 shows the table
-    next to those of ImageNet, NLVR2 and MaRVL (its parameter own_tables).
+    CLASSES is imagenet-1k, or another class list or file with a column wnid, which needs --links to Wikidata of its
+    own. Chapter 46 shows the table next to those of ImageNet, NLVR2 and MaRVL (its parameter own_tables).
 
     Example: babelatlas wikipedias imagenet-1k --output results/wikipedias.csv
     """

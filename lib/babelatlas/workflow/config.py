@@ -208,7 +208,8 @@ def _check_translators(config: dict) -> None:
     twice = next((name for name in names if name in config["models"]), None)
     if twice is not None:
         raise InputError(f"The config names {twice!r} under 'models' and under 'translators': leave one out.")
-    if names and "disambiguation" not in {datasets.get_dataset(name).task for name in config["datasets"]}:
+    tasks = {datasets.get_dataset(name).task for name in config["datasets"]}
+    if names and "disambiguation" not in tasks and not config.get("captioned_datasets"):
         raise InputError(
             "The config has 'translators', but no data set for disambiguation: add one to its datasets, such as "
             "pictogram-pairs, or leave the translators out."
@@ -260,6 +261,12 @@ def _check_datasets(config: dict) -> None:
             raise InputError(
                 f"The config's 'protocol_datasets' names {name!r}, which is for {task}: protocols are compared "
                 "on data sets to classify and to retrieve; leave it out there."
+            )
+    for name in config.get("captioned_datasets", []):
+        if name not in config["datasets"] or datasets.get_dataset(name).task != "retrieval":
+            raise InputError(
+                f"The config's 'captioned_datasets' names {name!r}, which is not among its data sets to retrieve: "
+                "captions are written for the images of such, and scored next to their captions."
             )
     for key in ("images", "annotations"):
         for name, paths in config.get(key, {}).items():

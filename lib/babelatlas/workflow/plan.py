@@ -47,8 +47,9 @@ class Plan:
         self.translator_entries = {name: translators.get_translator(name) for name in known}
         self.gated = [name for name, entry in self.translator_entries.items() if entry.embedded]
         embedded = [registry.base_of(name) or name for name, entry in self.entries.items() if entry.embedded]
+        self.scenes = any(entry.made_by == "16_scenes" for entry in self.sets.values())
         # All others take the image tower of picto-en, which is trained also where it is not evaluated.
-        first = ["picto-en"] if embedded or self.gated else []
+        first = ["picto-en"] if embedded or self.gated or self.scenes else []
         self.trained = list(dict.fromkeys([*first, *embedded]))
         self.adaptations, self.adapted = {}, {}
         self._plan_adaptations()
@@ -57,7 +58,9 @@ class Plan:
         self.own_classes = config.get("classes", {}) | own  # name -> file
         self.classes = [*CLASSES, *self.own_classes]
         self.drawn = [name for name, entry in self.sets.items() if entry.made_by == "11_pictograms"]
-        self.scenes = any(entry.made_by == "16_scenes" for entry in self.sets.values())
+        # Data sets that the image-text-to-text models describe, and these with those that the run describes itself.
+        self.captioned = config.get("captioned_datasets", [])
+        self.described = [*self.of_task("captioning"), *self.captioned]
         self.ambiguous = self.of_task("disambiguation")
         self.pairs = [name for name in self.ambiguous if self.sets[name].items_from == "lexicons"]
         self.commute = [name for name in self.ambiguous if self.sets[name].items_from == "files"]
@@ -154,7 +157,10 @@ class Plan:
             "items": self.ambiguous,
             "item_images": self.ambiguous,
             "places": ["scenes"] if self.scenes else [],
-            "caption_scores": [],
+            "generated": [name for dataset in self.described for name in self._captions_of(dataset)],
+            "comparisons": self.of_task("captioning"),
+            "caption_ratings": self.of_task("captioning"),
+            "caption_scores": self.described,
             "selection": ["scenes", "scenes-optimal"] if self.scenes else [],
             "projections": self.projected,
             "feature_tests": self.projected,
@@ -232,6 +238,8 @@ class Plan:
             return images | {"labels": entry.label_table or self.table("labels", entry.labels)}
         if dataset in self.drawn:
             return images | {"annotations": self.table("captions", dataset)}
+        if entry.task == "captioning":
+            return {"images": self.table("images", dataset), "annotations": self.table("captions", dataset)}
         return images | {"annotations": entry.annotations or self.config.get("annotations", {}).get(dataset, "")}
 
     def files(self, dataset: str) -> list[str]:
@@ -244,6 +252,20 @@ class Plan:
         entry = self.sets[dataset]
         own = [path for path in (entry.annotations, entry.label_table) if path]
         return own + annotations(self.config.get("annotations", {}).get(dataset, ""), entry.annotation_files)
+
+    def _captions_of(self, dataset: str) -> list[str]:
+        """Return the names of the tables of captions that models write for a data set."""
+        if dataset in self.of_task("captioning"):
+            return [f"captioners_{dataset}"]
+        return [f"{name}_{dataset}" for name in self._writers()]
+
+    def _writers(self) -> list[str]:
+        """Return the image-text-to-text models among the translators."""
+        return [name for name in self.translators if name not in [*self.gated, *self.scored]]
+
+    def written_captions(self, dataset: str) -> list[str]:
+        """Return the tables of captions that models write for a data set."""
+        return [self.table("generated", name) for name in self._captions_of(dataset)]
 
     def own_labels(self, classes: str) -> list[str]:
         """Return the files of the user's own that a label set is made from: its class list, its verified labels."""
@@ -338,6 +360,11 @@ class Plan:
             return model | {"dataset": dataset} | where
         if notebook == "23_translators":
             return model | {"dataset": dataset} | self.scores_of(one, dataset)
+        if notebook == "27_captioning":
+            loaded = {"checkpoint": self.checkpoint(one), "remote_code": self.consent(one)}
+            return model | {"dataset": dataset} | loaded | self.material(dataset)
+        if notebook == "28_caption_scores":
+            return {"dataset": dataset, "generated": self.written_captions(dataset)} | self.material(dataset)
         if notebook == "24_label_sets":
             told = self.valued("20_zeroshot")
             same = {name: told[name] for name in ("fix_spaces", "nllb_fallback_language")}
@@ -409,6 +436,9 @@ class Plan:
             *(("15_commute", "", dataset) for dataset in self.commute),
             *([("16_scenes", "", ""), ("19_selection", "", "")] if self.scenes else []),
             *(("18_projections", "", "") for _ in self.projected),
+            *([("17_captioners", "", "")] if self.of_task("captioning") else []),
+            *(("27_captioning", one, dataset) for dataset in self.captioned for one in self._writers()),
+            *(("28_caption_scores", "", dataset) for dataset in self.described),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
             *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),

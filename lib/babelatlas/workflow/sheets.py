@@ -115,6 +115,91 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections:
         print(f"Scores: {tables.write(pd.concat(found, ignore_index=True), output, 'scores', inputs=list(sheets))}")
 
 
+def _write_judged(made, images: str, output: str, replace: bool) -> None:
+    """Write a sheet of captions as CSV or HTML, and say what it holds."""
+    from babelatlas.annotation import caption_sheets, sheets
+    from babelatlas.base import tables
+
+    ending = Path(output).suffix.lower()
+    if ending not in (".csv", ".html"):
+        raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
+    if tables.locate(output).exists() and not replace:
+        raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
+    if ending == ".csv":
+        path = sheets.write_csv(made, output)
+    else:
+        files = {file.name: str(file) for file in tables.locate(images).rglob("*") if file.is_file()}
+        files |= {Path(name).stem: file for name, file in files.items()}
+        path = caption_sheets.write_html(made, files, output)
+    print(f"{path}: {len(made)} images to judge. Give it to three people or more, and read the files that they save.")
+
+
+@sheet.command("captions")
+@click.option("--captions", required=True, help="A table of captions, as notebook 16 writes it.")
+@click.option("--set", "name", required=True, help="The set of captions, such as people.")
+@click.option("--language", required=True, help="Its code, such as de.")
+@click.option("--images", default="", help="The folder of the images, for a .html sheet.")
+@click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone.")
+@click.option("--number", default=100, show_default=True, help="Images on the sheet.")
+@click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
+@replace
+def write_captions(
+    captions: str, name: str, language: str, images: str, output: str, number: int, seed: int, replace: bool
+) -> None:
+    """Write a sheet on which people rate captions.
+
+    Example: babelatlas sheet captions --captions captions/scenes.parquet --set people --language de --output de.csv
+    """
+    from babelatlas.annotation import caption_sheets
+    from babelatlas.base import tables
+
+    made = caption_sheets.rating_sheet(tables.read(captions, "captions"), name, language, number, seed)
+    _write_judged(made, images, output, replace)
+
+
+@sheet.command("pairs")
+@click.option("--generated", required=True, multiple=True, help="Tables of generated captions.")
+@click.option("--base", required=True, help="The model that is compared with.")
+@click.option("--model", required=True, help="The model that is judged.")
+@click.option("--language", required=True, help="Its code, such as de.")
+@click.option("--images", default="", help="The folder of the images, for a .html sheet.")
+@click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone.")
+@click.option("--number", default=100, show_default=True, help="Images on the sheet.")
+@click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
+@replace
+def write_pairs(
+    generated: tuple[str, ...], base: str, model: str, language: str, images: str, output: str, number: int, seed: int,
+    replace: bool,
+) -> None:  # fmt: skip
+    """Write a sheet on which people compare two models' captions.
+
+    Example: babelatlas sheet pairs --generated all.parquet --base A --model B --language de --output de.csv
+    """
+    import pandas as pd
+
+    from babelatlas.annotation import caption_sheets
+    from babelatlas.base import tables
+
+    written = pd.concat([tables.read(path, "generated") for path in generated], ignore_index=True)
+    _write_judged(caption_sheets.pair_sheet(written, base, model, language, number, seed), images, output, replace)
+
+
+@sheet.command("judged")
+@click.argument("sheets", nargs=-1, required=True)
+@click.option("--output", required=True, help="A Parquet file for the ratings or comparisons.")
+def read_judged(sheets: tuple[str, ...], output: str) -> None:
+    """Check filled sheets of captions, and write their table.
+
+    Example: babelatlas sheet judged anna.csv juma.csv asha.csv --output ratings.parquet
+    """
+    from babelatlas.annotation import caption_sheets
+    from babelatlas.base import tables
+
+    schema, table = caption_sheets.judgements(sheets)
+    path = tables.write(table, output, schema, inputs=list(sheets))
+    print(f"{path}: {len(table)} answers of {table['rater'].nunique()} people, a table {schema!r}.")
+
+
 @click.group()
 def candidates() -> None:
     """Find further images of a sense, for a person to choose from.
