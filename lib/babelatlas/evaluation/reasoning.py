@@ -22,10 +22,6 @@ METRICS = ("accuracy", "consistency")
 TEST = ["model", "dataset", *tables.PROTOCOL, "method", "variant", "lang"]
 PAIR = ["lang", "statement", "number"]
 TRAINED = "translate-train"
-# What an image-text-to-text model is asked.
-QUESTION = (
-    'There are two images, a left and a right one. Statement: "{source}" Is it true or false? Answer in one word.'
-)
 
 
 def scores(answers: pd.DataFrame, by: Sequence[str] = TEST, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
