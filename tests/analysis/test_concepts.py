@@ -4,12 +4,16 @@ import json
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from babelatlas.analysis import concepts
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import wikidata
 from babelatlas.workflow import command_line
 from service import service
+
+CODES = ["als", "be", "be-x-old", "de", "eo", "nb", "nn", "simple", "sw", "zh", "zh-yue"]
 
 
 @pytest.fixture
@@ -33,6 +37,16 @@ def test_editions_languages_families_and_macroareas_are_counted_once_for_each_co
     assert found.T.to_dict("list") == {
         "x": [3, 3, 2, 2], "y": [2, 2, 1, 1], "z": [2, 2, 1, 1], "w": [0, 0, 0, 0], "v": [4, 2, 1, 1],
     }  # fmt: skip
+
+
+@given(st.lists(st.sets(st.sampled_from(CODES)), min_size=1))
+def test_there_are_no_more_places_than_languages_and_no_more_languages_than_editions(lists):
+    table = pd.DataFrame({"wikipedias": [" ".join(sorted(codes)) for codes in lists]})
+    for source in concepts.SOURCES:
+        found = concepts.count(table, source)
+        assert found["n_wikipedias"].tolist() == [len(codes) for codes in lists]
+        assert (found["n_languages"] <= found["n_wikipedias"]).all()
+        assert (found[["n_families", "n_macroareas"]].max(axis=1) <= found["n_wikipedias"]).all()
 
 
 def test_english_is_added_once(table):
