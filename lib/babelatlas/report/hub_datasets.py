@@ -8,8 +8,7 @@ ships, with the licence of each source: the label set of ImageNet-1k, and the re
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -35,19 +34,27 @@ HUB_LICENCES = {
 }
 CITATION = "Babel Atlas, version {}: how many of the world's languages do vision-and-language models understand?"
 LABELS = """\
-{n:,} labels of the ImageNet-1k classes in {languages} languages: one word for each class and language, from open wordnets and
-Wiktionary, selected and cleaned by the process of Babel-ImageNet (Geigle, Timofte and Glavaš 2024). A language has labels for the
-classes that its sources name. No label is from BabelNet, whose words may not be redistributed freely.
+{n:,} labels of the ImageNet-1k classes in {languages} languages: one word for each class and language, from open
+wordnets and Wiktionary, selected and cleaned by the process of Babel-ImageNet (Geigle, Timofte and Glavaš 2024). A
+language has labels for the classes that its sources name. No label is from BabelNet, whose words may not be
+redistributed freely.
 
-Each row names the source and the licence of its label. `alternatives` may be from other sources: to select rows by licence, leave that
-column out. No one licence is claimed for the whole. LICENSE.md has the sources with their authors and notices; keep it with the data."""
+Each row names the source and the licence of its label. `alternatives` may be from other sources: to select rows by
+licence, leave that column out. No one licence is claimed for the whole. LICENSE.md has the sources with their authors
+and notices; keep it with the data."""
 RELEASED = """\
-{n:,} results of {models} vision-and-language models in {languages} languages that others released, one value of a harness, checkpoint, data
-set, language and metric a row: facts from public repositories at fixed commits, no value changed. `address` says where a value stands.
-Intervals are added where the number of queries or images is known.
+{n:,} results of {models} vision-and-language models in {languages} languages that others released, one value of a
+harness, checkpoint, data set, language and metric a row: facts from public repositories at fixed commits, no value
+changed. `address` says where a value stands. Intervals are added where the number of queries or images is known.
 
-Harnesses differ in prompts, captions, image preprocessing and precision: compare models within a harness, or read first how much
-harnesses agree. Two rows of different harnesses may be of the same weights; the column `model` says so."""
+Harnesses differ in prompts, captions, image preprocessing and precision: compare models within a harness. Rows of
+different harnesses may be of the same weights; the column `model` says so."""
+RELEASED_LICENCE = """\
+# Licences of the released results
+
+Facts from these files, each under the licence of its repository:
+
+"""
 
 
 def hub_licences(stated: Iterable[str]) -> list[str]:
@@ -93,15 +100,28 @@ def _markdown(table: pd.DataFrame) -> str:
 
 
 def _export(
-    folder: Path, table: pd.DataFrame, name: str, title: str, about: str, sources: pd.DataFrame, licence: str, tags: list
+    folder: str | os.PathLike,
+    table: pd.DataFrame,
+    name: str,
+    title: str,
+    about: str,
+    sources: pd.DataFrame,
+    licence: str,
+    tags: list[str],
+    date: str,
 ) -> str:
     """Write the folder of a table with schema `name`; `sources` has the columns source, licence, and counts."""
+    if date and not re.fullmatch(r"\d{4}-[01]\d-[0-3]\d", date):
+        raise InputError(f"The day of publication is written as 2026-01-31, got {date!r}: correct it, or leave it out.")
     folder, parts = tables.locate(folder), dict(list(table.sort_values(tables.SCHEMAS[name][1]).groupby("lang")))
     codes = list(parts)
-    strange = {path.name for path in folder.glob("*")} - {"data", "README.md", "LICENSE.md", "croissant.json"}
+    known = {"data", "README.md", "LICENSE.md", "croissant.json"}
+    strange = {path.name for path in folder.glob("*") if path.name[0] != "."} - known
     strange |= {path.name for path in folder.glob("data/*")} - {f"{code}.parquet" for code in codes}
     if strange:
-        raise InputError(f"The folder {folder} has other files ({min(strange)}): give an empty one, or one to export anew.")
+        raise InputError(
+            f"The folder {folder} has other files ({min(strange)}): give an empty one, or one to export anew."
+        )
     files = [tables.write(parts[code], folder / f"data/{code}.parquet", name, traced=False) for code in codes]
     columns = croissant.meanings(name, tables.SCHEMAS[name][0])
     listed = pd.DataFrame({"column": columns.keys(), "meaning": columns.values()})
@@ -120,6 +140,7 @@ def _export(
         "citeAs": cited,
         "inLanguage": codes,
         "keywords": tags,
+        **({"datePublished": date} if date else {}),
     }
     written = json.dumps(croissant.metadata(folder, files, name, facts), ensure_ascii=False, indent=1)
     texts = {"README.md": header + "\n" + "\n\n".join(card), "LICENSE.md": licence.rstrip(), "croissant.json": written}
@@ -129,29 +150,29 @@ def _export(
     return f"{len(table):,} rows in {len(codes)} languages: {folder}"
 
 
-def export_labels(folder: str | os.PathLike) -> str:
-    """Write the label set of ImageNet-1k that ships as a data-set folder; return the sentence that says so."""
+def export_labels(folder: str | os.PathLike, date: str = "") -> str:
+    """Write the label set of ImageNet-1k that ships as a data-set folder; return the sentence that says so.
+
+    `date`: the day of publication, for the Croissant metadata. Raises InputError for a folder with other files.
+    """
     table = labels.shipped()
     sources = table.groupby(["source", "licence"], as_index=False).size().rename(columns={"size": "labels"})
     about = LABELS.format(n=len(table), languages=table["lang"].nunique())
     title, tags = "Babel Atlas: labels of ImageNet-1k", ["imagenet", "zero-shot-image-classification", "wordnet"]
-    return _export(folder, table, "labels", title, about, sources, labels.LICENCE.read_text(encoding="utf-8"), tags)
+    licence = labels.LICENCE.read_text(encoding="utf-8")
+    return _export(folder, table, "labels", title, about, sources, licence, tags, date)
 
 
-def export_released(folder: str | os.PathLike) -> str:
-    """Write the results that others released as a data-set folder; return the sentence that says so."""
+def export_released(folder: str | os.PathLike, date: str = "") -> str:
+    """Write the results that others released as a data-set folder; return the sentence that says so.
+
+    `date`: the day of publication, for the Croissant metadata. Raises InputError for a folder with other files.
+    """
     table, facts = released.read(), released.facts()["sources"]
     sources = table.groupby("source", as_index=False).size().rename(columns={"size": "values"})
     sources.insert(1, "licence", [facts[source]["licence"] for source in sources["source"]])
     sources["address"] = [facts[source]["address"] for source in sources["source"]]
     about = RELEASED.format(n=len(table), models=table["model"].nunique(), languages=table["lang"].nunique())
-    licence = "# Licences of the released results\n\nFacts from these files, each under the licence of its repository:\n\n"
-    title, tags = "Babel Atlas: released results", ["evaluation", "zero-shot-image-classification", "image-text-retrieval"]
-    return _export(folder, table, "released", title, about, sources, licence + _markdown(sources), tags)
-
-
-# Name -> (what writes it, what it is).
-FOLDERS: dict[str, tuple[Callable[[str | os.PathLike], str], str]] = {
-    "labels": (export_labels, "the label set of ImageNet-1k: a data-set folder for a hub"),
-    "released": (export_released, "results of real models that others released: a data-set folder for a hub"),
-}
+    title, licence = "Babel Atlas: released results", RELEASED_LICENCE + _markdown(sources)
+    tags = ["evaluation", "zero-shot-image-classification", "image-text-retrieval"]
+    return _export(folder, table, "released", title, about, sources, licence, tags, date)
