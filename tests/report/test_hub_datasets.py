@@ -109,6 +109,7 @@ def test_the_croissant_file_has_sizes_hashes_and_a_field_for_each_column(folders
     assert (fields["value"]["dataType"], fields["n"]["dataType"]) == ("sc:Float", "sc:Integer")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, within mlcroissant
 def test_mlcroissant_finds_no_fault_and_reads_every_row(folders):
     mlcroissant = pytest.importorskip("mlcroissant")
     place, some, _ = folders
