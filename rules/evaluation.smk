@@ -121,3 +121,25 @@ rule adapt:
         given=lambda wildcards: study.given("25_adapt", wildcards.adaptation),
     shell:
         NOTEBOOK
+
+rule projections:
+    "Project the image vectors of two data sets into two dimensions, and test whether the sets differ."
+    input:
+        code=study.code("18_projections"),
+        one=study.table("embeddings", "picto-multi/pictograms", ".npz"),
+        other=study.table("embeddings", "picto-multi/compositions", ".npz"),
+    output:
+        output=study.table("projections", "picto-multi"),
+        output_measures=study.table("feature_tests", "picto-multi"),
+        page=study.page("18_projections"),
+    log:
+        study.log("18_projections"),
+    resources:
+        gpu=0,
+    params:
+        notebook=study.notebook("18_projections"),
+        title="",
+        files=study.named("18_projections"),
+        given=study.given("18_projections"),
+    shell:
+        NOTEBOOK

@@ -166,11 +166,27 @@ def test_an_unknown_language_is_named_with_its_notebook(config):
             {"protocol_datasets": ["pictogram-pairs"]},
             "'protocol_datasets' names 'pictogram-pairs', which is for disambiguation",
         ),
+        ({"captioned_datasets": ["pictograms"]}, "names 'pictograms', which is not among its data sets to retrieve"),
     ],
 )
 def test_what_a_config_says_of_data_sets_models_and_gpus_is_checked(config, changes, sentence):
     with pytest.raises(InputError, match=sentence):
         workflow.check_config(config | changes, ROOT)
+
+
+def test_an_image_text_model_describes_the_data_sets_that_are_named_and_no_others(config):
+    changes = {"translators": ["picto-gated", "paligemma2-3b-mix-448"], "images": {"xm3600": "/data/xm3600"}}
+    changes |= {"datasets": [*config["datasets"], "xm3600"], "captioned_datasets": ["xm3600"]}
+    plan = workflow.check_config(config | changes, ROOT)
+    jobs = [job for job in plan.jobs() if job[0].startswith(("27_", "28_c"))]
+    assert jobs == [
+        ("27_captioning", "paligemma2-3b-mix-448", "xm3600"),
+        ("28_caption_scores", "", "scenes"),
+        ("28_caption_scores", "", "xm3600"),
+    ]
+    given = json.loads(plan.given("28_caption_scores", dataset="xm3600"))
+    assert given["generated"] == ["results/demo/generated/paligemma2-3b-mix-448_xm3600.parquet"]
+    assert given["images"] == "/data/xm3600"
 
 
 def test_a_translator_of_ones_own_is_accepted_with_its_folder(config):

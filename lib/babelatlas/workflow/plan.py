@@ -68,6 +68,8 @@ class Plan:
         self.zeroshot = [each for each in pair if each[1] in self.of_task("zero-shot")]
         self.retrieval = [each for each in pair if each[1] in self.of_task("retrieval")]
         self.disambiguation = [each for each in pair if each[1] in self.ambiguous]
+        both = {("picto-multi", dataset) for dataset in ("pictograms", "compositions")}
+        self.projected = ["picto-multi"] if both <= set(self.zeroshot) else []  # the sets that notebook 18 compares
         self.label_sets = [each for each in pair if self.sets[each[1]].other_label_sets]
         # Translators that are trained here, or known by files of scores, know the words of some data sets only.
         known = {name: ["pictogram-pairs"] for name in self.gated} | self.scored
@@ -160,6 +162,8 @@ class Plan:
             "caption_ratings": self.of_task("captioning"),
             "caption_scores": self.described,
             "selection": ["scenes", "scenes-optimal"] if self.scenes else [],
+            "projections": self.projected,
+            "feature_tests": self.projected,
             "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
@@ -431,6 +435,7 @@ class Plan:
             *(("14_pairs", "", dataset) for dataset in self.pairs),
             *(("15_commute", "", dataset) for dataset in self.commute),
             *([("16_scenes", "", ""), ("19_selection", "", "")] if self.scenes else []),
+            *(("18_projections", "", "") for _ in self.projected),
             *([("17_captioners", "", "")] if self.of_task("captioning") else []),
             *(("27_captioning", one, dataset) for dataset in self.captioned for one in self._writers()),
             *(("28_caption_scores", "", dataset) for dataset in self.described),

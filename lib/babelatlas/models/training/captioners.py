@@ -15,7 +15,6 @@ from PIL import Image
 
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import pictograms, scenes
-from babelatlas.models import gated_fusion
 
 # Shrinks the weights of the classifier; features have a length of about 1 after scaling.
 RIDGE = 1e-2
@@ -32,6 +31,8 @@ def train(
     """
     if n_drawings < 1:
         raise InputError(f"A captioner was to learn {n_drawings} drawings of each thing: expected at least 1.")
+    from babelatlas.models import gated_fusion  # it imports torch
+
     features = gated_fusion.image_tower(tower)
     vectors, rows = gated_fusion.drawn(wnids, tower, n_drawings, seed)
     empty = pd.DataFrame({"wnid": [], "cell": []})

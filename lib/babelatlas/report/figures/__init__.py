@@ -38,6 +38,7 @@ from babelatlas.report.figures.look import (
 from babelatlas.report.figures.maps import STEPS, accuracy_map, world_map
 from babelatlas.report.figures.scatter import (
     classes_against_tokens,
+    cloud,
     correlation_panels,
     cost_fronts,
     paired_counts,

@@ -305,3 +305,14 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
     axes[0].set_ylabel("recall@1", size=10.5)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
     return axes
+
+
+def cloud(points: pd.DataFrame, series: str) -> Axes:
+    """Draw points without units, x against y; colour and marker for each value of column `series`; return the Axes."""
+    figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+    for place, name in enumerate(dict.fromkeys(points[series])):
+        part, (colour, marker) = points[points[series] == name], look_of(name, place)
+        axis.scatter(part["x"], part["y"], color=colour, marker=marker, s=22, alpha=0.75, linewidths=0, label=name)
+    axis.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    return axis
