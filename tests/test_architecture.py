@@ -280,6 +280,7 @@ LINES += 390  # rules for titles, Latin names and general words; an audit of lab
 LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resumable training, a command, the gains
 LINES += 110  # LoRA in the towers of others; captions translated
 LINES += 2_700  # reasoning over pairs of images, captioning, selection, coverage of concepts: readers, metrics, stages
+LINES += 900  # sharing: data-set folders, Croissant, class names, records of other schemas, results of others merged in
 
 
 def used() -> float:
