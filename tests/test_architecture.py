@@ -281,6 +281,7 @@ LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resum
 LINES += 110  # LoRA in the towers of others; captions translated
 LINES += 2_700  # reasoning over pairs of images, captioning, selection, coverage of concepts: readers, metrics, stages
 LINES += 900  # sharing: data-set folders, Croissant, class names, records of other schemas, results of others merged in
+LINES += 30  # Babel-ImageNet's protocol as a config
 
 
 def used() -> float:
