@@ -477,6 +477,20 @@ def test_another_language_stands_in_for_one_that_the_model_cannot_be_told(capsys
     assert (instead[1] - alone[1])[1] == pytest.approx(0.01, rel=1e-4)  # its first token is 3, for yue, in place of 2
 
 
+def test_a_protocol_may_tell_the_model_another_language_than_that_of_the_text(capsys):
+    labels = pd.DataFrame([("sw", "paka"), ("ku", "pisîk"), ("br", "kazh")], columns=["lang", "label"])
+    kinds = templates(["sw", "ku", "br"], ["{}"])
+    told = {"ku": "sw", "": "yue"}
+
+    vectors, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False, nllb_fallback_language=told)
+
+    assert capsys.readouterr().out == (
+        "toy is told yue for br: NLLB-200 has no code for these.\ntoy is told sw for ku: so the protocol has it.\n"
+    )
+    for row, (lang, label) in enumerate([("sw", "paka"), ("sw", "pisîk"), ("yue", "kazh")]):
+        np.testing.assert_allclose(vectors[row], embedding.embed_texts(Toy(told=True), [label], lang=lang)[0])
+
+
 def test_a_class_set_says_what_it_took():
     labels = pd.DataFrame({"lang": ["en", "en", "fr", "de"], "label": ["ox", "cat", "cat", "Kuh"]})
     table = pd.concat([templates(["en", "fr"], ["{}", "a {}", "{}"]), templates(["de"], ["{}"])])

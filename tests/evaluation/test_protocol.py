@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from babelatlas.base import published
+from babelatlas.base import languages, published
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, protocol, zeroshot
 from babelatlas.lexicon import prompts
@@ -70,6 +70,18 @@ def test_each_preset_compares_by_the_rule_of_the_code_it_is_named_after(preset, 
 def test_what_is_given_otherwise_than_a_preset_sets_it_is_named(preset, task, entry, given, found):
     named = f"{preset}, but {', '.join(found)}" if found else preset
     assert protocol.called(preset, task, entry, **given) == named
+
+
+def test_the_papers_preset_tells_nllb_what_its_code_tells_it():
+    """By the table in benchmark/models/nllb_clip.py of Babel-ImageNet: the codes that differ from ours."""
+    codes = languages.table().set_index("code")["nllb"]
+    told = protocol.told_languages("paper")
+    assert {lang: codes[other] for lang, other in told.items()} == {
+        "zh": "zho_Hant", "ku": "ckb_Arab", "no": "nno_Latn", "": "eng_Latn"
+    }  # fmt: skip
+    assert codes[["zh", "ku", "no"]].tolist() == ["zho_Hans", "kmr_Latn", "nob_Latn"]
+    assert protocol.told_languages("paper", "fr")[""] == "fr"
+    assert protocol.told_languages("cosine") == {}
 
 
 def test_an_empty_setting_is_the_presets_and_a_given_one_wins():

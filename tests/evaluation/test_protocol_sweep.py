@@ -105,6 +105,13 @@ def literal(pictures, lang, templates, way="model", rule="cosine", rounded=False
     return right / len(pictures)
 
 
+def test_a_preset_tells_models_of_nllb_its_own_languages():
+    plan = plan_of(models.get_model("nllb-siglip-base"))
+    told = {turn["option"]: turn["told"] for turn in plan if turn["told"]}
+    assert told == {name: protocol.TOLD[name] for name in ("paper", "clip_benchmark")}
+    assert not any(turn["told"] for turn in plan_of())
+
+
 def test_one_setting_is_turned_at_a_time():
     for task, given, sets in (("zero-shot", GIVEN, ()), ("retrieval", {"precision": "float32"}, ("google", "bing"))):
         base, *others = protocol_sweep.turns(task, CLIP, given, ["label", "pictograms"] if not sets else (), sets)

@@ -41,7 +41,7 @@ def config():
     return yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "tests/tiny.yml"])
+@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "config/paper.yml", "tests/tiny.yml"])
 def test_the_configs_that_ship_are_accepted(name):
     assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), ROOT)
 

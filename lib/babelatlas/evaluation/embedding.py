@@ -145,7 +145,7 @@ def embed_classes(
     templates: pd.DataFrame,
     cache: str | os.PathLike = "",
     cosine: bool = True,
-    nllb_fallback_language: str = "",
+    nllb_fallback_language: str | dict[str, str] = "",
     tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
@@ -156,8 +156,9 @@ def embed_classes(
     length 1, so that scores are cosines (Radford et al. 2021, section 3.1.4), or left as they are, so that scores are
     dot products. A label with the same templates in several languages is embedded once, unless the model is told the
     language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200 has no code for; ""
-    refuses them. `tell`: whether to print how many texts lost their end, which the counts say too. The other parameters
-    and what is raised are as for `embed_texts`.
+    refuses them; or language -> what is told in its place, with "" for those without a code
+    (`protocol.told_languages`). `tell`: whether to print how many texts lost their end, which the counts say too. The
+    other parameters and what is raised are as for `embed_texts`.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
@@ -180,7 +181,7 @@ def embed_by_rules(
     templates: pd.DataFrame,
     rules: dict[str, str],
     cache: str | os.PathLike = "",
-    nllb_fallback_language: str = "",
+    nllb_fallback_language: str | dict[str, str] = "",
     tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
@@ -198,7 +199,7 @@ def embed_captions(
     parts: Iterable[pd.DataFrame],
     counts: Counter,
     cache: str | os.PathLike = "",
-    nllb_fallback_language: str = "",
+    nllb_fallback_language: str | dict[str, str] = "",
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
@@ -235,11 +236,16 @@ def _embed_texts(
     told = dict.fromkeys(langs, "")
     if tokenizer.needs_language:
         codes = languages.table().set_index("code")["nllb"]
-        without = [lang for lang in told if nllb_fallback_language and not codes[languages.canonical(lang)]]
-        told = {lang: nllb_fallback_language if lang in without else lang for lang in told}
+        given = nllb_fallback_language
+        given = given if isinstance(given, dict) else {"": given}
+        without = [lang for lang in told if given.get("") and not codes[languages.canonical(lang)]]
+        other = {lang: given[languages.canonical(lang)] for lang in told if languages.canonical(lang) in given}
+        told = {lang: lang for lang in told} | dict.fromkeys(without, given.get("", "")) | other
         if without:
-            names = ", ".join(without)
-            print(f"{encoder.name} is told {nllb_fallback_language} for {names}: NLLB-200 has no code for these.")
+            print(f"{encoder.name} is told {given['']} for {', '.join(without)}: NLLB-200 has no code for these.")
+        if other:
+            said = ", ".join(f"{name} for {lang}" for lang, name in other.items())
+            print(f"{encoder.name} is told {said}: so the protocol has it.")
     # What the tokenizer does to a sample in each language, and where it cuts and pads.
     samples = {code: tokenizer([SAMPLE], code).pieces.tolist() for code in dict.fromkeys(told.values())}
     how = [tokenizer.context_length, tokenizer.tail, tokenizer.trim]

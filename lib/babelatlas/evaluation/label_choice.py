@@ -216,7 +216,7 @@ def vectors(
     instead: tuple[pd.DataFrame | None, pd.DataFrame | None],
     rules: dict[str, str],
     cache: str = "",
-    nllb_fallback_language: str = "",
+    nllb_fallback_language: str | dict[str, str] = "",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the class vectors of the words in use and of another set's, each (rows of `table`, d).
 

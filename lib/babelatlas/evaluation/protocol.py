@@ -27,8 +27,8 @@ tie counts as its expected value. Autocast: it keeps weights and sums in 32 bits
 float16 here means that weights too have 16 bits; bfloat16 on a CPU, where autocast takes that. The 16-bit similarities
 of the paper's code, which tie far more often than these. English in clip_benchmark's `babel_imagenet`, whose templates
 are English machine-translated from itself, and its hand-written templates in four languages for `imagenet1k`. Data sets
-with several captions per image of which clip_benchmark takes all (Flickr30k). NLLB models, to which the paper's code
-says "English" for languages without an NLLB code; here that is the parameter `nllb_fallback_language`.
+with several captions per image of which clip_benchmark takes all (Flickr30k). Both tell
+models of NLLB the language of a text by a table of their own, which differs from this study's in a few (`TOLD`).
 """
 
 import zlib
@@ -72,6 +72,12 @@ PRESETS = {
         "precision": "float16", "preprocessing": "model", "choice": "first",
     },
 }  # fmt: skip
+# Preset -> what models of NLLB are told for a language whose code differs from ours (`zho_Hant`, `ckb_Arab`, `nno_Latn`
+# for zh, ku, no), "" for languages without a code. Read in `benchmark/models/nllb_clip.py`, `models/nllb_clip.py`.
+TOLD = {
+    "paper": {"ku": "ckb", "no": "nn", "zh": "zh-Hant", "": "en"},
+    "clip_benchmark": {"no": "nn", "zh": "zh-Hant"},
+}
 # The metrics that stand for a task where one number must do, with the words for them.
 FIRST = {"accuracy@1": "top-1 accuracy", "t2i recall@1": "text-to-image R@1", "i2t recall@1": "image-to-text R@1"}
 # In which order tables and figures show the settings; "captions" is who wrote or translated them, "preset" all at once.
@@ -148,6 +154,18 @@ def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dic
     settings(preset, "zero-shot", entry, similarity=similarity)
     same = similarity or PRESETS[preset]["similarity"]
     return {lang: same or _similarity(preset, "zero-shot", entry, name) for lang, name in used.items()}
+
+
+def told_languages(preset: str, nllb_fallback_language: str = "") -> dict[str, str]:
+    """Return what models of NLLB are told for other languages than by our table: language -> the one in its place.
+
+    "" stands for all languages without a code of NLLB: `nllb_fallback_language` where given, else what the preset has
+    (`TOLD`); without "" such a language is refused.
+
+    >>> told_languages("paper")["zh"], told_languages("cosine", "fr")
+    ('zh-Hant', {'': 'fr'})
+    """
+    return TOLD.get(preset, {}) | ({"": nllb_fallback_language} if nllb_fallback_language else {})
 
 
 def called(preset: str, task: str, entry, **given) -> str:

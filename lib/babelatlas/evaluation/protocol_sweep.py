@@ -111,8 +111,9 @@ def turns(
     prompts to try; `sets`: the sets of captions, of which the base takes the first. A preset keeps the prompts of the
     base where they are given, so that what differs is the rest, and its fallback where it has none of its own. A model
     of the user's own file keeps its precision.
-    Each is a dict of all settings and `setting`, `option` (both "" for the base), `preset`, `captions`, `wide` and
-    `rule`, the similarity where it holds for all prompts, else "".
+    Each is a dict of all settings and `setting`, `option` (both "" for the base), `preset`, `captions`, `wide`, `told`
+    (`protocol.told_languages`, {} where nothing is told) and `rule`, the similarity where it holds for all prompts,
+    else "".
     `square`: whether all pictures are. Then another shape cannot be made of them, and the preparations are tried on the
     pictures on wide canvases (`protocol.widen`, `wide` true), with a base of their own.
     """
@@ -127,6 +128,7 @@ def turns(
         "captions": sets,
     }
     first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"], "wide": False}
+    first["told"] = {}
     result = [first | {"setting": "", "option": ""}]
     for setting, options in tried.items():
         wide = {"wide": square and setting == "preprocessing"}
@@ -141,7 +143,9 @@ def turns(
         chosen = protocol.settings(preset, task, entry, **kept)
         chosen["fallback_prompts"] = chosen["fallback_prompts"] or base["fallback_prompts"]
         rule = chosen["similarity"] if task == "retrieval" else ""
-        result.append(first | chosen | {"preset": preset, "rule": rule, "setting": "preset", "option": preset})
+        told = protocol.told_languages(preset) if entry.needs_language else {}
+        turned = first | chosen | {"preset": preset, "rule": rule, "setting": "preset", "option": preset}
+        result.append(turned | {"told": told})
     return result
 
 
@@ -240,12 +244,11 @@ def classify(
             forms[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
         used = forms[sets].drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
         rules = protocol.rules(turn["preset"], entry, used, turn["rule"])
-        name = (turn["precision"], tuple(used.items()), tuple(rules.items()))
+        told = turn["told"] | ({"": nllb_fallback_language} if nllb_fallback_language else {})
+        name = (turn["precision"], tuple(used.items()), tuple(rules.items()), tuple(told.items()))
         if name not in made:
             encoder = shared.encoder(turn["precision"])
-            made[name], counts = embedding.embed_by_rules(
-                encoder, labels, forms[sets], rules, cache, nllb_fallback_language, False
-            )
+            made[name], counts = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, told, False)
             cut[turn["prompts"]] = counts["cut"], counts["unique"]
         rows = []
         for lang, places, its in groups:
@@ -279,14 +282,13 @@ def retrieve(
 
     def texts(turn: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
         """Give the captions of each language with their embeddings; all are embedded, also those not chosen."""
-        name, which = (turn["precision"], turn["captions"]), (turn["captions"], turn["choice"])
+        told = turn["told"] | ({"": nllb_fallback_language} if nllb_fallback_language else {})
+        name, which = (turn["precision"], turn["captions"], *told.items()), (turn["captions"], turn["choice"])
         parts = sets[turn["captions"]]
         if name not in made:
             encoder, labels = shared.encoder(turn["precision"]), pd.concat(parts).rename(columns={"caption": "label"})
             forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-            vectors, counts = embedding.embed_classes(
-                encoder, labels, forms, cache, False, nllb_fallback_language, tell=False
-            )
+            vectors, counts = embedding.embed_classes(encoder, labels, forms, cache, False, told, tell=False)
             made[name] = np.split(vectors, np.cumsum([len(part) for part in parts])[:-1])
             cut[turn["captions"]] = counts["cut"], counts["unique"]
         if which not in chosen:

@@ -56,8 +56,10 @@ class Plan:
         self.scored = config.get("external_scores", {})
         own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
-        self.classes = [*CLASSES, *self.own_classes]
         self.drawn = [name for name, entry in self.sets.items() if entry.made_by == "11_pictograms"]
+        # The labels that others released are for ImageNet alone: no word for a pictogram, no second one to compare.
+        lexicons = bool({*self.valued("09_senses")["sources"]} - {"babel-imagenet"})
+        self.classes = [*(CLASSES if lexicons or self.trained or self.drawn else CLASSES[:1]), *self.own_classes]
         # Data sets that the image-text-to-text models describe, and these with those that the run describes itself.
         self.captioned = config.get("captioned_datasets", [])
         self.described = [*self.of_task("captioning"), *self.captioned]
@@ -70,7 +72,7 @@ class Plan:
         self.disambiguation = [each for each in pair if each[1] in self.ambiguous]
         both = {("picto-multi", dataset) for dataset in ("pictograms", "compositions")}
         self.projected = ["picto-multi"] if both <= set(self.zeroshot) else []  # the sets that notebook 18 compares
-        self.label_sets = [each for each in pair if self.sets[each[1]].other_label_sets]
+        self.label_sets = [each for each in pair if lexicons and self.sets[each[1]].other_label_sets]
         # Translators that are trained here, or known by files of scores, know the words of some data sets only.
         known = {name: ["pictogram-pairs"] for name in self.gated} | self.scored
         self.translation = [
@@ -340,7 +342,8 @@ class Plan:
         where = loaded | {"cache": f"{self.folder}/cache/{one}/{job}"}
         if notebook == "09_senses":
             words = {"files": config["words"]} if config.get("words") else {}
-            return {"classes": [*CLASSES, "pictogram-senses", *self.own_classes.values()]} | words
+            lists = [*CLASSES, "pictogram-senses"] if "pictograms" in self.classes else list(CLASSES[:1])
+            return {"classes": [*lists, *self.own_classes.values()]} | words
         if notebook == "10_labels":
             verified = {"verified": config["verified_labels"][one]} if one in config.get("verified_labels", {}) else {}
             return {"classes": self.own_classes.get(one, one)} | verified
@@ -367,7 +370,7 @@ class Plan:
             return {"dataset": dataset, "generated": self.written_captions(dataset)} | self.material(dataset)
         if notebook == "24_label_sets":
             told = self.valued("20_zeroshot")
-            same = {name: told[name] for name in ("fix_spaces", "nllb_fallback_language")}
+            same = {name: told[name] for name in ("fix_spaces", "nllb_fallback_language", "preset")}
             others = self.valued("24_label_sets")["translations"] if dataset == "imagenet-1k" else ""
             labels = {"labels": at("labels", self.sets[dataset].labels)}
             prompts = {"prompts": self.templates("20_zeroshot"), "translations": others}
