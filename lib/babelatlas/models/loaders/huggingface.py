@@ -89,7 +89,8 @@ def _naflex(checkpoint: Checkpoint) -> Towers:
 
     def image(pixels):
         there, height = pixels[..., -2] > 0, (pixels[..., -1] > 0).sum(1)
-        shapes = height.new_tensor([[rows, patches // rows] for rows, patches in zip(height, there.sum(1), strict=True)])
+        shapes = height[:, None].repeat(1, 2)
+        shapes[:, 1] = there.sum(1) // height
         inputs = {"pixel_values": pixels[..., :-2], "pixel_attention_mask": there.int(), "spatial_shapes": shapes}
         return found.get_image_features(**inputs).pooler_output
 
