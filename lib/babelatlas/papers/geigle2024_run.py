@@ -1,4 +1,4 @@
-"""A run's numbers next to Tables 2 and 8 to 12 of Geigle et al. (2024), cell by cell, and what a difference may come from.
+"""A run's numbers next to Tables 2 and 8 to 12 of Geigle et al. (2024), cell by cell, and what differences come from.
 
 The run is one of config/paper.yml, or any that evaluates models of the paper on its data sets: its table
 `scores/languages.parquet` (schema `languages`, which chapter 35 writes). The results that the authors released
@@ -12,7 +12,6 @@ from babelatlas.analysis import leaderboard
 from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
-from babelatlas.models import registry
 from babelatlas.papers import geigle2024
 from babelatlas.papers.geigle2024 import ENGLISH, HALF, T2I, models_of_paper
 from babelatlas.stats import bootstrap, tests
@@ -109,10 +108,19 @@ def compare(ours: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.Da
             "Not one cell of the paper's tables was run: evaluate its models on imagenet-1k, xflickrco, xm3600 or xtd, "
             "as config/paper.yml does."
         )
-    gap, half = found["value"] - found["printed"], found["half"] + 1e-9
-    inside = (found["printed"] + half >= found["ci_low"]) & (found["printed"] - half <= found["ci_high"])
-    status = np.select([found["value"].isna(), gap.abs() <= half, inside], [STATUSES[3], *STATUSES[:2]], STATUSES[2])
-    return found.assign(difference=100 * gap, status=status)
+    return found.assign(difference=100 * (found["value"] - found["printed"]), status=status(found))
+
+
+def status(cells: pd.DataFrame) -> np.ndarray:
+    """Return which of `STATUSES` each cell has: columns value, ci_low, ci_high, printed, half (fractions).
+
+    >>> cell = {"value": 0.1235, "ci_low": 0.12, "ci_high": 0.13, "half": 0.00005}
+    >>> [status(pd.DataFrame([cell | {"printed": printed}])).item() for printed in (0.1235, 0.1236, 0.14)]
+    ['equal', 'within the interval', 'different']
+    """
+    gap, half = cells["value"] - cells["printed"], cells["half"] + 1e-9
+    inside = (cells["printed"] + half >= cells["ci_low"]) & (cells["printed"] - half <= cells["ci_high"])
+    return np.select([gap.isna(), gap.abs() <= half, inside], [STATUSES[3], *STATUSES[:2]], STATUSES[2])
 
 
 def _means(ours: pd.DataFrame, cells: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
@@ -148,7 +156,7 @@ def causes(compared: pd.DataFrame, other_words: set[str] = frozenset()) -> pd.Da
     """
     run = compared[compared["status"] != STATUSES[3]]
     off = (run["status"] == STATUSES[2]) & (run["group"] == "")
-    single = run[run["group"] == ""]
+    single = run[(run["group"] == "") & (run["table"] != "2")]  # English is in Table 8 too
     by_model = off[single.index].groupby([single["model"], single["dataset"]]).agg(["sum", "size"])
     by_lang = off[single.index].groupby([single["lang"], single["dataset"]]).agg(["sum", "size"])
     found = run[run["status"] == STATUSES[2]].copy()
