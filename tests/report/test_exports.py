@@ -19,6 +19,8 @@ from analysis.test_leaderboard import counts, queries
 from babelatlas.analysis import leaderboard
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.synsets import class_list
+from babelatlas.lexicon import labels
 from babelatlas.models import registry as models
 from babelatlas.report import exports
 
@@ -250,3 +252,99 @@ def test_results_of_benchmarks_on_the_hub_are_read_back_by_its_library(scores):
     assert back.notes.startswith("zh-Hant; accuracy@1; labels: toy")
     with pytest.raises(InputError, match="one score of a model, got 2"):
         exports.benchmark_entries(scores, "my-model", {"toy": ("people/toy", "zh")})
+
+
+# --- class names ------------------------------------------------------------------------------------
+
+WNIDS = ["n00000001", "n00000002", "n00000003"]
+
+
+def named(words):
+    """A label set: language -> the labels of the first, second and third class, "" for none."""
+    rows = [(lang, wnid, word) for lang, each in words.items() for wnid, word in zip(WNIDS, each, strict=True) if word]
+    return pd.DataFrame(rows, columns=["lang", "wnid", "label"])
+
+
+SOME = named({"en": ["tench", "shark", "hen"], "de": ["Schleie", "", "Henne"], "ja": ["コイ", "サメ", "鶏"]})
+
+
+def test_class_names_are_numbered_lists_and_whole_ones_are_files_of_a_language():
+    files = exports.class_names(SOME, WNIDS)
+    assert files == {
+        "babel_imagenet.json": {
+            "DE": [[0, 2], ["Schleie", "Henne"]],
+            "EN": [[0, 1, 2], ["tench", "shark", "hen"]],
+            "JA": [[0, 1, 2], ["コイ", "サメ", "鶏"]],
+        },
+        "en_classnames.json": {"imagenet1k": ["tench", "shark", "hen"]},
+        "jp_classnames.json": {"imagenet1k": ["コイ", "サメ", "鶏"]},
+    }
+    filled = exports.class_names(SOME, WNIDS, fill=True)
+    assert filled["de_classnames.json"] == {"imagenet1k": ["Schleie", "shark", "Henne"]}
+    with pytest.raises(InputError, match="English has no label for n00000002"):
+        exports.class_names(SOME[SOME["label"] != "shark"], WNIDS, fill=True)
+
+
+def read_as_clip_benchmark(folder, dataset, language, custom=""):
+    """What its `build_dataset` makes of files of class names, line for line: the numbers of classes, and the names."""
+    if dataset == "babel_imagenet":
+        with open(f"{folder}/babel_imagenet.json", encoding="ascii") as file:
+            classnames = json.load(file)
+        assert language.upper() in classnames
+        idxs, names = classnames[language.upper()]
+    else:
+        with open(f"{folder}/{language}_classnames.json", encoding="ascii") as file:
+            default_classnames = json.load(file)
+        idxs, names = None, default_classnames["imagenet1k"]
+    if custom:
+        with open(custom, encoding="ascii") as file:
+            custom_classnames = json.load(file)
+        names = next(custom_classnames[key] for key in [dataset] if key in custom_classnames)
+    return idxs, names
+
+
+def test_what_clip_benchmark_reads_is_the_label_set(tmp_path):
+    shipped, wnids = labels.shipped(), list(class_list("imagenet-1k")["wnid"])
+    some = shipped[shipped["lang"].isin(["en", "sw", "zh", "zh-Hant"])]
+    for name, content in exports.class_names(some, wnids, fill=True).items():
+        exports.write_json(content, tmp_path / name)
+    for lang in ("sw", "zh-Hant", "en"):
+        numbers, names = read_as_clip_benchmark(tmp_path, "babel_imagenet", lang)
+        back = {wnids[number]: name for number, name in zip(numbers, names, strict=True)}
+        assert back == some[some["lang"] == lang].set_index("wnid")["label"].to_dict()
+    _, names = read_as_clip_benchmark(tmp_path, "imagenet1k", "en", tmp_path / "cn_classnames.json")
+    chinese = some[some["lang"] == "zh"].set_index("wnid")["label"]
+    english = some[some["lang"] == "en"].set_index("wnid")["label"]
+    assert len(names) == 1000
+    assert names == [chinese.get(wnid, english[wnid]) for wnid in wnids]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_clip_benchmarks_own_code_builds_its_data_sets_with_our_class_names(tmp_path, monkeypatch):
+    builder = pytest.importorskip("clip_benchmark.datasets.builder")
+    import torch
+
+    shipped, wnids = labels.shipped(), list(class_list("imagenet-1k")["wnid"])
+    some = shipped[shipped["lang"].isin(["en", "de", "it"])]
+    files = exports.class_names(some, wnids, fill=True)
+    package = Path(builder.__file__).parent
+    (tmp_path / "package").mkdir()
+    for name in ("nllb_dist13b_prompts.json", "en_classnames.json", "en_zeroshot_classification_templates.json"):
+        (tmp_path / "package" / name).write_bytes((package / name).read_bytes())
+    for name, content in files.items():
+        exports.write_json(content, tmp_path / "package" / name)
+    root = tmp_path / "imagenet"
+    for wnid in wnids:  # one image of each class, as torchvision finds them
+        (root / "val" / wnid).mkdir(parents=True)
+        (root / "val" / wnid / "a.JPEG").touch()
+    torch.save(({wnid: (wnid,) for wnid in wnids}, wnids), root / "meta.bin")
+
+    monkeypatch.setattr(builder, "__file__", str(tmp_path / "package" / "builder.py"))
+    german = builder.build_dataset("babel_imagenet", root=str(root), language="de", task="zeroshot_classification")
+    own = some[some["lang"] == "de"].set_index("wnid")["label"]
+    assert {wnids[number]: name for number, name in zip(german.idxs, german.classes, strict=True)} == own.to_dict()
+    assert len(german) == len(own)
+    custom = str(tmp_path / "package" / "it_classnames.json")
+    italian = builder.build_dataset("imagenet1k", root=str(root), custom_classname_file=custom)
+    assert list(italian.classes) == files["it_classnames.json"]["imagenet1k"]

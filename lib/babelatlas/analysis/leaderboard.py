@@ -31,8 +31,8 @@ JOINED = " + "
 
 
 def rankable(datasets: Iterable[str]) -> list[str]:
-    """Return the data sets that models are ranked on: all but those for disambiguation, which chapter 38 scores."""
-    others = {entry.name for entry in data_sets.DATASETS if entry.task == "disambiguation"}
+    """Return the data sets that models are ranked on: those to classify and to retrieve; others have their chapters."""
+    others = {entry.name for entry in data_sets.DATASETS if entry.task not in ("zero-shot", "retrieval")}
     return [name for name in datasets if name not in others]
 
 

@@ -4,11 +4,13 @@
 - CLIP_benchmark's CSV (its command `build`): a row for each model, data set, language and task, a column for each
   metric. Its data sets' names are used where it has the same; the columns of the protocol stand at the end, where its
   own readers pass them over.
+- Class names as CLIP_benchmark reads them, so that it can evaluate in the languages of a label set.
 - The Hugging Face hub's evaluation results: `model_index`, the block of a model card that takes any data set; and
   `benchmark_entries`, a file for a model's folder .eval_results, which the hub takes for data sets that are registered
   there as benchmarks.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -31,6 +33,8 @@ CLIP_BENCHMARK_NAMES = {
 CLIP_BENCHMARK_TRANSLATED = {"imagenet1k": "babel_imagenet"}
 # Languages that it knows by another code, by its name of the data set.
 CLIP_BENCHMARK_LANGUAGES = {"crossmodal3600": {"tl": "fil"}, "xtd10": {"ja": "jp"}}
+# What its files of class names call languages that it knows by other codes.
+CLIP_BENCHMARK_FILES = {"ja": "jp", "zh": "cn"}
 CLIP_BENCHMARK_TASKS = {"zeroshot": "zeroshot_classification", "retrieval": "zeroshot_retrieval"}
 CLIP_BENCHMARK_DIRECTIONS = {"t2i": "image_retrieval_recall", "i2t": "text_retrieval_recall"}
 HUB_TASKS = {"zeroshot": "zero-shot-image-classification", "retrieval": "retrieval"}
@@ -101,6 +105,36 @@ def clip_benchmark(found: pd.DataFrame) -> pd.DataFrame:
     table["language"] = [CLIP_BENCHMARK_LANGUAGES.get(dataset, {}).get(code, code) for dataset, code in known]
     first = ["dataset", "model", "pretrained", "model_fullname", "task", "language"]
     return table[[*first, *order, *leaderboard.PROTOCOL]]
+
+
+def class_names(labels: pd.DataFrame, wnids: list[str], fill: bool = False) -> dict[str, dict]:
+    """Return a label set of ImageNet-1k as the files in which CLIP_benchmark reads class names: name -> content.
+
+    `babel_imagenet.json` has all languages: code in capitals -> [the numbers of the classes that have a label, their
+    labels], what its data set `babel_imagenet` reads. `<language>_classnames.json` has a name for every class, in the
+    order of `wnids`, under "imagenet1k": languages without a gap, or, with `fill`, all, with the English name where a
+    class has no label. Raises InputError where `fill` is asked for and English has a gap.
+    """
+    english = labels[labels["lang"] == "en"].set_index("wnid")["label"].reindex(wnids)
+    if fill and english.isna().any():
+        raise InputError(
+            f"English has no label for {english.index[english.isna()][0]}, so that gaps cannot be filled with it: use "
+            "a label set with all English names, or leave out the filling."
+        )
+    partial, whole = {}, {}
+    for lang, rows in labels[labels["wnid"].isin(wnids)].groupby("lang"):
+        named = rows.set_index("wnid")["label"].reindex(wnids)
+        there = named.reset_index(drop=True).dropna()
+        partial[lang.upper()] = [list(there.index), list(there)]
+        if fill or len(there) == len(wnids):
+            file = f"{CLIP_BENCHMARK_FILES.get(lang, lang)}_classnames.json"
+            whole[file] = {"imagenet1k": list(named.fillna(english))}
+    return {"babel_imagenet.json": partial} | whole
+
+
+def write_json(content: dict, path: str | os.PathLike) -> Path:
+    """Write JSON in ASCII, which readers take alike whatever encoding they expect; it appears whole or not at all."""
+    return _write(path, json.dumps(content, indent=1) + "\n", ".json")
 
 
 def model_index(found: pd.DataFrame, model: str) -> str:

@@ -364,6 +364,89 @@ def ship(name: str, folder: str) -> None:
     print(shipped.rebuild(name, folder) if name else shipped.overview())
 
 
+# --- Results and data, out and in -----------------------------------------------------------------------------------
+
+
+@app.group(cls=Commands)
+def export() -> None:
+    """Write labels and results in the forms that others read.
+
+    Example: babelatlas export labels --output hub/labels
+    """
+
+
+@export.command("labels")
+@click.option("--output", required=True, help="The folder to write; one that was exported before is written anew.")
+@click.option("--date", default="", help="The day of publication, as 2026-01-31, for the Croissant metadata.")
+def export_labels(output: str, date: str) -> None:
+    """Write the label set as a data-set folder for a hub.
+
+    One Parquet file for each language, a card with the licence of each source, and Croissant metadata.
+
+    Example: babelatlas export labels --output hub/labels
+    """
+    from babelatlas.report import hub_datasets
+
+    print(hub_datasets.export_labels(output, date))
+
+
+@export.command("released")
+@click.option("--output", required=True, help="The folder to write; one that was exported before is written anew.")
+@click.option("--date", default="", help="The day of publication, as 2026-01-31, for the Croissant metadata.")
+def export_released(output: str, date: str) -> None:
+    """Write results that others released as a data-set folder.
+
+    Example: babelatlas export released --output hub/released
+    """
+    from babelatlas.report import hub_datasets
+
+    print(hub_datasets.export_released(output, date))
+
+
+@export.command("class-names")
+@click.option("--output", required=True, help="The folder to write.")
+@click.option("--fill-english", is_flag=True, help="Every language: English names where a class has no label.")
+def export_class_names(output: str, fill_english: bool) -> None:
+    """Write the labels of ImageNet-1k as CLIP_benchmark reads them.
+
+    Example: babelatlas export class-names --output classnames --fill-english
+    """
+    from pathlib import Path
+
+    from babelatlas.base import synsets
+    from babelatlas.lexicon import labels
+    from babelatlas.report import exports
+
+    wnids = list(synsets.class_list("imagenet-1k")["wnid"])
+    files = exports.class_names(labels.shipped(), wnids, fill_english)
+    for name, content in files.items():
+        exports.write_json(content, Path(output) / name)
+    print(f"{len(files['babel_imagenet.json'])} languages, {len(files) - 1} with a name for every class: {output}")
+
+
+@export.command("results")
+@click.option("--output", required=True, help="The folder to write the records to, below data/babelatlas.")
+@click.option("--run", default="demo", show_default=True, help="Of which run, as in results/RUN.")
+@click.option("--organization", required=True, help="Who evaluated.")
+@click.option("--relationship", default="third_party", show_default=True, help="Of who evaluated to a model's makers.")
+def export_results(output: str, run: str, organization: str, relationship: str) -> None:
+    """Write a run's scores as records of Every Eval Ever.
+
+    Example: babelatlas export results --run demo --output eee --organization "My Lab"
+    """
+    from pathlib import Path
+
+    from babelatlas.base import tables
+    from babelatlas.report import every_eval_ever, exports
+
+    path = tables.locate(f"results/{run}/scores/languages.parquet")
+    found = tables.read(path, "languages")
+    written = every_eval_ever.records(found, run, organization, int(path.stat().st_mtime), relationship)
+    for name, record in written.items():
+        exports.write_json(record, Path(output) / name)
+    print(f"{len(found):,} scores of {len(written)} models: {output}")
+
+
 @app.command()
 @click.argument("notebook", type=click.Path())
 @click.option("--parameter", "given", multiple=True, metavar="NAME=VALUE", help='As YAML: "languages=[de, sw]".')
