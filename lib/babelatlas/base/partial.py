@@ -20,8 +20,8 @@ def check(limit: int | str) -> None:
     """Raise InputError where `limit` is neither a whole number from 1 nor "" for all."""
     if limit != "" and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise InputError(
-            f"A limit is how many images of a class, queries or items are evaluated, got {limit!r}: give a whole number "
-            "from 1, or leave it out for all."
+            f"A limit is how many images of a class, queries or items are evaluated, got {limit!r}: give a whole "
+            "number from 1, or leave it out for all."
         )
 
 

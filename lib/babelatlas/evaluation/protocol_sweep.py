@@ -172,8 +172,8 @@ def evaluate(
     notebooks 20 and 21 take them. `languages`: none for all that have labels for `minimum` classes or captions for
     `minimum` images. `prompts`: those of the base, "" for the preset's. Where all pictures are square, the rows of the
     setting "preprocessing" and of its base are of a data set of their own, whose name ends in `protocol.WIDE`; `seed`
-    draws where a picture stands on its canvas. `limit`: as in notebooks 20 and 21. For the rest see `turns` and `classify`. Raises what reading and
-    embedding raise, and InputError where no language has the minimum.
+    draws where a picture stands on its canvas. `limit`: as in notebooks 20 and 21. For the rest see `turns` and
+    `classify`. Raises what reading and embedding raise, and InputError where no language has the minimum.
     """
     task, load = datasets.get_dataset(dataset).task, shared.load
     precision = "auto" if entry.family == "own" else load("auto").precision
