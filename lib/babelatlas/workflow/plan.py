@@ -206,9 +206,14 @@ class Plan:
         return found
 
     def reads(self, chapter: str) -> list[str]:
-        """Return all tables of this run that a chapter reads: those of the kinds that it lists, and single ones."""
+        """Return all tables of this run that a chapter reads: those of the kinds that it lists, and single ones.
+
+        The kind "merged" is what others computed and is there (`babelatlas merge`).
+        """
         listed = notebooks.declared(self.notebook(chapter))["inputs"].get("reads", [])
         files = [f"{self.folder}/{name}" for name in listed if Path(name).suffix]
+        if "merged" in listed:
+            files += sorted(map(str, Path(self.folder).glob("merged/*.parquet")))
         kinds = [path for name in listed if not Path(name).suffix for path in self.tables().get(name, [])]
         single = [path for path in self.inputs(chapter).values() if path.startswith(f"{self.folder}/")]
         return list(dict.fromkeys([*files, *kinds, *single]))
