@@ -226,9 +226,7 @@ def _check_items(table: pd.DataFrame, kind: str, run: Path) -> None:
                     "use the same list."
                 )
             if not (mine == theirs.reindex(mine.index)).all():
-                raise InputError(
-                    f"it has other numbers ({size}) than the run for {here} on {dataset}: use the same images."
-                )
+                raise InputError(f"it and the run have other {size} for {here} on {dataset}: use the same images.")
         elif kind == "zeroshot":
             _check_classes(theirs.index, run, dataset, *names)
 
