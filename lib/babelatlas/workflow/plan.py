@@ -167,6 +167,8 @@ class Plan:
             "projections": self.projected,
             "feature_tests": self.projected,
             "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
+            # What others computed and somebody took in (`babelatlas merge`): it is there, and no stage makes it.
+            "merged": sorted(path.stem for path in tables.locate(self.folder).glob("merged/*.parquet")),
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
         return {kind: [self.table(kind, name) for name in each] for kind, each in names.items()} | {"losses": losses}
@@ -206,14 +208,9 @@ class Plan:
         return found
 
     def reads(self, chapter: str) -> list[str]:
-        """Return all tables of this run that a chapter reads: those of the kinds that it lists, and single ones.
-
-        The kind "merged" is what others computed and is there (`babelatlas merge`).
-        """
+        """Return all tables of this run that a chapter reads: those of the kinds that it lists, and single ones."""
         listed = notebooks.declared(self.notebook(chapter))["inputs"].get("reads", [])
         files = [f"{self.folder}/{name}" for name in listed if Path(name).suffix]
-        if "merged" in listed:
-            files += sorted(map(str, Path(self.folder).glob("merged/*.parquet")))
         kinds = [path for name in listed if not Path(name).suffix for path in self.tables().get(name, [])]
         single = [path for path in self.inputs(chapter).values() if path.startswith(f"{self.folder}/")]
         return list(dict.fromkeys([*files, *kinds, *single]))
