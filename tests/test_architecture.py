@@ -279,9 +279,9 @@ LINES += 2_050  # released results of real models: readers, eight chapters, page
 LINES += 390  # rules for titles, Latin names and general words; an audit of labels; CLIP's names; tests over families
 LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resumable training, a command, the gains
 LINES += 110  # LoRA in the towers of others; captions translated
-LINES += 2_700  # reasoning over pairs of images, captioning, selection, coverage of concepts: readers, metrics, stages
+LINES += 3_500  # reasoning over pairs of images, scenes, captioning, selection, image features, coverage of concepts
 LINES += 900  # sharing: data-set folders, Croissant, class names, records of other schemas, results of others merged in
-LINES += 30  # Babel-ImageNet's protocol as a config
+LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with its tables
 
 
 def used() -> float:

@@ -77,6 +77,22 @@ def siglip2(folder: Path, parts: bool = False) -> Path:
     return _siglip(folder, size, "200KB" if parts else "5GB")
 
 
+def naflex(folder: Path) -> Path:
+    """Write a SigLIP 2 NaFlex as google/siglip2-base-patch16-naflex has it: type siglip2, pictures of any shape."""
+    from transformers import Siglip2Config, Siglip2Model
+
+    text = TOWER | {"vocab_size": gemma_tokenizer(folder), "max_position_embeddings": 64, "projection_size": 32}
+    vision = TOWER | {"patch_size": 8, "num_patches": 16}
+    random(Siglip2Model(Siglip2Config(text_config=text, vision_config=vision))).save_pretrained(folder)
+    settings = {
+        "do_convert_rgb": None, "do_normalize": True, "do_rescale": True, "do_resize": True, "image_mean": [0.5] * 3,
+        "image_processor_type": "Siglip2ImageProcessor", "image_std": [0.5] * 3, "max_num_patches": 16, "patch_size": 8,
+        "processor_class": "Siglip2Processor", "resample": 2, "rescale_factor": 1 / 255,
+    }  # fmt: skip
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+    return folder
+
+
 def siglip(folder: Path) -> Path:
     """Write a SigLIP as google/siglip-so400m-patch16-256-i18n has it: its tokenizer is spiece.model and settings."""
     return _siglip(folder, sentencepiece_tokenizer(folder), "5GB")

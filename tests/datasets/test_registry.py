@@ -576,7 +576,7 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
         if one.url:
             assert one.url.startswith("https://")
             assert f"{{{one.citation}," in text
-            assert (one.files and one.n_images) or one.task == "disambiguation"
+            assert (one.files and one.n_images) or one.task in ("disambiguation", "reasoning")
             assert one.n_images == one.n_classes * one.images_per_class or not one.images_per_class
             assert (one.n_languages and one.sets) or one.task != "retrieval"
 
@@ -647,9 +647,12 @@ def test_every_entry_says_what_the_workflow_needs_of_it():
     assert [name for name, entry in entries.items() if entry.other_label_sets] == ["pictograms", "imagenet-1k"]
     for entry in entries.values():
         ambiguous = entry.task == "disambiguation"
-        assert entry.items_from in (("lexicons", "files") if ambiguous else ("",))
+        statements = entry.task == "reasoning" and not entry.made_by
+        assert entry.items_from in (("lexicons", "files") if ambiguous else ("files",) if statements else ("",))
+        assert bool(entry.trained_on) == (entry.task == "reasoning" and not entry.name.endswith("-train"))
         assert bool(entry.pairs_of) == (entry.items_from == "lexicons")
         expected = {"lexicons": "14_pairs", "files": "15_commute"}.get(entry.items_from)
+        expected = "18_statements" if statements else expected
         readers = datasets.READERS | {"reasoning": "26_reasoning", "captioning": "17_captioners"}
         assert entry.read_by == (expected or readers[entry.task])
         texts = entry.task == "retrieval" or entry.items_from == "files"

@@ -28,6 +28,7 @@ FAMILIES = {
     "chinese_clip": ("chinese-clip", 52, "ChineseCLIPModel"),
     "metaclip2": ("metaclip2", 77, "MetaClip2Model"),
     "siglip2": ("siglip", 64, "SiglipModel"),
+    "naflex": ("siglip", 64, "Siglip2Model"),
 }
 TEXTS = [
     "a photo of a small red umbrella",

@@ -118,6 +118,44 @@ def test_a_perplexity_is_that_of_the_models_own_loss(folders, pictures):
     assert found[0].mean() == pytest.approx(-loss, abs=1e-4)
 
 
+def two_images(scorer, left, right, source):
+    """The inputs of a question about two images, made by the processor in one call."""
+    asked, shown = f"translate en to en: {source}", [Image.open(path).convert("RGB") for path in (left, right)]
+    if not scorer.entry.chat:
+        return scorer.processor(images=[shown], text=f"<image><image>{asked}", return_tensors="pt")
+    content = [{"type": "image"}, {"type": "image"}, {"type": "text", "text": asked}]
+    text = scorer.processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+    return scorer.processor(images=shown, text=text, return_tensors="pt")
+
+
+def test_a_question_may_be_about_two_images_in_their_order(scorer, pictures):
+    import torch
+
+    left, right = pictures[:2]
+    found = scorer.score([(left, right), (right, left)], ["a cat"] * 2, ["einem"] * 2, ["en"] * 2)
+    inputs = dict(two_images(scorer, left, right, "a cat"))
+    inputs.pop("labels", None)
+    with torch.no_grad():
+        logits = scorer.model(**inputs).logits[0, -1].double()
+    first = scorer.tokenize(["einem"], ["en"])[0][0]
+    assert found[0][0, 0] == pytest.approx(torch.log_softmax(logits, -1)[first].item(), abs=2e-4)
+    assert abs(found[0][0] - found[1][0]).max() > 1e-4
+
+
+def test_two_images_may_be_joined_to_one_picture(folders, pictures, tmp_path):
+    scorer = image_text.load(entry("qwen"), folders["qwen"], "cpu", "float32")
+    scorer.joined = True
+    left, right = (Image.open(path).convert("RGB") for path in pictures[:2])  # both 40 high, 40 and 60 wide
+    both = Image.new("RGB", (100, 40))
+    both.paste(left, (0, 0))
+    both.paste(right, (40, 0))
+    both.save(tmp_path / "both.png")
+    trial = (["a cat"], ["einem"], ["en"])
+    joined, one = (scorer.score([shown], *trial)[0] for shown in (tuple(pictures[:2]), str(tmp_path / "both.png")))
+    np.testing.assert_allclose(joined, one, atol=1e-5)
+    scorer.score([(pictures[0], pictures[2])], *trial)  # 40 and 60 high: the lower one is enlarged
+
+
 def test_a_caption_is_the_likeliest_token_at_each_step(scorer, pictures):
     import torch
 

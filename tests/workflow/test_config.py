@@ -305,13 +305,15 @@ def test_what_a_chapter_reads_is_what_its_inputs_cell_lists(project, config):
 def test_a_chapter_on_merged_results_waits_for_those_that_are_there(project, config, monkeypatch):
     monkeypatch.chdir(project)
     chapter = project / "notebooks" / "chapters" / "39_mine.ipynb"
-    write_chapter(chapter, "1", '["merged"]')
+    write_chapter(chapter, "1", '["merged", "zeroshot"]')
     changes = {"chapters": ["00_summary", "39_mine"], "parameters": {}}
-    assert workflow.check_config(config | changes, project).reads("39_mine") == []
+    plan = workflow.check_config(config | changes, project)
+    assert set(plan.reads("39_mine")) == of_run(plan, "zeroshot")
     file = f"results/{config['run']}/merged/zeroshot_a_b_Ana.parquet"
     (project / file).parent.mkdir(parents=True)
     (project / file).touch()
-    assert workflow.check_config(config | changes, project).reads("39_mine") == [file]
+    plan = workflow.check_config(config | changes, project)
+    assert set(plan.reads("39_mine")) == {file} | of_run(plan, "zeroshot")
 
 
 def test_every_chapter_reads_only_kinds_of_tables_that_its_inputs_cell_lists():
@@ -320,7 +322,8 @@ def test_every_chapter_reads_only_kinds_of_tables_that_its_inputs_cell_lists():
         code = "\n".join(cell["source"] for cell in notebooks.cells(path) if cell["cell_type"] == "code")
         named = {name for name in re.findall(r"\{results\}/(\w+)/", code) if name in kinds}
         named |= set(re.findall(r"\{results\}/(scores/\w+\.parquet)", code))
-        listed = notebooks.declared(path)["inputs"].get("reads", [])
+        declared = notebooks.declared(path)["inputs"]
+        listed = [*declared.get("reads", []), *declared.get("reads_if_made", [])]
         assert named <= {*listed, *(name.split("/")[0] for name in listed)}, path.stem
 
 
@@ -328,6 +331,29 @@ def test_chapters_on_published_numbers_read_nothing_of_the_run(config):
     plan = workflow.check_config(config, ROOT)
     for name in ("40_published_groups", "60_models"):
         assert plan.reads(name) == []
+
+
+def test_statements_need_their_training_set_and_are_judged_by_models_and_by_those_that_can_be_asked(config):
+    own = {"models": ["msiglip-b16"], "translators": ["qwen2-vl-7b"], "datasets": ["imagenet-1k", "marvl"]}
+    own |= {"adaptations": {}, "protocol_datasets": [], "chapters": ["00_summary", "47_reasoning"], "parameters": {}}
+    given = {"imagenet-1k": "a/b", "marvl": "a/b"}
+    with pytest.raises(InputError, match="'nlvr2-train' needs images"):
+        workflow.check_config(config | own | {"images": given, "annotations": {"marvl": "a/b"}}, ROOT)
+    given |= {"nlvr2-train": "a/c"}
+    with pytest.raises(InputError, match="'nlvr2-train' needs its texts"):
+        workflow.check_config(config | own | {"images": given, "annotations": {"marvl": "a/b"}}, ROOT)
+    texts = {"marvl": "a/b", "nlvr2-train": "a/train.json"}
+    plan = workflow.check_config(config | own | {"images": given, "annotations": texts}, ROOT)
+    assert plan.statements == ["marvl", "nlvr2-train"]
+    assert plan.reasoning == [("msiglip-b16", "marvl"), ("qwen2-vl-7b", "marvl")]
+    head, asked = (json.loads(plan.given("26_reasoning", one, "marvl")) for one, _ in plan.reasoning)
+    assert (head["method"], asked["method"]) == ("head", "likelihood")
+    assert plan.lesson("msiglip-b16", "marvl") == plan.table("pairs", "nlvr2-train")
+    assert plan.lesson("qwen2-vl-7b", "marvl") == []
+    assert set(plan.reads("47_reasoning")) == {
+        *(plan.table("answers", f"{one}_marvl") for one, _ in plan.reasoning),
+        *(plan.table("pairs", name) for name in plan.statements),
+    }
 
 
 @pytest.mark.parametrize("chapter", ["36_world", "37_exports", "70_model", "71_languages"])
@@ -538,6 +564,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path):
     assert planned["retrieval"] == planned["protocols"] == planned["model_page"] == planned["label_sets"] == 3
     assert planned["adapt"] == 2
     assert planned["language_pages"] == 1
+    assert planned["reasoning"] == 3
     assert planned["scenes"] == planned["selection"] == 1
     chapters = yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8"))["chapters"]
     assert sum(name.startswith("chapter_") for name in planned) == len(chapters) - 2  # two have rules of their own

@@ -50,6 +50,8 @@ class Dataset:
     where not known. `files`: names in `download.files`. `sets`: who wrote or translated the captions.
     `default_captions`: the set that models are compared by, "" for the mean over all sets. `empty`: captions that are
     empty as published, as "language image". `image_source`: where the images of a retrieval data set are published.
+    Of reasoning: `incomplete`, how many statements of the release have not four pairs, -1 where not known;
+    `trained_on`, the data set of English statements that a classifier is trained on.
 
     For the workflow: `made_by`, the stage that makes it, "" for what is read from files; `read_by`, the stage that
     reads or makes its images. `items_from`: "lexicons" where the ambiguous words come from lexicons, then those of the
@@ -79,6 +81,8 @@ class Dataset:
     default_captions: str = ""
     empty: tuple[str, ...] = ()
     image_source: str = ""
+    incomplete: int = 0
+    trained_on: str = ""
     made_by: str = ""
     read_by: str = ""
     items_from: str = ""

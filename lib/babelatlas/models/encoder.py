@@ -49,7 +49,8 @@ class Towers:
 
     `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
     `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels of one
-    RGB picture, float32. `parallel`: whether several threads may call the towers at once.
+    RGB picture, float32. `parallel`: whether several threads may call the towers at once. `image_size`: the side in
+    pixels of the largest square that a picture is taken as, where pixels have another form; 0: their height.
     """
 
     module: Any
@@ -58,6 +59,7 @@ class Towers:
     transform: Callable[[Image.Image], np.ndarray]
     tokenizer: Tokenizer
     parallel: bool = False
+    image_size: int = 0
 
 
 class LoadedEncoder:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 import numpy as np
+from PIL import Image
 
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError, near
@@ -37,6 +38,8 @@ class ImageTextScorer:
     """A `Scorer` of an image-text-to-text model on a device."""
 
     uses_images = True
+    # Whether several images of a trial are shown as one picture, the first left of the second.
+    joined = False
 
     def __init__(self, entry: Translator, model, processor, key: str, device: str, precision: str, batch_size: int):
         self.name, self.key, self.device, self.precision = entry.name, key, device, precision
@@ -70,6 +73,7 @@ class ImageTextScorer:
     ) -> list[np.ndarray]:
         """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
 
+        An image may be a tuple of paths: several images, in order (`joined`: as one picture).
         Raises InputError for a trial without an image, or too long for the model or too large for the device, and for
         probabilities that are not numbers.
         """
@@ -154,22 +158,24 @@ class ImageTextScorer:
                 print(f"  {self.name}: {place:,} of {len(images):,} captions written", flush=True)
         return found
 
-    def _prompt(self, image: str, source: str, lang: str) -> dict:
-        """Return what the model is given for an image and a source, as tensors of a batch of one."""
-        entry, picture = self.entry, datasets.open_image(image)
+    def _prompt(self, image: str | tuple[str, ...], source: str, lang: str) -> dict:
+        """Return what the model is given for an image, or several, and a source, as tensors of a batch of one."""
+        entry, paths = self.entry, [image] if isinstance(image, str) else image
+        pictures = [datasets.open_image(path) for path in paths]
+        pictures = [_joined(pictures)] if self.joined and len(pictures) > 1 else pictures
         question = entry.question.format(source=source, language=languages.name(lang), lang=lang)
         try:
             with silent():
                 if entry.chat:
-                    parts = [{"type": "image", "image": picture}, {"type": "text", "text": question}]
+                    parts = [{"type": "image", "image": one} for one in pictures] + [{"type": "text", "text": question}]
                     inputs = self.processor.apply_chat_template(
                         [{"role": "user", "content": parts}],
                         add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
                     )  # fmt: skip
                 else:
                     mark = getattr(self.processor, "image_token", "<image>")
-                    text = entry.plain.format(image=mark, question=question)
-                    inputs = self.processor(images=picture, text=text, return_tensors="pt")
+                    text = entry.plain.format(image=mark * len(pictures), question=question)
+                    inputs = self.processor(images=[pictures], text=text, return_tensors="pt")
         except Exception as error:  # of the processor, its template and the tokenizer
             raise InputError(
                 f"The model {self.name!r} cannot be asked about the source {source!r} beside {image} "
@@ -276,6 +282,17 @@ def load(
         )
     key = hub.key(entry, {"": place})
     return ImageTextScorer(entry, model.to(device).eval(), processor, key, device, precision, batch_size)
+
+
+def _joined(pictures: list[Image.Image]) -> Image.Image:
+    """Return pictures side by side, as high as the highest, each whole and in its shape."""
+    height = max(picture.height for picture in pictures)
+    scaled = [picture.resize((max(1, round(picture.width * height / picture.height)), height)) for picture in pictures]
+    both, left = Image.new("RGB", (sum(picture.width for picture in scaled), height)), 0
+    for picture in scaled:
+        both.paste(picture, (left, 0))
+        left += picture.width
+    return both
 
 
 def _check_question(entry: Translator) -> None:

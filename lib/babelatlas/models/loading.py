@@ -130,9 +130,10 @@ def _check_towers(checkpoint: Checkpoint, towers: Towers) -> None:
             f"The model {entry.name!r} from {folder} gives vectors of {image} numbers for pictures and of {text} for "
             f"texts{wanted}: it holds files of another model, {checkpoint.hint}"
         )
-    if pixels.shape[1] != entry.image_size:
+    size = towers.image_size or pixels.shape[1]
+    if size != entry.image_size:
         raise InputError(
-            f"The model {entry.name!r} from {folder} takes pictures {pixels.shape[1]} pixels high, and its entry says "
+            f"The model {entry.name!r} from {folder} takes pictures {size} pixels high, and its entry says "
             f"{entry.image_size}: it holds files of another model, {checkpoint.hint}"
         )
 

@@ -13,17 +13,17 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import concepts, coverage
+from babelatlas.analysis.released.marvl import FIELDS, LANGUAGES, NUMBERS, counts
 from babelatlas.base import published, released
 from babelatlas.lexicon import labels
 from babelatlas.papers import claims, definitions
 from babelatlas.papers.definitions import cells
-from babelatlas.papers.liu2021_release import BASE, CHINESE, FIELDS, LANGUAGES, SAMPLE, counts, marvl
+from babelatlas.papers.liu2021_release import BASE, CHINESE, SAMPLE, marvl
 from babelatlas.stats import bootstrap, rounding
 
 PAPER = "liu2021"
 ZERO, TRANSLATED, BY_HAND = "zero-shot", "translate test", "translated to English by hand"
-# Of the released logs: data set and variant -> cells of Tables 4 and 5, of Figure 9 and of Section 6. The logs call the
-# chapters by their numbers in the Intercontinental Dictionary Series.
+# Of the released logs: data set and variant -> cells of Tables 4 and 5, of Figure 9 and of Section 6.
 LOGGED = {
     "marvl, zero-shot": "zero-shot, {model} | {lang}, {metric}",
     "marvl, translate-test": "translate test, {model} | {lang}, {metric}",
@@ -32,7 +32,6 @@ LOGGED = {
     "nlvr2-1k, zero-shot": "{model} | NLVR2 1k {lang}, {metric}",
     "marvl, translate-train": "translate train, {model}, {metric}",
 }
-NUMBERS = dict(zip((3, 5, 6, 7, 8, 9, 10, 14, 17, 18, 19), FIELDS, strict=True))
 LOGGED |= {f"marvl, chapter {number}": f"{name} | {{model}}, {{code}}" for number, name in NUMBERS.items()}
 VALIDATED, VALIDATORS = 200, 2  # Section 4: examples of a language that were labelled again, and by how many
 

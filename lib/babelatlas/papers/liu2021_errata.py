@@ -7,11 +7,12 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from babelatlas.analysis import concepts
+from babelatlas.analysis.released.marvl import LANGUAGES
 from babelatlas.base import languages
 from babelatlas.lexicon import wikidata
 from babelatlas.papers import definitions
 from babelatlas.papers import liu2021 as paper
-from babelatlas.papers.liu2021_release import BASE, CHINESE, LANGUAGES, SAMPLE, marvl
+from babelatlas.papers.liu2021_release import BASE, CHINESE, SAMPLE, marvl
 from babelatlas.stats import rounding
 
 # The paper is read by machine here, and a single digit may be read wrongly.

@@ -1,41 +1,24 @@
 """What MaRVL's release (Liu et al. 2021) holds, counted: examples, captions, tokens; and the counts that ship.
 
-Columns of the counts: `set` ("marvl", "nlvr2 test": NLVR2's public test set, "nlvr2 250": the 250 sentences that were
-translated into Chinese), `lang`, `chapter` ("" for all), `tokens` (how captions were cut into tokens, "" where that
-does not matter), `statistic`, `value`. Statistics of captions are of unique ones.
+The columns of the counts: analysis/released/marvl.py. Statistics of captions are of unique ones.
 """
 
 import os
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.analysis import coverage
+from babelatlas.analysis.released.marvl import COUNTS as COUNTS
+from babelatlas.analysis.released.marvl import LANGUAGES, counts
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA
 from babelatlas.evaluation import reasoning
 from babelatlas.lexicon import wordnets
 
-COUNTS = DATA / "liu2021_counts.csv"
-LANGUAGES = ("id", "sw", "zh", "tr", "ta")
-# Table 6 of the paper: the chapters of the Intercontinental Dictionary Series that it uses, and their semantic fields.
-FIELDS = {
-    "Animal": ("bird", "mammal"),
-    "Food and Beverages": ("food", "beverages"),
-    "Clothing and grooming": ("clothing",),
-    "The house": ("interior", "exterior"),
-    "Agriculture and vegetation": ("flower", "fruit", "vegetable", "agriculture"),
-    "Basic actions and technology": ("utensil/tool",),
-    "Motion": ("sport",),
-    "Time": ("celebrations",),
-    "Cognition": ("education",),
-    "Speech and language": ("music (instruments)", "visual arts"),
-    "Religion and belief": ("religion",),
-}
 SAMPLE = 250  # Section 4: how many sentences of NLVR2 the statistics of captions are of
 BASE = "TweetTokenizer"
 CHINESE = "jieba's search mode"  # which cuts Chinese, where no space ends a word
@@ -92,6 +75,7 @@ def count(folder: str | os.PathLike) -> pd.DataFrame:
     for name, file, names in (("nlvr2 test", "test", [BASE]), ("nlvr2 250", "test250-en", plain)):
         table = _lines(folder / "en" / "annotations" / f"{file}.jsonl", ["sentence", "label"])
         parts += [example_counts(table, name, "en"), _wordings(table["sentence"], name, "en", names)]
+        parts += [_label_counts(table)] if file == "test" else []
     table = _lines(folder / "zh/annotations_human-translate/test250-zh.jsonl", ["sentence", "label"])
     below = set(wordnets.synsets([coverage.DOG], download=False)[0].closure(lambda each: each.hyponyms()))
     dogs = {"synsets below dog": len(below), "leaves below dog": sum(not each.hyponyms() for each in below)}
@@ -132,6 +116,16 @@ def example_counts(table: pd.DataFrame, name: str, lang: str) -> pd.DataFrame:
     return _rows(name, lang, values)
 
 
+def _label_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how many pairs of NLVR2's test set have so many labels by people that call the statement true."""
+    both = zip(table["label"], table["validation"], table["extra_validations"], strict=True)
+    alike = Counter((truth, tuple({**first, **more}.values())) for truth, first, more in both)
+    values: Counter = Counter()
+    for (truth, labels), n in alike.items():
+        values[f"{truth.lower()} pairs, {labels.count('True')} of {len(labels)} labels true"] += n
+    return _rows("nlvr2 test", "en", dict(sorted(values.items())))
+
+
 def _wordings(sentences: pd.Series, name: str, lang: str, names: list[str]) -> pd.DataFrame:
     """Return tokens and types of the unique captions for the tokenizers, as they are written and in lower case."""
     unique, parts = sentences.drop_duplicates().tolist(), []
@@ -146,13 +140,6 @@ def _wordings(sentences: pd.Series, name: str, lang: str, names: list[str]) -> p
             values[f"types, expected in {SAMPLE}"] = round(reasoning.expected_types(texts, tokenize, SAMPLE), 2)
             parts.append(_rows(name, lang, values, tokens=tokens + suffix))
     return pd.concat(parts)
-
-
-@cache
-def counts() -> pd.Series:
-    """Return the counts that ship, indexed by set, lang, chapter, tokens and statistic. Do not change the series."""
-    table = pd.read_csv(COUNTS, dtype={"chapter": str, "tokens": str}, keep_default_na=False)
-    return table.set_index(["set", "lang", "chapter", "tokens", "statistic"])["value"].sort_index()
 
 
 def marvl(statistic: str, chapter: str = "", tokens: str = "") -> pd.Series:

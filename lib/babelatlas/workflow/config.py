@@ -209,10 +209,10 @@ def _check_translators(config: dict) -> None:
     if twice is not None:
         raise InputError(f"The config names {twice!r} under 'models' and under 'translators': leave one out.")
     tasks = {datasets.get_dataset(name).task for name in config["datasets"]}
-    if names and "disambiguation" not in tasks and not config.get("captioned_datasets"):
+    if names and not tasks & {"disambiguation", "reasoning"} and not config.get("captioned_datasets"):
         raise InputError(
-            "The config has 'translators', but no data set for disambiguation: add one to its datasets, such as "
-            "pictogram-pairs, or leave the translators out."
+            "The config has 'translators', but no data set for disambiguation or reasoning: add one to its datasets, "
+            "such as pictogram-pairs, or leave the translators out."
         )
     own = [name for name in names if name in translators.names() and translators.get_translator(name).embedded]
     if own and "pictogram-pairs" not in config["datasets"]:
@@ -281,9 +281,10 @@ def _check_datasets(config: dict) -> None:
             if not (isinstance(paths, str) or listed):
                 expected = "a path or a list of paths" if several else "one path"
                 raise InputError(f"The config's {key} of {name!r} should be {expected}, got {paths!r}: give it so.")
-    for name in config["datasets"]:
-        entry = datasets.get_dataset(name)
-        given = config["parameters"].get(entry.read_by, {})
+    read = [datasets.get_dataset(name) for name in config["datasets"]]
+    lessons = [datasets.get_dataset(entry.trained_on) for entry in read if entry.trained_on and not entry.made_by]
+    for entry in dict.fromkeys([*read, *lessons]):
+        name, given = entry.name, config["parameters"].get(entry.read_by, {})
         where = f" (get them from {entry.url})" if entry.url else ""
         if not (entry.made_by or entry.images or name in config.get("images", {}) or "images" in given):
             raise InputError(

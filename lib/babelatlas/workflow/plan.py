@@ -66,6 +66,10 @@ class Plan:
         self.ambiguous = self.of_task("disambiguation")
         self.pairs = [name for name in self.ambiguous if self.sets[name].items_from == "lexicons"]
         self.commute = [name for name in self.ambiguous if self.sets[name].items_from == "files"]
+        # Data set of statements -> the one that classifiers are trained on; those of both that are read from files.
+        self.lessons = {name: entry.trained_on for name, entry in self.sets.items() if entry.trained_on}
+        given = [pair for pair in self.lessons.items() if not self.sets[pair[0]].made_by]
+        self.statements = list(dict.fromkeys(name for pair in given for name in pair))
         pair = [(model, dataset) for model in self.models for dataset in self.datasets]
         self.zeroshot = [each for each in pair if each[1] in self.of_task("zero-shot")]
         self.retrieval = [each for each in pair if each[1] in self.of_task("retrieval")]
@@ -73,6 +77,8 @@ class Plan:
         both = {("picto-multi", dataset) for dataset in ("pictograms", "compositions")}
         self.projected = ["picto-multi"] if both <= set(self.zeroshot) else []  # the sets that notebook 18 compares
         self.label_sets = [each for each in pair if lexicons and self.sets[each[1]].other_label_sets]
+        self.asked = [name for name in self.translators if self._sees_two(name)]
+        self.reasoning = [(one, dataset) for one in [*self.models, *self.asked] for dataset in self.lessons]
         # Translators that are trained here, or known by files of scores, know the words of some data sets only.
         known = {name: ["pictogram-pairs"] for name in self.gated} | self.scored
         self.translation = [
@@ -97,6 +103,13 @@ class Plan:
                         one = given | {"languages": [lang], "objectives": {objective: [seed]}}
                     self.adapted[name] = base if base in self.trained else name
                     self.adaptations[self.adapted[name]] = one
+
+    def _sees_two(self, name: str) -> bool:
+        """Return whether a translator can be asked about two images: an image-text-to-text model, also a user's own."""
+        entry, folder = self.translator_entries.get(name), self.checkpoint(name)
+        if entry is None and name not in self.scored and folder and tables.locate(folder).is_dir():
+            entry = translators.find(name, folder)
+        return entry is not None and entry.kind == "huggingface"
 
     def adapter_files(self, job: str) -> tuple[str, str]:
         """Return the vectors of a base on the run's first data set to classify, and that set's labels."""
@@ -145,6 +158,7 @@ class Plan:
             "label_sets": self.label_sets,
             "disambiguation": [*self.disambiguation, *self.translation],
             "tokens": self.translation,
+            "answers": self.reasoning,
         }
         names = {kind: [f"{one}_{dataset}" for one, dataset in each] for kind, each in pairs.items()}
         names |= {
@@ -166,7 +180,7 @@ class Plan:
             "selection": ["scenes", "scenes-optimal"] if self.scenes else [],
             "projections": self.projected,
             "feature_tests": self.projected,
-            "pairs": ["scene-pairs", "scene-pairs-train"] if self.scenes else [],
+            "pairs": [*(["scene-pairs", "scene-pairs-train"] if self.scenes else []), *self.statements],
             # What others computed and somebody took in (`babelatlas merge`): it is there, and no stage makes it.
             "merged": sorted(path.stem for path in tables.locate(self.folder).glob("merged/*.parquet")),
         }
@@ -209,7 +223,8 @@ class Plan:
 
     def reads(self, chapter: str) -> list[str]:
         """Return all tables of this run that a chapter reads: those of the kinds that it lists, and single ones."""
-        listed = notebooks.declared(self.notebook(chapter))["inputs"].get("reads", [])
+        known = notebooks.declared(self.notebook(chapter))["inputs"]
+        listed = [*known.get("reads", []), *known.get("reads_if_made", [])]
         files = [f"{self.folder}/{name}" for name in listed if Path(name).suffix]
         kinds = [path for name in listed if not Path(name).suffix for path in self.tables().get(name, [])]
         single = [path for path in self.inputs(chapter).values() if path.startswith(f"{self.folder}/")]
@@ -253,9 +268,13 @@ class Plan:
 
     def captions(self, dataset: str) -> list[str]:
         """Return the user's files of captions, sentences or labels of a data set, as the config names them."""
-        entry = self.sets[dataset]
+        entry = datasets.get_dataset(dataset)
         own = [path for path in (entry.annotations, entry.label_table) if path]
         return own + annotations(self.config.get("annotations", {}).get(dataset, ""), entry.annotation_files)
+
+    def lesson(self, model: str, dataset: str) -> list[str] | str:
+        """Return the statements that a model's classifier is trained on; none for a model that is asked."""
+        return [] if model in self.asked else self.table("pairs", self.lessons[dataset])
 
     def _captions_of(self, dataset: str) -> list[str]:
         """Return the names of the tables of captions that models write for a data set."""
@@ -357,12 +376,15 @@ class Plan:
             return model | {"gate": entry.gate, "dataset": "pictogram-pairs"} | folders
         if notebook == "14_pairs":
             return {"dataset": dataset} | self.stated("images", dataset)
-        if notebook == "15_commute":
-            return {"dataset": dataset} | self.stated("images", dataset) | self.stated("annotations", dataset)
         if notebook in ("20_zeroshot", "21_retrieval"):
             return model | {"dataset": dataset} | where | self.material(dataset)
         if notebook == "22_disambiguation":
             return model | {"dataset": dataset} | where
+        if notebook in ("15_commute", "18_statements"):
+            return {"dataset": dataset} | self.stated("images", dataset) | self.stated("annotations", dataset)
+        if notebook == "26_reasoning":
+            way = {"method": "likelihood", "training": ""} if one in self.asked else {"method": "head"}
+            return model | {"dataset": dataset} | where | way
         if notebook == "23_translators":
             return model | {"dataset": dataset} | self.scores_of(one, dataset)
         if notebook == "27_captioning":
@@ -432,6 +454,7 @@ class Plan:
         """Return every job of a stage whose parameters the graph sets: notebook, model or the like, data set."""
         of = {"20_zeroshot": self.zeroshot, "21_retrieval": self.retrieval, "22_disambiguation": self.disambiguation}
         of |= {"23_translators": self.translation, "24_label_sets": self.label_sets, "29_subsets": self.zeroshot}
+        of |= {"26_reasoning": self.reasoning}
         return [
             ("09_senses", "", ""),
             *(("10_labels", classes, "") for classes in self.classes),
@@ -444,6 +467,7 @@ class Plan:
             *([("17_captioners", "", "")] if self.of_task("captioning") else []),
             *(("27_captioning", one, dataset) for dataset in self.captioned for one in self._writers()),
             *(("28_caption_scores", "", dataset) for dataset in self.described),
+            *(("18_statements", "", dataset) for dataset in self.statements),
             *((notebook, one, dataset) for notebook, pairs in of.items() for one, dataset in pairs),
             *(("25_adapt", adaptation, "") for adaptation in self.adaptations),
             *(("28_protocols", model, "") for model in self.models if self.protocols),

@@ -9,6 +9,7 @@ import importlib.util
 import string
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,12 +62,40 @@ def load_metaclip2(checkpoint: Checkpoint) -> Towers:
 
 
 def load_siglip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a SigLIP (Zhai et al., 2023), or a SigLIP 2 (Tschannen et al., 2025) of fixed picture size.
+    """Return the towers of a SigLIP (Zhai et al., 2023) or SigLIP 2 (Tschannen et al., 2025), NaFlex or of fixed size.
 
     It was trained on texts padded to the full context without a mask: padding counts, and is never left out. The
     padding's id of its configuration is of another tokenizer than SigLIP 2's: the tower takes no notice of it.
     """
+    if checkpoint.read_json(checkpoint.find_file("config.json")).get("model_type") == "siglip2":
+        return _naflex(checkpoint)
     return _towers(checkpoint, model(checkpoint, "SiglipModel", "siglip"), masked=False)
+
+
+def _naflex(checkpoint: Checkpoint) -> Towers:
+    """Return the towers of a SigLIP 2 NaFlex, which takes a picture in its own shape, as at most so many patches.
+
+    A picture is an array (patches, numbers of a patch + 2) of float32, padded with zeros: the last two columns are 1
+    where there is a patch, and where it is the first of its row, from which the shape follows in any precision.
+    """
+    found = model(checkpoint, "Siglip2Model", "siglip2")
+    prepare = _preparation(checkpoint, "patch_size", "max_num_patches")
+    patch, most = prepare.patch_size, prepare.max_num_patches
+
+    def transform(picture: Image.Image) -> np.ndarray:
+        made = prepare(images=picture, return_tensors="np")
+        there, (_, width) = made["pixel_attention_mask"][0], made["spatial_shapes"][0]
+        return np.c_[made["pixel_values"][0], there, there * (np.arange(most) % width == 0)].astype(np.float32)
+
+    def image(pixels):
+        there, height = pixels[..., -2] > 0, (pixels[..., -1] > 0).sum(1)
+        shapes = height[:, None].repeat(1, 2)
+        shapes[:, 1] = there.sum(1) // height
+        inputs = {"pixel_values": pixels[..., :-2], "pixel_attention_mask": there.int(), "spatial_shapes": shapes}
+        return found.get_image_features(**inputs).pooler_output
+
+    towers = _towers(checkpoint, found, masked=False, prepare=transform)
+    return replace(towers, image=image, image_size=round(patch * most**0.5))
 
 
 def canonicalise(text: str) -> str:
@@ -85,20 +114,25 @@ CANONICALISE = {"": None, "siglip": canonicalise}
 
 def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
     """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32."""
+    prepare = _preparation(checkpoint, "image_mean", "size")
+    return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
+
+
+def _preparation(checkpoint: Checkpoint, *said: str):
+    """Return transformers' preparation of pictures of a folder, which has to say one of the things `said`."""
     # Resized by Pillow, as when the models were published: the library's other way (torchvision on arrays) rounds
     # differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
     file = checkpoint.find_file(*PICTURES)
     content = checkpoint.read_json(file)
     described = content.get("image_processor") or content
-    if not any(name in described for name in ("image_mean", "size")):  # the library would take what it has by default
+    if not any(name in described for name in said):  # the library would take what it has by default
         raise checkpoint.error(f"{file} does not say how pictures are prepared")
     with reading(checkpoint, file):
         from transformers import AutoImageProcessor
 
-        prepare = AutoImageProcessor.from_pretrained(
+        return AutoImageProcessor.from_pretrained(
             checkpoint.folder, backend="pil", local_files_only=True, trust_remote_code=False
         )
-    return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
 
 
 def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, pad: int | None = None) -> Tokenizer:
@@ -230,15 +264,18 @@ def model(checkpoint: Checkpoint, name: str, model_type: str = "", ignored: tupl
 
 
 def _towers(
-    checkpoint: Checkpoint, model, longest: int | None = None, pad: int | None = None, masked: bool = True
+    checkpoint: Checkpoint, model, longest: int | None = None, pad: int | None = None, masked: bool = True, prepare=None
 ) -> Towers:
-    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut."""
+    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut.
+
+    `prepare`: the preparation of pictures, None for the folder's.
+    """
     text = model.config.text_config
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask if masked else None).pooler_output,
-        transform(checkpoint),
+        prepare or transform(checkpoint),
         tokenizer(checkpoint, masked, longest or text.max_position_embeddings, text.vocab_size, pad),
     )
 

@@ -26,6 +26,7 @@ PRE_NORM = {
     "CLIPEncoderLayer": "layer_norm2",
     "MetaClip2EncoderLayer": "layer_norm2",
     "SiglipEncoderLayer": "layer_norm2",
+    "Siglip2EncoderLayer": "layer_norm2",
     "M2M100EncoderLayer": "final_layer_norm",
 }
 # Projections to queries and values in an attention of transformers; elsewhere one weight has them, and the keys.

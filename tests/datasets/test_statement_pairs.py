@@ -1,0 +1,201 @@
+"""Statements about pairs of images: MaRVL and NLVR2 as released, small releases made by hand, and bad input."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from babelatlas.analysis.released import marvl as marvl_release
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.datasets import statement_pairs
+from babelatlas.papers import liu2021_release
+
+
+@pytest.fixture(scope="module")
+def release(mirror):
+    folder = mirror / "marvl"
+    if not folder.is_dir():
+        pytest.skip("no copy of MaRVL's release")
+    return folder
+
+
+def marvl(rows: int = 4, **changes) -> list[dict]:
+    """Rows of one statement in Indonesian, the first two true; `changes` go to the first row."""
+    made = [
+        {"concept": "39-Panci", "language": "id", "caption": "Ada panci.", "left_img": f"39-{2 * n}.jpg",
+         "right_img": f"39-{2 * n + 1}.jpg", "chapter": "The house", "id": f"id-{n}", "label": n < 2}
+        for n in range(rows)
+    ]  # fmt: skip
+    return [made[0] | changes, *made[1:]]
+
+
+def nlvr2(identifier: str, label: str = "True", sentence: str = "There is a dog.") -> dict:
+    return {"sentence": sentence, "label": label, "identifier": identifier, "synset": "dog"}
+
+
+def write(folder, name: str, rows: list[dict]):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return folder
+
+
+ID, ENGLISH = "id/annotations/marvl-id.jsonl", "id/annotations_machine-translate/marvl-id_gmt.jsonl"
+
+
+def test_marvl_has_the_statements_that_are_counted_in_its_release(release):
+    pairs = statement_pairs.read(release, "marvl")
+    originals = pairs[pairs["variant"] == "original"]
+    each = originals.groupby("lang").agg(pairs=("text", "size"), statements=("statement", "nunique"))
+    assert each["pairs"].to_dict() == {"id": 1128, "sw": 1108, "ta": 1242, "tr": 1180, "zh": 1012}
+    assert each["statements"].to_dict() == {"id": 282, "sw": 276, "ta": 305, "tr": 295, "zh": 253}
+    assert each["statements"].to_dict() == liu2021_release.marvl("captions").astype(int).to_dict()
+    assert set(originals["chapter"]) == set(marvl_release.FIELDS)
+    assert originals.groupby("lang")["truth"].sum().to_dict() == liu2021_release.marvl("true").astype(int).to_dict()
+
+
+def test_all_but_eleven_statements_of_marvl_have_four_pairs(release):
+    pairs = statement_pairs.read(release, "marvl")
+    sizes = pairs[pairs["variant"] == "original"].groupby(["lang", "statement"]).size()
+    odd = sizes[sizes != 4]
+    assert pairs.attrs["incomplete"] == len(odd) == 11
+    assert odd.groupby("lang").size().to_dict() == {"sw": 1, "ta": 10}
+
+
+def test_a_translated_statement_of_marvl_has_name_truth_and_images_of_its_original(release):
+    pairs = statement_pairs.read(release, "marvl")
+    key = ["lang", "statement", "number"]
+    first, second = (
+        pairs[pairs["variant"] == variant].set_index(key).sort_index() for variant in ("original", "translate-test")
+    )
+    same = ["left", "right", "truth", "concept", "chapter"]
+    pd.testing.assert_frame_equal(first[same], second[same])
+    assert (first["text"] != second["text"]).mean() > 0.99
+
+
+def test_nlvr2_has_the_test_set_and_250_statements_in_two_languages(release):
+    test, sample = statement_pairs.read(release, "nlvr2"), statement_pairs.read(release, "nlvr2-1k")
+    assert (len(test), test["statement"].nunique(), test.attrs["incomplete"]) == (6967, 1995, 772)
+    assert test.loc[0, ["statement", "left", "right"]].tolist() == [
+        "test1-0-0", "test1-0-1-img0.png", "test1-0-1-img1.png"
+    ]  # fmt: skip
+    sizes = sample.groupby(["variant", "lang", "statement"]).size()
+    assert set(sizes) == {4}
+    assert sizes.groupby(["variant", "lang"]).size().to_dict() == {
+        ("original", "en"): 250, ("translated by people", "zh"): 250
+    }  # fmt: skip
+
+
+def test_statements_of_one_language_and_their_translations_are_read(tmp_path):
+    write(tmp_path, ID, marvl())
+    write(tmp_path, ENGLISH, [row | {"caption": "There is a pot."} for row in marvl()])
+    pairs = statement_pairs.read(tmp_path, "marvl")
+    assert pairs["variant"].tolist() == ["original"] * 4 + ["translate-test"] * 4
+    assert pairs["text"].tolist() == ["Ada panci."] * 4 + ["There is a pot."] * 4
+    assert set(pairs["statement"]) == {"id-0"}
+    assert pairs["number"].tolist() == [0, 1, 2, 3] * 2
+    assert pairs.loc[0, "left"] == "id/images/39-Panci/39-0.jpg"
+    assert pairs.loc[0, "concept"] == "Panci"
+
+
+def test_training_statements_of_nlvr2_and_their_translations_are_told_apart(tmp_path):
+    write(tmp_path, "data/en/annotations/train.jsonl", [nlvr2(f"train-7-{n}-0") for n in range(3)])
+    chinese = [nlvr2(f"train-7-{n}-0", sentence="有一只狗。") for n in range(3)]
+    write(tmp_path, "data/zh/annotations_machine-translate/nlvr2-zh_train.jsonl", chinese)
+    pairs = statement_pairs.read(tmp_path, "nlvr2-train")
+    assert pairs.groupby(["variant", "lang"]).size().to_dict() == {("original", "en"): 3, ("translate-train", "zh"): 3}
+    file = tmp_path / "data/en/annotations/train.jsonl"
+    assert len(statement_pairs.read(file, "nlvr2-train")) == 3  # the file itself, as NLVR2's own release has it
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A release of one statement, and the folder of its images, named in Unicode's decomposed form."""
+    write(tmp_path / "texts", ID, marvl(concept="39-Pañci"))
+    folder = tmp_path / "images" / "id" / "images"
+    for concept, names in (("39-Pan\u0303ci", (0, 1)), ("39-Panci", range(2, 8))):
+        (folder / concept).mkdir(parents=True)
+        for name in names:
+            Image.new("RGB", (4, 4)).save(folder / concept / f"39-{name}.jpg")
+    return statement_pairs.read(tmp_path / "texts", "marvl"), tmp_path / "images"
+
+
+def test_images_are_found_by_language_and_concept_in_either_form_of_unicode(small):
+    pairs, images = small
+    shutil.copytree(images / "id", images / "sw")  # the same names in another language
+    found = statement_pairs.pictured(pairs, images, "marvl")
+    names = [*found["left"], *found["right"]]
+    assert all("/id/images/" in name for name in names)
+    assert len(set(names)) == 8
+    assert len(statement_pairs.pictured(pairs, images / "id", "marvl")) == 4
+
+
+def test_a_table_of_statements_is_loaded_with_the_images_beside_it(small, tmp_path):
+    pairs, images = small
+    path = tmp_path / "pairs" / "own.parquet"
+    relative = statement_pairs.pictured(pairs, images, "marvl")
+    relative = relative.assign(
+        **{side: ["../" + p[len(str(tmp_path)) + 1 :] for p in relative[side]] for side in ("left", "right")}
+    )
+    tables.write(relative, path, "pairs")
+    assert statement_pairs.load(path, ["id"]).shape == relative.shape
+    for change, message in (
+        ({"left": "lost.jpg"}, "1 images of the statements in .* are missing, the first .*lost.jpg"),
+        ({"text": " "}, r"4 row\(s\) of .* have an empty sentence, the first is id-0"),
+    ):
+        tables.write(relative.assign(**change), path, "pairs")
+        with pytest.raises(InputError, match=message):
+            statement_pairs.load(path)
+    with pytest.raises(InputError, match="has no language sw: it has id"):
+        statement_pairs.load(path, ["sw"])
+
+
+def test_a_missing_image_is_named(small):
+    pairs, images = small
+    (images / "id" / "images" / "39-Panci" / "39-5.jpg").unlink()
+    with pytest.raises(InputError, match=r"'marvl' lacks 1 of 8 images in .*: id/images/39-Panci/39-5.jpg; give the"):
+        statement_pairs.pictured(pairs, images, "marvl")
+
+
+def test_a_statement_without_its_four_pairs_is_named(tmp_path):
+    write(tmp_path, ID, marvl(3))
+    message = (
+        r"1 statement\(s\) of the data set 'marvl' have not 4 pairs .* 0 are expected, the first: id-0 in id has 3"
+    )
+    with pytest.raises(InputError, match=message):
+        statement_pairs.read(tmp_path, "marvl", incomplete=0)
+    assert statement_pairs.read(tmp_path, "marvl", incomplete=1).attrs["incomplete"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (marvl(caption=" "), r"1 row\(s\) of .*marvl-id.jsonl have an empty sentence, the first is id-0"),
+        (marvl(label="maybe"), r"1 row\(s\) of .* have a label that is not true or false, the first is id-0"),
+        ([{"caption": "Ada panci.", "label": True}], "have no identifier in their rows"),
+    ],
+)
+def test_bad_rows_are_told_in_a_sentence(tmp_path, rows, message):
+    with pytest.raises(InputError, match=message):
+        statement_pairs.read(write(tmp_path, ID, rows), "marvl")
+
+
+def test_files_that_are_not_there_or_cannot_be_read_are_told_in_a_sentence(tmp_path):
+    with pytest.raises(InputError, match="statements of the data set 'marvl' are not given: get them from https"):
+        statement_pairs.read("", "marvl")
+    with pytest.raises(InputError, match="of the data set 'pictograms' have no reader"):
+        statement_pairs.read(tmp_path, "pictograms")
+    with pytest.raises(InputError, match=r"has no <language>/annotations/marvl-<language>\.jsonl"):
+        statement_pairs.read(tmp_path, "marvl")
+    write(tmp_path, ID, marvl())
+    with pytest.raises(InputError, match=r"has no language sw: give the release, or one of its languages \(id\)"):
+        statement_pairs.read(tmp_path, "marvl", ["sw"])
+    (tmp_path / ID).write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read as JSON"):
+        statement_pairs.read(tmp_path, "marvl")
+    file = write(tmp_path, "test.json", [nlvr2("dev-1")]) / "test.json"
+    with pytest.raises(InputError, match=r"identifier 'dev-1' in .* is not like test1-0-1-0"):
+        statement_pairs.read(file, "nlvr2")
