@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as data_sets
-from babelatlas.lexicon import labels
 from babelatlas.models import registry as models
 
 FOLDER = "merged"
@@ -236,7 +236,7 @@ def _check_classes(wnids: pd.Index, run: Path, dataset: str, name: str, lang: st
     path = run / "labels" / f"{name}.parquet"
     if not path.is_file() and name != "imagenet-1k":
         raise InputError(f"the run has no label set {name!r} to compare its classes with: use one that the run has.")
-    known = tables.read(path, "labels") if path.is_file() else labels.shipped()
+    known = tables.read(path, "labels") if path.is_file() else tables.read(DATA / "labels.parquet", "labels")
     ours = set(known.loc[known["lang"] == lang, "wnid"])
     part = 0 < data_sets.get_dataset(dataset).n_classes < known["wnid"].nunique()  # the data set has some classes only
     if not set(wnids) <= ours or (set(wnids) != ours and not part):
