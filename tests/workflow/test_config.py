@@ -302,6 +302,20 @@ def test_what_a_chapter_reads_is_what_its_inputs_cell_lists(project, config):
         workflow.check_config(config | changes, project)
 
 
+def test_a_chapter_on_merged_results_waits_for_those_that_are_there(project, config, monkeypatch):
+    monkeypatch.chdir(project)
+    chapter = project / "notebooks" / "chapters" / "39_mine.ipynb"
+    write_chapter(chapter, "1", '["merged", "zeroshot"]')
+    changes = {"chapters": ["00_summary", "39_mine"], "parameters": {}}
+    plan = workflow.check_config(config | changes, project)
+    assert set(plan.reads("39_mine")) == of_run(plan, "zeroshot")
+    file = f"results/{config['run']}/merged/zeroshot_a_b_Ana.parquet"
+    (project / file).parent.mkdir(parents=True)
+    (project / file).touch()
+    plan = workflow.check_config(config | changes, project)
+    assert set(plan.reads("39_mine")) == {file} | of_run(plan, "zeroshot")
+
+
 def test_every_chapter_reads_only_kinds_of_tables_that_its_inputs_cell_lists():
     kinds = set(plans.Plan(yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8")), ROOT).tables())
     for path in ALL:

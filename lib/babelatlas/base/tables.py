@@ -147,6 +147,22 @@ def _schema(name: str) -> pa.Schema:
     return pa.schema(SCHEMAS[name][0])
 
 
+def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+
+
+def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return `table` with the columns and types of schema `name`; raise InputError where it does not fit.
+
+    >>> typed(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0.0]}), "images")["number"].tolist()
+    [0]
+    """
+    return _arrow(table, name).to_pandas()
+
+
 def fingerprint(path: str | os.PathLike) -> str:
     """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
     path = locate(path)
@@ -196,10 +212,7 @@ def write(
     path = locate(path)
     if path.suffix != ".parquet":
         raise InputError(f"Tables are written as Parquet, got {path.name!r}: let the name end in .parquet.")
-    try:
-        arrow = pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+    arrow = _arrow(table, name)
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
     marks = [(parameters or {}).get(partials.MARK, ""), *map(partial, inputs)]
     if reason := next(filter(None, marks), ""):

@@ -213,6 +213,8 @@ class Plan:
             "projections": self.projected,
             "feature_tests": self.projected,
             "pairs": [*(["scene-pairs", "scene-pairs-train"] if self.scenes else []), *self.statements],
+            # What others computed and somebody took in (`babelatlas merge`): it is there, and no stage makes it.
+            "merged": sorted(path.stem for path in tables.locate(self.folder).glob("merged/*.parquet")),
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
         return {kind: [self.table(kind, name) for name in each] for kind, each in names.items()} | {"losses": losses}
