@@ -281,7 +281,7 @@ LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resum
 LINES += 110  # LoRA in the towers of others; captions translated
 LINES += 3_500  # reasoning over pairs of images, scenes, captioning, selection, image features, coverage of concepts
 LINES += 900  # sharing: data-set folders, Croissant, class names, records of other schemas, results of others merged in
-LINES += 30  # Babel-ImageNet's protocol as a config
+LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with its tables
 
 
 def used() -> float:
