@@ -36,7 +36,8 @@ def test_regions_together_are_the_whole_evaluation(stored):
     images, wnids, classes = zeroshot.read_vectors(stored)
     for lang, (names, own) in classes.items():
         whole = zeroshot.evaluate(images, wnids, own, names).set_index("wnid")["n_correct"]
-        counts = regions.counts(stored).query("lang == @lang").groupby("wnid")["n_correct"].sum()
+        counts = regions.counts(stored)
+        counts = counts[counts["lang"] == lang].groupby("wnid")["n_correct"].sum()
         assert counts.to_dict() == whole.to_dict()
 
 

@@ -24,9 +24,10 @@ IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "geode" (the objects of
-    that data set), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of
-    a text file with one wnid on each line, whatever follows it after a space or comma.
+    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "geode" (the objects
+    of that data set), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a
+    column `wnid` (and perhaps `name`), or of a text file with one wnid on each line, whatever follows it after a space
+    or comma.
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
     ours = CLASS_LISTS | FURTHER_LISTS

@@ -50,7 +50,7 @@ def scan(home: Path, name: str = "geode") -> pd.DataFrame:
 def _translated(column: pd.Series, known: dict[str, str], file: Path) -> pd.Series:
     """Return what each value stands for, however it is spelt (SouthEastAsia); InputError where that is not known."""
     plain = {_plain(name): meaning for name, meaning in known.items()}
-    strange = sorted(set(one for one in column.unique() if _plain(one) not in plain))
+    strange = sorted({one for one in column if _plain(one) not in plain})
     if strange:
         raise InputError(f"The index {file} has the {column.name} {strange[0]!r}: {near(strange[0], known)}")
     return column.map(lambda one: plain[_plain(one)])
