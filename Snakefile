@@ -21,6 +21,7 @@ try:
         configs.read(file)
     study = configs.check_config(config, HERE)
     validate(config, "config/schema.yaml")  # beside this file
+    messages.announce(study)
     book.check_contents(HERE / "_toc.yml", [name for chapter in study.chapters for name in study.pages(chapter)])
 except InputError as error:
     sys.exit(str(error))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from babelatlas.analysis import leaderboard
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, partial, tables
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
 
@@ -86,6 +86,13 @@ def test_a_missing_result_is_named_with_where_it_should_be(run):
     for models, datasets in (([], ["toy"]), (["good"], ["pictogram-pairs"])):
         with pytest.raises(InputError, match="No model, or no data set to classify or to retrieve"):
             leaderboard.files(str(run), models, datasets)
+
+
+def test_a_partial_table_is_refused_with_what_to_run_again(run):
+    mark = partial.mark(2, "20_zeroshot")
+    tables.write(counts("near", {"de": 0.5}), run / "zeroshot/near_toy.parquet", "zeroshot", mark)
+    with pytest.raises(InputError, match=r"near_toy.parquet is partial .*run 20_zeroshot again without `limit`"):
+        leaderboard.by_language(str(run), ["good", "near"], ["toy"])
 
 
 def test_data_sets_for_disambiguation_are_passed_over(run):

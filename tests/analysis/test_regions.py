@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis import regions
+from babelatlas.analysis.captioning import regions
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
 

@@ -72,6 +72,8 @@ def test_what_is_no_command_or_option_gets_the_nearest_one(words, said, capsys):
         (["tables", "lables"], "did you mean labels?"),
         (["fetch", "openai-b23"], "did you mean openai-b32"),
         (["ship", "lables"], "did you mean labels?"),
+        (["export", "labels", "--output", "here", "--date", "today"], "written as 2026-01-31, got 'today'"),
+        (["merge", "table.parquet", "--origin", " "], "who computed the tables"),
         (["ship", "labels", "--folder", "here"], "leave out --folder"),
         (["sheet", "size", "--width", "2"], "Width and rate are fractions"),
     ],

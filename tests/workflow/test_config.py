@@ -302,6 +302,20 @@ def test_what_a_chapter_reads_is_what_its_inputs_cell_lists(project, config):
         workflow.check_config(config | changes, project)
 
 
+def test_a_chapter_on_merged_results_waits_for_those_that_are_there(project, config, monkeypatch):
+    monkeypatch.chdir(project)
+    chapter = project / "notebooks" / "chapters" / "39_mine.ipynb"
+    write_chapter(chapter, "1", '["merged", "zeroshot"]')
+    changes = {"chapters": ["00_summary", "39_mine"], "parameters": {}}
+    plan = workflow.check_config(config | changes, project)
+    assert set(plan.reads("39_mine")) == of_run(plan, "zeroshot")
+    file = f"results/{config['run']}/merged/zeroshot_a_b_Ana.parquet"
+    (project / file).parent.mkdir(parents=True)
+    (project / file).touch()
+    plan = workflow.check_config(config | changes, project)
+    assert set(plan.reads("39_mine")) == {file} | of_run(plan, "zeroshot")
+
+
 def test_every_chapter_reads_only_kinds_of_tables_that_its_inputs_cell_lists():
     kinds = set(plans.Plan(yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8")), ROOT).tables())
     for path in ALL:
@@ -870,3 +884,34 @@ def test_an_adaptation_that_cannot_be_is_one_sentence(base, changes, said, confi
     wanted = {base: {"languages": ["de"], "objectives": {"mse": [0]}} | changes}
     with pytest.raises(InputError, match=said):
         workflow.check_config(config | {"adaptations": wanted}, ROOT)
+
+
+def test_a_limit_goes_to_the_stages_of_evaluation_and_leaves_chapters_on_whole_tables_out(config):
+    plan = workflow.check_config(config | {"limit": 3}, ROOT)
+    stages = {"20_zeroshot", "21_retrieval", "22_disambiguation", "23_translators", "26_reasoning"}
+    told = {job[0] for job in plan.jobs() if json.loads(plan.given(*job)).get("limit") == 3}
+    assert told == stages | {"28_protocols"}
+    assert {"30_accuracy", "35_leaderboard", "36_world", "70_model"} <= set(plan.left_out)
+    assert {"00_summary", "10_words", "20_real_leaderboard"} <= set(plan.chapters)
+    assert not set(plan.left_out) & set(plan.chapters)
+    assert plan.inputs("20_real_leaderboard")["own"] == ""
+
+
+def test_a_limit_of_one_stage_leaves_the_chapters_on_the_others(config):
+    config["parameters"]["21_retrieval"] = {"limit": 2}
+    plan = workflow.check_config(config, ROOT)
+    assert "35_leaderboard" in plan.left_out
+    assert "30_accuracy" in plan.chapters
+    assert workflow.check_config(config | {"parameters": {}}, ROOT).left_out == []
+
+
+def test_a_limit_of_zero_is_refused_in_the_config_and_in_a_notebook(config):
+    with pytest.raises(InputError, match=r"The config's 'limit' is how many images of a class, .* got 0"):
+        workflow.check_config(config | {"limit": 0}, ROOT)
+    with pytest.raises(InputError, match=r"A limit is how many images of a class, .* got 0"):
+        notebooks.check_parameters(found("20_zeroshot"), {"limit": 0})
+
+
+def test_every_stage_that_evaluates_a_model_has_a_limit():
+    named = {path.stem for path in ALL if "limit" in (known := notebooks.defaults(path)) and known["limit"] == ""}
+    assert named == set(plans.LIMITED)

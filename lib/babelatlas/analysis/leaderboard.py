@@ -103,11 +103,16 @@ def by_language(
     mean has rows too (`over_sets`), without the median rank. An interval is over classes or images. Raises what `files`
     and `tables.read` raise.
     """
+    return scores_of(files(results, models, datasets), n_resamples, seed)
+
+
+def scores_of(found: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return every score of the tables that `files` lists, each with its interval: a `languages` table."""
     parts = []
-    for row in files(results, models, datasets).itertuples():  # one file in memory at a time
+    for row in found.itertuples():  # one file in memory at a time
         scored = _classified if row.task == "zeroshot" else _retrieved
         parts.append(scored(tables.read(row.path, row.task), n_resamples, seed))
-    return tables.check(pd.concat(parts, ignore_index=True), "languages")
+    return tables.check(pd.concat(parts, ignore_index=True) if parts else tables.empty("languages"), "languages")
 
 
 def _classified(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
@@ -196,8 +201,12 @@ def read(results: str, models: Sequence[str], datasets: Sequence[str]) -> pd.Dat
 
     With `variant`, as `variants` gives it; texts are categories. Raises what `files` and `tables.read` raise.
     """
+    return _outcomes_of(files(results, models, datasets))
+
+
+def _outcomes_of(found: pd.DataFrame) -> pd.DataFrame:
     parts = []
-    for row in files(results, models, datasets).itertuples():
+    for row in found.itertuples():
         items = outcomes(tables.read(row.path, row.task))
         if row.task == "retrieval":
             items = pd.concat([items, over_sets(items)], ignore_index=True).astype(dict.fromkeys(KEY, str))
@@ -253,6 +262,19 @@ def title(dataset: str, metric: str, variant: str = "") -> str:
 def boards(items: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, str], pd.DataFrame]]:
     """Yield each task, data set, metric and variant with its outcomes, in order of appearance."""
     yield from items.groupby(BOARD, sort=False, observed=True)
+
+
+def comparable(board: pd.DataFrame, own: Iterable[str]) -> pd.DataFrame:
+    """Return a board without those models of others that lack a language which the run's own models share.
+
+    So a table with few languages, merged into a run, does not take languages from its leaderboard. `own`: the models of
+    the run; where none of them is on the board, the first model's languages count.
+    """
+    langs = board.groupby("model", sort=False, observed=True)["lang"].agg(set)
+    ours = langs[langs.index.isin(list(own))]
+    shared = set.intersection(*(ours if len(ours) else langs[:1]))
+    kept = [model for model, there in langs.items() if model in ours.index or shared <= there]
+    return board if len(kept) == len(langs) else board[board["model"].isin(kept)]
 
 
 def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
@@ -425,16 +447,22 @@ def summary(
     given: dict[str, list[str]] | None = None,
     n_resamples: int = 2000,
     seed: int = 0,
+    merged: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rankings and the comparisons of all boards of a run, which are read one data set at a time.
 
     The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), over (the languages and items, as
     text), protocol (text), left_out (how many languages not all models have, which are not compared), title. The
-    second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them.
+    second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them. `merged`:
+    tables of others, as `released.merged.files` lists them, which are ranked with those of the run (`comparable`).
     """
     ranked, pairs = [], []
-    for dataset in rankable(datasets):
-        for key, board in boards(read(results, models, [dataset])):
+    found = files(results, models, datasets)
+    if merged is not None:
+        found = pd.concat([found, merged.loc[merged["task"].isin(TASKS), list(found)]], ignore_index=True)
+    for _, one in found.groupby("dataset", sort=False):
+        for key, board in boards(_outcomes_of(one)):
+            board = comparable(board, models)
             named = dict(zip(BOARD, key, strict=True)) | {"title": title(*key[1:])}
             codes = pd.Series(sorted(board["lang"].unique()), dtype=str)
             home = tiers(codes, given)

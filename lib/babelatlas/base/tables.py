@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, locate
 from babelatlas.base.paths import root as root
@@ -146,6 +147,22 @@ def _schema(name: str) -> pa.Schema:
     return pa.schema(SCHEMAS[name][0])
 
 
+def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+
+
+def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return `table` with the columns and types of schema `name`; raise InputError where it does not fit.
+
+    >>> typed(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0.0]}), "images")["number"].tolist()
+    [0]
+    """
+    return _arrow(table, name).to_pandas()
+
+
 def fingerprint(path: str | os.PathLike) -> str:
     """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
     path = locate(path)
@@ -188,17 +205,18 @@ def write(
 ) -> Path:
     """Write `table`, checked against schema `name`, to a Parquet file with its provenance; return the path.
 
-    `traced` False leaves the provenance out, for files that ship: the same bytes at every commit.
+    `traced` False leaves the provenance out, for files that ship: the same bytes at every commit. A table of which the
+    parameters have a limit (`partial.mark`), or that is made from a partial one, is marked as partial.
     Raises InputError where the table does not fit its schema, and for a name that does not end in .parquet.
     """
     path = locate(path)
     if path.suffix != ".parquet":
         raise InputError(f"Tables are written as Parquet, got {path.name!r}: let the name end in .parquet.")
-    try:
-        arrow = pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+    arrow = _arrow(table, name)
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
+    marks = [(parameters or {}).get(partials.MARK, ""), *map(partial, inputs)]
+    if reason := next(filter(None, marks), ""):
+        note[partials.MARK] = reason
     arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
     with beside(path) as part:
         pq.write_table(arrow, part, compression="zstd")
@@ -222,10 +240,31 @@ def read_csv(path: Path, name: str, *texts: str) -> pd.DataFrame:
     return pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=gaps)
 
 
-def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
+def partial(path: str | os.PathLike) -> str:
+    """Return how a table or a file of vectors came to be partial, "20_zeroshot with limit = 5"; "" for a whole one."""
+    path = locate(path)
+    if path.suffix == ".npz":
+        return partials.of_vectors(path)
+    try:
+        return made_from(path).get(partials.MARK, "") if path.suffix == ".parquet" and path.is_file() else ""
+    except (pa.ArrowException, OSError):  # told where it is read
+        return ""
+
+
+def check_whole(path: str | os.PathLike) -> None:
+    """Raise InputError, saying what to run again, where a table is partial."""
+    if reason := partial(path):
+        raise InputError(
+            f"The table {path} is partial ({reason}), and this needs a whole one: run {reason.partition(' ')[0]} again "
+            "without `limit`, then what follows from it."
+        )
+
+
+def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFrame:
     """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
-    Raises InputError where the file is absent, unreadable, or not such a table.
+    `partial` True reads a table with the results of the first images, queries or items too (see partial.py).
+    Raises InputError where the file is absent, unreadable, not such a table, or partial.
     """
     path = locate(path)
     if not path.is_file():
@@ -235,6 +274,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
         raise InputError(f"The file {path} cannot be read as a table ({reason}): delete it and run again.") from error
+    if not partial:
+        check_whole(path)
     return check(table, name)
 
 

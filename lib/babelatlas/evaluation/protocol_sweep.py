@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from babelatlas.base import tables
+from babelatlas.base import partial, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import captions as caption_sets
 from babelatlas.datasets import registry as datasets
@@ -164,6 +164,7 @@ def evaluate(
     cache: str = "",
     nllb_fallback_language: str = "",
     seed: int = 0,
+    limit: int | str = "",
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return what a model scores on a data set under each protocol, schema `protocols`, and what could not be computed.
 
@@ -171,8 +172,8 @@ def evaluate(
     notebooks 20 and 21 take them. `languages`: none for all that have labels for `minimum` classes or captions for
     `minimum` images. `prompts`: those of the base, "" for the preset's. Where all pictures are square, the rows of the
     setting "preprocessing" and of its base are of a data set of their own, whose name ends in `protocol.WIDE`; `seed`
-    draws where a picture stands on its canvas. For the rest see `turns` and `classify`. Raises what reading and
-    embedding raise, and InputError where no language has the minimum.
+    draws where a picture stands on its canvas. `limit`: as in notebooks 20 and 21. For the rest see `turns` and
+    `classify`. Raises what reading and embedding raise, and InputError where no language has the minimum.
     """
     task, load = datasets.get_dataset(dataset).task, shared.load
     precision = "auto" if entry.family == "own" else load("auto").precision
@@ -181,12 +182,14 @@ def evaluate(
         chosen = label_sets.check_label_set(datasets.read_labels(labels))
         chosen = label_sets.select(chosen, list(languages), minimum)
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
+        pictures = partial.first(pictures, limit, "path", ["wnid"])
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], list(languages), minimum)
         plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, square=_square(pictures["path"]))
         table, left_out = classify(shared, entry, plan, pictures, chosen, cache, nllb_fallback_language, seed)
         return _named(table, entry.name, dataset, Path(labels).stem), left_out
     gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
-    texts = retrieval.select(texts, minimum)
+    texts = partial.first(retrieval.select(texts, minimum), limit, "image")
+    gallery = gallery if limit == "" else partial.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
     plan = turns(task, entry, given, sets=texts["captions"].unique(), square=_square(gallery["path"]))
     place = getattr(load("auto"), "device", "cpu")
     table, left_out = retrieve(shared, plan, gallery, texts, cache, place, nllb_fallback_language, seed)

@@ -217,13 +217,15 @@ def write_vectors(
     classes: dict,
     prompts: dict[str, str] | None = None,
     protocol: dict[str, dict[str, str]] | None = None,
+    partial: str = "",
     regions: Iterable[str] | None = None,
 ) -> Path:
     """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
-    made with, `protocol` to what else decides a result: similarity, precision and preprocessing. `regions`: where each
-    image is from, None where that is not known.
+    made with, `protocol` to what else decides a result: similarity, precision and preprocessing. `partial`: how it came
+    that these are not all images, "" for all; tables that are made from the file say it too (`tables.write`).
+    `regions`: where each image is from, None where that is not known.
     """
     path = locate(path)
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
@@ -232,8 +234,8 @@ def write_vectors(
     arrays |= {f"{lang} prompts": np.array(name) for lang, name in (prompts or {}).items()}
     for lang, settings in (protocol or {}).items():
         arrays |= {f"{lang} {name}": np.array(option) for name, option in settings.items()}
-    if regions is not None:
-        arrays["regions"] = np.array(list(regions), dtype=str)
+    arrays |= {"partial": np.array(partial)} if partial else {}
+    arrays |= {} if regions is None else {"regions": np.array(list(regions), dtype=str)}
     with beside(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)
     return path

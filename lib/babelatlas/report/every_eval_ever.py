@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Mapping
 
 import pandas as pd
 
@@ -95,14 +94,13 @@ def records(
     organization: str,
     timestamp: int,
     relationship: str = "third_party",
-    origins: Mapping[str, str] | None = None,
 ) -> dict[str, dict]:
     """Return the scores of a `languages` table as records, one for each model: path in the datastore -> record.
 
     `run` names the run; `organization` who evaluated; `timestamp` when the table was made, in seconds since 1970;
-    `relationship` of who evaluated to who made the models, one of `RELATIONSHIPS`; `origins`: model -> who else
-    computed results of it. Names of files are UUIDs made from the record, so that the same results have the same name.
-    Raises InputError for another relationship, an empty organization, and a table without rows.
+    `relationship` of who evaluated to who made the models, one of `RELATIONSHIPS`. Names of files are UUIDs made from
+    the record, so that the same results have the same name. Raises InputError for another relationship, an empty
+    organization, and a table without rows.
     """
     if relationship not in RELATIONSHIPS:
         raise InputError(
@@ -115,7 +113,6 @@ def records(
     written = {}
     for model, rows in found.groupby("model", sort=True):
         about = _model(model, organization)
-        others = {"also_by": origins[model]} if origins and model in origins else {}
         record = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": f"babelatlas-{run}/{about['id']}/{timestamp}",
@@ -125,7 +122,7 @@ def records(
                 "source_type": "evaluation_run",
                 "source_organization_name": organization,
                 "evaluator_relationship": relationship,
-                "additional_details": {"run": run, **others},
+                "additional_details": {"run": run},
             },
             "eval_library": {"name": "babelatlas", "version": babelatlas.__version__},
             "model_info": about,

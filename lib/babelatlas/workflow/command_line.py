@@ -448,6 +448,22 @@ def export_results(output: str, run: str, organization: str, relationship: str) 
 
 
 @app.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--origin", required=True, help="Who computed the tables; leaderboards show it.")
+@click.option("--run", default="demo", show_default=True, help="Into which run, as in results/RUN.")
+def merge(files: tuple[str, ...], origin: str, run: str) -> None:
+    """Take tables that another person computed into a run.
+
+    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV. Then `make book` makes the leaderboard anew.
+
+    Example: babelatlas merge msiglip-b16_imagenet-1k.parquet --origin "Ana, My Lab" --run full
+    """
+    from babelatlas.analysis.released import merged
+
+    print("\n".join(merged.merge(files, origin, f"results/{run}")))
+
+
+@app.command()
 @click.argument("notebook", type=click.Path())
 @click.option("--parameter", "given", multiple=True, metavar="NAME=VALUE", help='As YAML: "languages=[de, sw]".')
 @click.option("--output", default="", help="The executed copy; left out, one in results/scratch/notebooks.")

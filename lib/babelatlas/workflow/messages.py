@@ -18,6 +18,16 @@ def listen(run: str) -> None:
         handler.addFilter(_readable)
 
 
+def announce(study) -> None:
+    """Print what the plan of a run leaves out because stages are limited to the first items, to stderr."""
+    if study.left_out:
+        print(
+            f"A limit is set: tables are marked as partial, and {len(study.left_out)} chapter(s) that need whole tables "
+            f"are left out of the book: {', '.join(study.left_out)}.",
+            file=sys.stderr,
+        )
+
+
 def report() -> None:
     """Print the jobs that failed, each with its sentence and its log, to stderr."""
     if FAILED:

@@ -12,6 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from babelatlas.base import partial
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
@@ -27,6 +28,8 @@ READ_FROM, WRITE_TO = "results/demo", "results/scratch"
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list"}
 WORDS[dict] = "'name: value' lines"
 LISTS = ("images", "fallback_prompts")
+# A parameter that is a whole number, or "" for none: how many items an evaluation is limited to.
+LIMIT = "limit"
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
@@ -98,6 +101,9 @@ def check_parameters(path: str | os.PathLike, given: dict) -> None:
         if name not in known:
             raise InputError(f"The notebook {Path(path).stem} has no parameter {name!r}: {near(name, known)}")
         default = known[name]
+        if name == LIMIT and default == "":
+            partial.check(value)
+            continue
         if name in LISTS and isinstance(value, list) and all(isinstance(one, str) for one in value):
             continue
         pairs = [(default, value, "")]

@@ -23,6 +23,16 @@ CLASSES = ("imagenet-1k", "pictograms")
 # Notebooks whose parameters name sets of prompts, or tables of them, and these parameters.
 EVALUATIONS = ("20_zeroshot", "28_protocols")
 PROMPTS = ("prompts", "fallback_prompts", "other_prompts")
+# Stages that `limit` lets evaluate a part -> the kinds of tables that are partial then.
+LIMITED = {
+    "20_zeroshot": ["zeroshot", "subsets", "label_sets", "adaptations", "adapted", "projections", "feature_tests"],
+    "21_retrieval": ["retrieval"],
+    "22_disambiguation": ["disambiguation"],
+    "23_translators": ["disambiguation", "tokens"],
+    "26_reasoning": ["answers"],
+    "27_captioning": ["generated", "caption_scores"],
+    "28_protocols": ["protocols"],
+}
 # Chapters with more pages than one; the first is a rule for each model.
 MODEL_PAGE, LANGUAGE_PAGES, STATUS = "70_model", "71_languages", "99_status"
 
@@ -86,6 +96,8 @@ class Plan:
             (one, dataset) for one in self.translators for dataset in self.ambiguous
             if dataset in known.get(one, self.ambiguous)
         ]  # fmt: skip
+        self.partial = {kind for notebook in LIMITED for kind in LIMITED[notebook] if self._limited(notebook)}
+        self.left_out = self._leave_out()
 
     def _plan_adaptations(self) -> None:
         """Set the jobs that train adapters, name -> parameters, and the adapted models, name -> job.
@@ -104,6 +116,26 @@ class Plan:
                         one = given | {"languages": [lang], "objectives": {objective: [seed]}}
                     self.adapted[name] = base if base in self.trained else name
                     self.adaptations[self.adapted[name]] = one
+
+    def _limited(self, notebook: str) -> bool:
+        """Return whether the config lets a stage evaluate the first images, queries or items only."""
+        own = self.config["parameters"].get(notebook, {}).get("limit", self.config.get("limit", ""))
+        return own != "" and any(job[0] == notebook for job in self.jobs())
+
+    def _leave_out(self) -> list[str]:
+        """Take the chapters that read partial tables, or what these chapters write, out of the plan; return them."""
+        gone: list[str] = []
+        lost = set(self.partial)
+        while self.partial:
+            listed = {name: notebooks.declared(self.notebook(name))["inputs"] for name in self.chapters}
+            read = {name: {*one.get("reads", []), *one.get("reads_if_made", [])} for name, one in listed.items()}
+            found = [name for name in self.chapters if read[name] & lost]
+            if not found:
+                break
+            gone += found
+            lost |= {path.removeprefix(f"{self.folder}/") for name in found for path in self.outputs(name).values()}
+            self.chapters = [name for name in self.chapters if name not in found]
+        return gone
 
     def _sees_two(self, name: str) -> bool:
         """Return whether a translator can be asked about two images: an image-text-to-text model, also a user's own."""
@@ -182,6 +214,8 @@ class Plan:
             "projections": self.projected,
             "feature_tests": self.projected,
             "pairs": [*(["scene-pairs", "scene-pairs-train"] if self.scenes else []), *self.statements],
+            # What others computed and somebody took in (`babelatlas merge`): it is there, and no stage makes it.
+            "merged": sorted(path.stem for path in tables.locate(self.folder).glob("merged/*.parquet")),
         }
         losses = [self.table("models", f"{name}_losses") for name in [*self.trained, *self.gated]]
         return {kind: [self.table(kind, name) for name in each] for kind, each in names.items()} | {"losses": losses}
@@ -210,7 +244,7 @@ class Plan:
     def inputs(self, chapter: str) -> dict[str, str]:
         """Return the single tables that a chapter reads: name -> path; "" for one that nothing of this run makes."""
         given = self.config["parameters"].get(chapter, {})
-        made = self.written.union(*self.tables().values())
+        made = self.written.union(*(paths for kind, paths in self.tables().items() if kind not in self.partial))
         declared = notebooks.declared(self.notebook(chapter))["inputs"]
         found = {}
         for name, value in declared.items():
@@ -428,6 +462,7 @@ class Plan:
         shared |= {name: path for name, path in self.inputs(notebook).items() if path == ""}
         shared = {name: value for name, value in shared.items() if value != declared[name]}
         shared |= {name: self.config[name] for name in ("run", "seed", "models", "datasets") if name in declared}
+        shared |= {"limit": self.config["limit"]} if declared.get("limit") == "" and "limit" in self.config else {}
         shared |= {"translators": self.translators} if "translators" in declared else {}
         shared |= {"datasets": self.protocols} if notebook in ("28_protocols", "33_protocol") else {}
         shared |= {"tiers": self.tiers()} if "tiers" in declared else {}
