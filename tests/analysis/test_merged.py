@@ -7,7 +7,7 @@ import pytest
 from analysis.test_leaderboard import counts, queries
 from babelatlas.analysis import leaderboard
 from babelatlas.analysis.released import merged
-from babelatlas.base import tables
+from babelatlas.base import partial, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
 
@@ -226,6 +226,12 @@ def test_nothing_is_written_unless_every_file_fits(run, tmp_path):
     with pytest.raises(InputError, match=r"clash.parquet cannot be merged: .*with another n_correct"):
         merged.merge([tmp_path / "good.parquet", tmp_path / "clash.parquet"], "Ana", run)
     assert merged.files(run).empty
+
+
+def test_a_table_of_the_first_images_alone_is_refused(run, tmp_path):
+    tables.write(classified(THEIRS), tmp_path / "first.parquet", "zeroshot", partial.mark(2, "20_zeroshot"))
+    with pytest.raises(InputError, match=r"first.parquet cannot be merged: .*partial"):
+        merged.merge([tmp_path / "first.parquet"], "Ana", run)
 
 
 @pytest.mark.parametrize("origin", [" ", "this run"])

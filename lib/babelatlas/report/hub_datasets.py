@@ -74,24 +74,28 @@ def licence_links(stated: Iterable[str]) -> list[str]:
 
 
 def _header(title: str, table: pd.DataFrame, codes: list[str], stated: Iterable[str], tags: list[str]) -> str:
-    from huggingface_hub import DatasetCardData
-
+    """Return the header of a card as the hub reads it, YAML whose texts are in quotes: "no" is Norwegian."""
     configs = [{"config_name": "all", "data_files": "data/*.parquet", "default": True}]
     configs += [{"config_name": code, "data_files": f"data/{code}.parquet"} for code in codes]
-    # The hub takes codes of two and three letters here, others as BCP 47.
+    # The hub takes codes of two and three letters as languages, others as BCP 47.
     plain = [code for code in codes if re.fullmatch("[a-z]{2,3}", code)]
-    card = DatasetCardData(
-        language=plain,
-        language_bcp47=sorted(set(codes) - set(plain)) or None,
-        license=hub_licences(stated),
-        license_link="LICENSE.md",
-        multilinguality="multilingual",
-        pretty_name=title,
-        size_categories=croissant.size_category(table),
-        tags=tags,
-        configs=configs,
-    )
-    return f"---\n{card.to_yaml(line_break=chr(10))}\n---\n"
+    facts = {
+        "pretty_name": title,
+        "language": plain,
+        "language_bcp47": sorted(set(codes) - set(plain)),
+        "license": hub_licences(stated),
+        "license_link": "LICENSE.md",
+        "multilinguality": "multilingual",
+        "size_categories": croissant.size_category(table),
+        "tags": tags,
+        "configs": configs,
+    }
+    lines = []
+    for name, value in facts.items():  # a flow of JSON is YAML
+        listed = isinstance(value, list) and value
+        lines.append(f"{name}:" if listed else f"{name}: {json.dumps(value)}")
+        lines += [f"- {json.dumps(each)}" for each in value] if listed else []
+    return "\n".join(["---", *lines, "---", ""])
 
 
 def _markdown(table: pd.DataFrame) -> str:

@@ -109,8 +109,8 @@ def _check_schema(config: dict, schema: dict) -> None:
             raise InputError(f"The config needs {key!r} as {kind}, got {got}: see config/demo.yml.")
         said = {
             "gpus": f"is how many to use at once, got {config.get('gpus')}: leave it out for all.",
-            "limit": f"is how many images of a class, queries or items are evaluated, got {config.get('limit')}: give 1 "
-            "or more, or leave it out for all.",
+            "limit": f"is how many images of a class, queries or items are evaluated, got {config.get('limit')}: give "
+            "1 or more, or leave it out for all.",
             "run": f"is the name of a folder, got {config.get('run')!r}: use letters, digits, - and _.",
         }
         if key in said:

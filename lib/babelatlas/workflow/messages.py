@@ -22,8 +22,8 @@ def announce(study) -> None:
     """Print what the plan of a run leaves out because stages are limited to the first items, to stderr."""
     if study.left_out:
         print(
-            f"A limit is set: tables are marked as partial, and {len(study.left_out)} chapter(s) that need whole tables "
-            f"are left out of the book: {', '.join(study.left_out)}.",
+            f"A limit is set: tables are marked as partial, and {len(study.left_out)} chapter(s) that need whole "
+            f"tables are left out of the book: {', '.join(study.left_out)}.",
             file=sys.stderr,
         )
 
