@@ -10,8 +10,9 @@ from PIL import Image
 
 from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
-from babelatlas.datasets import captions, crossmodal3600
+from babelatlas.datasets import captions
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets.layouts import crossmodal3600
 
 PHOTOS = ["COCO_train2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
 PAIRS = {"images": PHOTOS, "captions": {"en": [["a cat"], ["a dog"]], "jp": [["猫"], ["犬"]]}}

@@ -16,9 +16,9 @@ import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.datasets import crossmodal3600
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import SUFFIXES, is_image
+from babelatlas.datasets.layouts import crossmodal3600
 
 CHOICES = ("first", "all")
 # Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.

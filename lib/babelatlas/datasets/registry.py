@@ -22,6 +22,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import imagenet
 from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.datasets.layouts import geode
 
 # Held while filters of warnings are changed, since all threads of a process share them.
 QUIETLY = threading.Lock()
@@ -171,7 +172,8 @@ def load(
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
     its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all. Classes
     that ImageNet-1k has and a variant has not are passed over: the label set is to be cut to those of the table.
-    `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`.
+    `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`. The images of GeoDE
+    have a further column, `region`.
     Raises InputError where more is missing, and where a class of `wnids` is none of the data set.
     """
     dataset = get_dataset(name)
@@ -196,6 +198,9 @@ def load(
             what = "is no folder and no archive" if home.exists() else "does not exist"
             raise InputError(f"What is given as the images of the data set {name!r}, {home}, {what}: {_get(dataset)}.")
         table = imagenet.scan(home, name, numbered)
+        absent = imagenet.check(table, dataset, wanted, missing)
+    elif dataset.labels == "geode":
+        table = geode.scan(path, name)
         absent = imagenet.check(table, dataset, wanted, missing)
     else:
         table = _scan(path, dataset)

@@ -143,7 +143,7 @@ def _announce(described: dict) -> None:
 def _check_own(config: dict) -> None:
     """Raise InputError for words, class lists or verified labels of the user's own that no label set can be made of."""
     for name in config.get("classes", {}):
-        if name in (*CLASSES, *synsets.CLASS_LISTS):
+        if name in (*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS):
             raise InputError(
                 f"The config's 'classes' names {name!r}, a list that the study has: give yours another name."
             )
