@@ -50,7 +50,8 @@ class Dataset:
     differ); `n_languages`, and `n_captions` of all languages in one set. `download_mb`: size of the download in MB, 0
     where not known. `files`: names in `download.files`. `sets`: who wrote or translated the captions.
     `default_captions`: the set that models are compared by, "" for the mean over all sets. `empty`: captions that are
-    empty as published, as "language image". `image_source`: where the images of a retrieval data set are published.
+    empty as published, as "language image". `left_out`: languages of the release, by its codes, for which the study has
+    none; they are passed over. `image_source`: where the images of a retrieval data set are published.
     Of reasoning: `incomplete`, how many statements of the release have not four pairs, -1 where not known;
     `trained_on`, the data set of English statements that a classifier is trained on.
 
@@ -81,6 +82,7 @@ class Dataset:
     sets: tuple[str, ...] = ()
     default_captions: str = ""
     empty: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     image_source: str = ""
     incomplete: int = 0
     trained_on: str = ""
