@@ -476,7 +476,7 @@ def test_the_terms_of_a_gated_model_are_named_before_any_work(monkeypatch, tmp_p
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(InputError, match=r"accept them at https://huggingface.co/google/paligemma-3b-mix-448, log in"):
         checkpoints.check_agreement(entry)
-    with pytest.raises(InputError, match="given only to those who accept their terms"):
+    with pytest.raises(InputError, match="given only to those who accept the terms"):
         config.check_paths({"models": ["picto-en"], "translators": [entry.name]})
     checkpoints.check_agreement(entry, tmp_path)  # the user has the files
     config.check_paths({"models": [], "translators": [entry.name], "checkpoints": {entry.name: str(tmp_path)}})

@@ -75,7 +75,7 @@ def check_agreement(entry, folder: str | os.PathLike = "") -> None:
             return
     if not get_token():
         raise InputError(
-            f"The files of {entry.name!r} are given only to those who accept their terms ({entry.licence}): accept them "
+            f"The files of {entry.name!r} are given only to those who accept the terms ({entry.licence}): accept them "
             f"at https://huggingface.co/{entry.source.repository}, log in with `hf auth login`, or name a folder that "
             "has them under 'checkpoints'."
         )
