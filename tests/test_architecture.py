@@ -283,6 +283,7 @@ LINES += 3_500  # reasoning over pairs of images, scenes, captioning, selection,
 LINES += 900  # sharing: data-set folders, Croissant, class names, records of other schemas, results of others merged in
 LINES += 350  # ways in: evaluation of the first items, what a run will take
 LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with its tables
+LINES += 550  # models of sentence-transformers for images and texts, NaFlex; GeoDE, MVL-SIB, captions in 200 languages
 
 
 def used() -> float:

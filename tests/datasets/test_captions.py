@@ -10,8 +10,9 @@ from PIL import Image
 
 from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
-from babelatlas.datasets import captions, crossmodal3600
+from babelatlas.datasets import captions
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets.layouts import crossmodal3600
 
 PHOTOS = ["COCO_train2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
 PAIRS = {"images": PHOTOS, "captions": {"en": [["a cat"], ["a dog"]], "jp": [["猫"], ["犬"]]}}
@@ -603,3 +604,63 @@ def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(tmp_pa
     (tmp_path / "cats.csv").write_text(rows, encoding="utf-8")
     with pytest.raises(InputError, match=r"b\.png"):
         captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")
+
+
+@pytest.fixture
+def flickr(small, tmp_path):
+    """A miniature of Flickr30k-200 in the published layout; call it with further files, name -> text."""
+    small("flickr30k-200", n_images=2, n_languages=3, n_captions=6)
+    photographs(tmp_path / "flickr30k", ["1007.jpg", "1009.jpg"])
+    home = tmp_path / "flickr30k-200"
+    home.mkdir()
+    files = {"filenames": "1007.jpg\n1009.jpg\n", "eng_captions": "A cat.\nA dog.\n", "swh_Latn": "Paka.\nMbwa.\n"}
+    files |= {"zho_Hans": "猫。\n狗\u2028。", "nus_Latn": "left out, as the study has no code for Nuer\n"}
+
+    def write(**further):
+        for name, text in (files | further).items():
+            (home / f"{name}.txt").write_text(text, encoding="utf-8")
+        return tmp_path / "flickr30k", home
+
+    return write
+
+
+def test_translations_into_200_languages_are_read_as_published(flickr):
+    gallery, table = captions.load("flickr30k-200", *flickr())
+
+    assert gallery["image"].tolist() == ["1007.jpg", "1009.jpg"]
+    found = table.set_index(["lang", "image"])["caption"].to_dict()
+    # A line ends where the file's line does, not at a separator within the text.
+    assert found[("zh", "1009.jpg")] == "狗\u2028。"
+    assert {lang: found[lang, "1007.jpg"] for lang in ("en", "sw", "zh")} == {
+        "en": "A cat.",
+        "sw": "Paka.",
+        "zh": "猫。",
+    }
+    assert table["captions"].tolist() == ["nllb"] * 6
+
+
+def test_translations_that_do_not_fit_are_one_sentence(flickr, tmp_path):
+    images, home = flickr(swh_Latn="Paka.")
+    with pytest.raises(InputError, match=r"swh_Latn\.txt has 1 lines, expected one for each of the 2 images"):
+        captions.load("flickr30k-200", images, home)
+    with pytest.raises(InputError, match="language with the code 'qqq_Latn'"):
+        captions.load("flickr30k-200", *flickr(qqq_Latn="a\nb"))
+    (home / "qqq_Latn.txt").unlink()
+    (home / "filenames.txt").unlink()
+    with pytest.raises(InputError, match=r"lacks filenames\.txt: put it there from"):
+        captions.load("flickr30k-200", images, home)
+    with pytest.raises(InputError, match=r"lacks test_image_names\.txt: put it there from XTD10 and MIC"):
+        captions.load("xtd-200", images, home)
+    with pytest.raises(InputError, match="captions of 'xtd-200' are not given: get them from https"):
+        captions.load("xtd-200", images)
+
+
+def test_languages_that_a_release_has_and_the_study_has_not_are_listed():
+    from babelatlas.base import languages
+
+    entries = [entry for entry in datasets.DATASETS if entry.left_out]
+    assert {"xtd-200", "flickr30k-200"} <= {entry.name for entry in entries}
+    for entry in entries:
+        for code in entry.left_out:
+            with pytest.raises(InputError, match=f"no language with the code '{code}'"):
+                languages.canonical(code)

@@ -15,8 +15,9 @@ import pytest
 from babelatlas.base.errors import InputError
 from babelatlas.models import hub as checkpoints
 from babelatlas.models import registry as models
+from babelatlas.models import translators
 from babelatlas.models.checkpoint import Checkpoint, check_weights
-from babelatlas.workflow import command_line
+from babelatlas.workflow import command_line, config
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 MAIN = models.Source("tiny/main", COMMIT, ("*.json", "*.safetensors"))
@@ -467,3 +468,18 @@ def test_code_for_another_version_of_a_package_is_refused_before_anything_is_fet
     absent = replace(jina, requires=("no-such-package>=1",))
     with pytest.raises(InputError, match=r"needs no-such-package>=1, and none is installed"):
         checkpoints.check_consent(absent, jina.source.repository)
+
+
+def test_the_terms_of_a_gated_model_are_named_before_any_work(monkeypatch, tmp_path):
+    entry = translators.get_translator("paligemma-3b-mix-448")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    with pytest.raises(InputError, match=r"accept them at https://huggingface.co/google/paligemma-3b-mix-448, log in"):
+        checkpoints.check_agreement(entry)
+    with pytest.raises(InputError, match="given only to those who accept the terms"):
+        config.check_paths({"models": ["picto-en"], "translators": [entry.name]})
+    checkpoints.check_agreement(entry, tmp_path)  # the user has the files
+    config.check_paths({"models": [], "translators": [entry.name], "checkpoints": {entry.name: str(tmp_path)}})
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "a token")
+    checkpoints.check_agreement(entry)
+    checkpoints.check_agreement(models.find("msiglip-b16"))  # not gated

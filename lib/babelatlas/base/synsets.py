@@ -15,6 +15,8 @@ CLASS_LISTS = {  # files of data/
     "pictograms": "pictograms.csv",
     "pictogram-senses": "pictogram_senses.csv",
 }
+# Lists of single data sets, whose words do not ship.
+FURTHER_LISTS = {"geode": "geode.csv"}
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 
@@ -22,12 +24,14 @@ IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "imagenet-21k" (the
-    21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of
-    a text file with one wnid on each line, whatever follows it after a space or comma.
+    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "geode" (the objects
+    of that data set), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a
+    column `wnid` (and perhaps `name`), or of a text file with one wnid on each line, whatever follows it after a space
+    or comma.
     Raises InputError for another name, a file without wnids, a line that is none, and a class that occurs twice.
     """
-    path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
+    ours = CLASS_LISTS | FURTHER_LISTS
+    path = DATA / ours[classes] if classes in ours else tables.locate(classes)
     if classes == "imagenet-21k":  # found without importing timm
         timm = find_spec("timm")
         path = Path(timm.origin).parent / IMAGENET_21K if timm else Path(IMAGENET_21K)
@@ -35,7 +39,7 @@ def class_list(classes: str) -> pd.DataFrame:
             raise InputError("The classes of imagenet-21k come with timm, which is not installed here: install timm.")
     if path.suffix not in (".csv", ".txt") or not path.is_file():
         raise InputError(
-            f"There is no class list {classes!r}: {near(classes, [*CLASS_LISTS, 'imagenet-21k'])} Or give the path of "
+            f"There is no class list {classes!r}: {near(classes, [*ours, 'imagenet-21k'])} Or give the path of "
             "a CSV or text file."
         )
     try:

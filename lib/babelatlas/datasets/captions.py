@@ -16,9 +16,9 @@ import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.datasets import crossmodal3600
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import SUFFIXES, is_image
+from babelatlas.datasets.layouts import crossmodal3600, translated_captions
 
 CHOICES = ("first", "all")
 # Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.
@@ -402,6 +402,18 @@ def _multi30k(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: l
     return Annotations(home or listing, images, captions, replace(dataset, **counts))
 
 
+def _translated(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
+    """Read the translations of XTD or Flickr30K into 200 languages, less those that the study has no code for."""
+    if not str(annotations):
+        raise InputError(
+            f"The captions of {dataset.name!r} are not given: get them from {dataset.url}, and name their folder in "
+            f"the config, under annotations; `babelatlas datasets {dataset.name}` says more."
+        )
+    path = tables.locate(annotations)
+    images, captions = translated_captions.read(dataset.name, path, dataset.left_out)
+    return Annotations(path, images, {(dataset.sets[0], code): found for code, found in captions.items()}, dataset)
+
+
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a file of Multi30K, packed (.gz) or not; InputError where it is absent, damaged, no UTF-8."""
     try:
@@ -475,3 +487,4 @@ def _check_mapping(path: Path, file: Path, captions: dict[str, list[list[str]]])
 
 
 READERS = {"xm3600": _xm3600, "xflickrco": _pairs, "xtd": _pairs, "multi30k": _multi30k, "coco-sm": _coco_sm}
+READERS |= dict.fromkeys(translated_captions.NAMED, _translated)

@@ -22,6 +22,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import imagenet
 from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.datasets.layouts import geode
 
 # Held while filters of warnings are changed, since all threads of a process share them.
 QUIETLY = threading.Lock()
@@ -49,7 +50,8 @@ class Dataset:
     differ); `n_languages`, and `n_captions` of all languages in one set. `download_mb`: size of the download in MB, 0
     where not known. `files`: names in `download.files`. `sets`: who wrote or translated the captions.
     `default_captions`: the set that models are compared by, "" for the mean over all sets. `empty`: captions that are
-    empty as published, as "language image". `image_source`: where the images of a retrieval data set are published.
+    empty as published, as "language image". `left_out`: languages of the release, by its codes, for which the study has
+    none; they are passed over. `image_source`: where the images of a retrieval data set are published.
     Of reasoning: `incomplete`, how many statements of the release have not four pairs, -1 where not known;
     `trained_on`, the data set of English statements that a classifier is trained on.
 
@@ -80,6 +82,7 @@ class Dataset:
     sets: tuple[str, ...] = ()
     default_captions: str = ""
     empty: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     image_source: str = ""
     incomplete: int = 0
     trained_on: str = ""
@@ -171,7 +174,8 @@ def load(
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
     its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all. Classes
     that ImageNet-1k has and a variant has not are passed over: the label set is to be cut to those of the table.
-    `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`.
+    `missing`: how many images may be absent; how many are stands in the table's `attrs["missing"]`. The images of GeoDE
+    have a further column, `region`.
     Raises InputError where more is missing, and where a class of `wnids` is none of the data set.
     """
     dataset = get_dataset(name)
@@ -196,6 +200,9 @@ def load(
             what = "is no folder and no archive" if home.exists() else "does not exist"
             raise InputError(f"What is given as the images of the data set {name!r}, {home}, {what}: {_get(dataset)}.")
         table = imagenet.scan(home, name, numbered)
+        absent = imagenet.check(table, dataset, wanted, missing)
+    elif dataset.labels == "geode":
+        table = geode.scan(path, name)
         absent = imagenet.check(table, dataset, wanted, missing)
     else:
         table = _scan(path, dataset)

@@ -160,6 +160,25 @@ def evaluate(
     return pd.DataFrame(found | {"n_ties": counts[2].astype(np.int64), "n_images": n_images})
 
 
+def by_region(
+    images: np.ndarray, image_wnids: Iterable[str], regions: Iterable[str], classes: np.ndarray, class_wnids: list[str]
+) -> pd.DataFrame:
+    """Return the counts of `evaluate` apart for the images of each region: region, wnid, n_correct, n_images.
+
+    `regions`: where each image is from. Every image is classified among all classes of the label set; a class without
+    an image from a region has no row there. Raises what `similarity` raises.
+    """
+    _check_shapes(images, classes)
+    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
+    rows = np.flatnonzero(target >= 0)
+    parts = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
+    right = [hits(similarity(np.asarray(images)[part], classes), target[part]) for part in parts]
+    found = {"region": np.asarray(list(regions))[rows], "wnid": np.asarray(class_wnids)[target[rows]]}
+    table = pd.DataFrame(found | {"n_correct": np.concatenate([np.empty(0), *right])})
+    counts = table.groupby(["region", "wnid"])["n_correct"].agg(["sum", "size"]).reset_index()
+    return counts.rename(columns={"sum": "n_correct", "size": "n_images"})
+
+
 def subset_counts(
     images: np.ndarray,
     image_wnids: Iterable[str],
@@ -199,12 +218,14 @@ def write_vectors(
     prompts: dict[str, str] | None = None,
     protocol: dict[str, dict[str, str]] | None = None,
     partial: str = "",
+    regions: Iterable[str] | None = None,
 ) -> Path:
     """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
     made with, `protocol` to what else decides a result: similarity, precision and preprocessing. `partial`: how it came
     that these are not all images, "" for all; tables that are made from the file say it too (`tables.write`).
+    `regions`: where each image is from, None where that is not known.
     """
     path = locate(path)
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
@@ -214,6 +235,7 @@ def write_vectors(
     for lang, settings in (protocol or {}).items():
         arrays |= {f"{lang} {name}": np.array(option) for name, option in settings.items()}
     arrays |= {"partial": np.array(partial)} if partial else {}
+    arrays |= {} if regions is None else {"regions": np.array(list(regions), dtype=str)}
     with beside(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)
     return path
@@ -225,6 +247,11 @@ def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
     classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
     return arrays["images"], arrays["image_wnids"], classes
+
+
+def read_regions(path: str | os.PathLike) -> np.ndarray | None:
+    """Return where each image is from, as `write_vectors` got it; None where the file does not say."""
+    return _stored(path, ("regions",)).get("regions")
 
 
 def read_prompts(path: str | os.PathLike) -> dict[str, str]:

@@ -59,6 +59,28 @@ def check_consent(entry: Model, remote_code: str) -> Model:
     )
 
 
+def check_agreement(entry, folder: str | os.PathLike = "") -> None:
+    """Raise InputError where the hub would refuse a model's files: they are gated, not here, and nobody is logged in.
+
+    `folder`: where the user has the files, "" for the hub's cache. Whether a user who is logged in has accepted the
+    terms is known only to the hub. Asks nothing of the network.
+    """
+    if not entry.gated or str(folder):
+        return
+    from huggingface_hub import get_token
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    with suppress(LocalEntryNotFoundError):
+        if not _lacking(entry.source, _download(entry.source, local=True)):
+            return
+    if not get_token():
+        raise InputError(
+            f"The files of {entry.name!r} are given only to those who accept the terms ({entry.licence}): accept them "
+            f"at https://huggingface.co/{entry.source.repository}, log in with `hf auth login`, or name a folder that "
+            "has them under 'checkpoints'."
+        )
+
+
 def _check_packages(entry: Model) -> None:
     """Raise InputError where a package that a repository's code needs is absent or has another version."""
     for needed in map(Requirement, getattr(entry, "requires", ())):

@@ -62,7 +62,7 @@ class Model:
     and with the bare label nothing; `canonicalise`, "" or "siglip"; `context_length` in tokens; `pooling` of the text
     tower; `needs_language`, whether each text begins with the code of its language. `remote_code`: whether the code is
     in the repository, and runs only where the user names it; `requires`: the packages that this code was written for,
-    as pip names them and their versions.
+    as pip names them and their versions. `gated`: whether the hub gives the files only to who accepts their terms.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Model:
     needs_language: bool = False
     remote_code: bool = False
     requires: tuple[str, ...] = ()
+    gated: bool = False
     architecture: str = ""
     dimension: int = 0
     year: int = 0

@@ -52,6 +52,7 @@ class Translator:
     parameters: float = 0
     year: int = 0
     remote_code: bool = False
+    gated: bool = False
     companions: dict[str, Source] = field(default_factory=dict)
 
     @property

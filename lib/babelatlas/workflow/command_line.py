@@ -116,7 +116,8 @@ def translators(name: str) -> None:
 
     for one in map(translators.get_translator, [name] if name else translators.names()):
         place = f"{one.source.repository} at {one.source.revision}" if one.source else "trained by the run"
-        print(f"{one.name}: {one.kind}, {place}, licence {one.licence or '-'}")
+        terms = ", to be accepted on the hub first" if one.gated else ""
+        print(f"{one.name}: {one.kind}, {place}, licence {one.licence or '-'}{terms}")
         for row in translators.sources(name) if name else ():
             print(f"  {row['field']}: {row['value']} ({row['source']})")
 

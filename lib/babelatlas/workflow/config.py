@@ -143,7 +143,7 @@ def _announce(described: dict) -> None:
 def _check_own(config: dict) -> None:
     """Raise InputError for words, class lists or verified labels of the user's own that no label set can be made of."""
     for name in config.get("classes", {}):
-        if name in (*CLASSES, *synsets.CLASS_LISTS):
+        if name in (*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS):
             raise InputError(
                 f"The config's 'classes' names {name!r}, a list that the study has: give yours another name."
             )
@@ -154,7 +154,10 @@ def _check_own(config: dict) -> None:
 
 
 def check_paths(config: dict) -> None:
-    """Raise InputError where a path that a checked config names is not there; a word without / or . is no path."""
+    """Raise InputError where a path that a checked config names is not there, or a model's terms are not accepted.
+
+    A word without / or . is no path.
+    """
     files = {}
     for name, sets in config.get("external_scores", {}).items():
         files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
@@ -171,6 +174,13 @@ def check_paths(config: dict) -> None:
                         f"The config's {key} of {name!r} should be at {path}, where nothing is: correct the path, or "
                         f"leave {name!r} out of the config."
                     )
+
+    checkpoints = config.get("checkpoints", {})
+    own = [*checkpoints, *config.get("external_scores", {}), *config.get("custom_models", {})]
+    entries = [models.find(name) for name in config.get("models", []) if name not in own]
+    entries += [translators.get_translator(name) for name in config.get("translators", []) if name not in own]
+    for entry in entries:
+        hub.check_agreement(entry)
 
 
 def _check_models(config: dict) -> None:

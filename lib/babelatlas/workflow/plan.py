@@ -11,8 +11,9 @@ from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 
-from babelatlas.base import tables
+from babelatlas.base import synsets, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import registry, translators
 from babelatlas.workflow import notebooks
@@ -64,7 +65,7 @@ class Plan:
         self.adaptations, self.adapted = {}, {}
         self._plan_adaptations()
         self.scored = config.get("external_scores", {})
-        own = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
+        own = {name: class_file(entry.classes) for name, entry in self.sets.items() if entry.classes}
         self.own_classes = config.get("classes", {}) | own  # name -> file
         self.drawn = [name for name, entry in self.sets.items() if entry.made_by == "11_pictograms"]
         # The labels that others released are for ImageNet alone: no word for a pictogram, no second one to compare.
@@ -518,6 +519,12 @@ class Plan:
                         f"The config gives the parameter {name!r} of {notebook}, which the workflow sets itself: leave "
                         "it out; models, data sets, images, annotations and own words have keys of their own."
                     )
+
+
+def class_file(classes: str) -> str:
+    """Return the file of a data set's class list: where the study has it, from the folder of the run, else as given."""
+    name = synsets.FURTHER_LISTS.get(classes)
+    return os.path.relpath(DATA / name, tables.root()) if name else classes
 
 
 def scored(files: str | dict[str, list[str]]) -> dict:
