@@ -29,15 +29,15 @@ def book(tmp_path):
     tables.write(images, run / "images" / "two.parquet", "images")
     tables.write(images, run / "cache" / "model" / "left.parquet", "images")
     (run / "images" / "a.png").write_bytes(b"picture")
-    place = tmp_path / "book" / runnable.TABLES
+    place = tmp_path / "book" / runnable.PACKED
     place.parent.mkdir(parents=True)
     place.write_bytes(runnable.pack(run))
     return tmp_path / "book"
 
 
 def test_the_tables_of_a_run_are_packed_in_the_same_bytes_each_time_and_nothing_else(book, tmp_path):
-    assert zipfile.ZipFile(book / runnable.TABLES).namelist() == ["results/small/images/two.parquet"]
-    assert runnable.pack(tmp_path / "made/results/small") == (book / runnable.TABLES).read_bytes()
+    assert zipfile.ZipFile(book / runnable.PACKED).namelist() == ["results/small/images/two.parquet"]
+    assert runnable.pack(tmp_path / "made/results/small") == (book / runnable.PACKED).read_bytes()
 
 
 def test_a_notebook_finds_the_tables_in_the_books_folder_and_at_its_address(book, tmp_path, monkeypatch):
@@ -58,7 +58,7 @@ def test_a_notebook_finds_the_tables_in_the_books_folder_and_at_its_address(book
     ("run", "place", "sentence"),
     [
         ("small", "", "set BOOK to the address or folder of the book"),
-        ("small", "nowhere", r"cannot be read from nowhere/_files/tables.zip .* correct BOOK"),
+        ("small", "nowhere", r"cannot be read from nowhere/_files/notebooks.zip .* correct BOOK"),
         ("other", "book", "is of another run than 'other'"),
     ],
 )

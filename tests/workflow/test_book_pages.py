@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import shutil
+import zipfile
 
 import pandas as pd
 import pytest
@@ -185,7 +186,8 @@ def test_pages_offer_their_notebook_and_with_an_address_binder_and_colab(tmp_pat
     assert not re.search("mybinder|colab", page)
     first = json.loads((build / "html" / "_sources" / "one.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
     assert "runnable.fetch_tables('small', BOOK)" in first
-    assert (build / "html" / runnable.TABLES).is_file()
+    packed = zipfile.ZipFile(build / "html" / runnable.PACKED).namelist()
+    assert packed == ["results/small/images/a.parquet", "pages/index.ipynb", "pages/one.ipynb"]
     public = config.replace('  url: ""', "  url: https://github.com/ann/atlas")
     (folder / "_config.yml").write_text(public, encoding="utf-8")
     books.render(books.stage(folder, build, pages(made)), build)

@@ -1,7 +1,8 @@
 """Notebooks that a reader takes out of the book and runs: what their first cell says, and the tables that they read.
 
-The book offers each page's notebook, with the parameters that it was run with, and the tables of the run as one file,
-`TABLES`. Where the study has a public address (`repository` in _config.yml), Binder and Colab open the same notebooks.
+The book offers each page's notebook, with the parameters that it was run with, and all of them with the tables of the
+run in one file, `PACKED`. Where the study has a public address (`repository` in _config.yml), Binder and Colab open the
+same notebooks.
 """
 
 import io
@@ -14,8 +15,8 @@ from pathlib import Path
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import root
 
-# Below the book's folder.
-TABLES = "_files/tables.zip"
+# Below the book's folder: notebooks in pages/, tables in results/<run>/.
+PACKED = "_files/notebooks.zip"
 # Folders of a run without tables that a chapter reads, and large.
 LEFT_OUT = ("cache", "embeddings", "notebooks", "pages")
 FIRST = """# Run this page by itself: installs the library where it is missing, fetches the run's tables from the book.
@@ -36,11 +37,15 @@ def pack(folder: Path) -> bytes:
     """Return the tables of a run, all Parquet files below its folder results/<run>, as a zip file of the same bytes."""
     found = sorted(path for path in folder.rglob("*.parquet") if path.relative_to(folder).parts[0] not in LEFT_OUT)
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for path in found:
-            name = f"results/{folder.name}/{path.relative_to(folder).as_posix()}"
-            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    add(packed, {f"results/{folder.name}/{path.relative_to(folder).as_posix()}": path for path in found})
     return packed.getvalue()
+
+
+def add(packed: io.BytesIO | Path, files: dict[str, Path]) -> None:
+    """Add files to a zip file, name -> file, without their times."""
+    with zipfile.ZipFile(packed, "a") as archive:
+        for name, file in files.items():
+            archive.writestr(zipfile.ZipInfo(name), file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def addresses(config: dict) -> tuple[str, str]:
@@ -89,9 +94,9 @@ def fetch_tables(run: str, book: str = "") -> Path:
     if not book:
         raise InputError(
             f"The tables of the run {run!r} are not in {folder}: set BOOK to the address or folder of the book that "
-            f"this notebook comes from, which has them in {TABLES}."
+            f"this notebook comes from, which has them in {PACKED}."
         )
-    place = f"{book.rstrip('/')}/{TABLES}"
+    place = f"{book.rstrip('/')}/{PACKED}"
     try:
         if re.match("https?://", book):
             with urllib.request.urlopen(place, timeout=60) as answer:

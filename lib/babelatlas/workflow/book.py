@@ -161,7 +161,7 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         if place.stem not in absent or place.suffix not in (".md", ".ipynb"):
             content |= _page(place, file, absent)
     for home in {file.parents[1] for file in given if file.suffix == ".ipynb" and file.parent.name == "notebooks"}:
-        content[Path(runnable.TABLES)] = runnable.pack(home)
+        content[Path(runnable.PACKED)] = runnable.pack(home)
     _sync(folder, content)
     return folder
 
@@ -307,13 +307,16 @@ def _finish(book: Path, folder: Path) -> None:
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
         page.write_text(text, encoding="utf-8")
-    config, packed = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")), folder / runnable.TABLES
+    config, packed = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")), folder / runnable.PACKED
     run = zipfile.ZipFile(packed).namelist()[0].split("/")[1] if packed.is_file() else ""
     for source in book.glob("_sources/*.ipynb"):
         notebook = runnable.prepared(json.loads(source.read_text(encoding="utf-8")), run, *runnable.addresses(config))
         source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
     if (folder / FILES).is_dir():
         shutil.copytree(folder / FILES, book / FILES)
+    if run:
+        offered = {f"pages/{path.name}": path for path in sorted(book.glob("_sources/*.ipynb"))}
+        runnable.add(book / runnable.PACKED, offered)
     home = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
     for name in MATHJAX:
         place = book / "_static" / "mathjax" / name
