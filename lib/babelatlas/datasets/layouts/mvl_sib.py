@@ -44,7 +44,8 @@ def read(home: Path, left_out: tuple[str, ...] = (), wanted: tuple[str, ...] = (
     for part, code in zip(parts, asked, strict=True):
         if not part[["sentence", "topic"]].equals(parts[0][["sentence", "topic"]]):
             raise InputError(
-                f"The folder {codes[code]} has other sentences than {codes[asked[0]]}, or other topics: fetch both again."
+                f"The folder {codes[code]} has other sentences than {codes[asked[0]]}, or other topics: fetch both "
+                "again."
             )
     return images, pd.concat(parts, ignore_index=True)[["lang", "sentence", "topic", "text"]]
 
@@ -68,8 +69,8 @@ def _language(folder: Path) -> pd.DataFrame:
     if len(strange):
         row = strange.iloc[0]
         raise InputError(
-            f"The sentence {row['sentence']} in {folder} is empty, twice there, or of no known topic ({row['category']}): "
-            "fetch the files again."
+            f"The sentence {row['sentence']} in {folder} is empty, twice there, or of no known topic "
+            f"({row['category']}): fetch the files again."
         )
     order = table["sentence"].astype(int).argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)[["sentence", "topic", "text"]]
