@@ -13,6 +13,7 @@ from babelatlas.workflow import book, config as configs, messages, warm
 
 HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
+DRY = any(re.fullmatch(r"-\w*n\w*|--dry-?run", word) for word in sys.argv)
 
 if not config:
     sys.exit("Say which run: make book CONFIG=config/demo.yml, or snakemake --configfile config/demo.yml.")
@@ -21,14 +22,14 @@ try:
         configs.read(file)
     study = configs.check_config(config, HERE)
     validate(config, "config/schema.yaml")  # beside this file
-    messages.announce(study)
+    messages.announce(study, DRY)
     book.check_contents(HERE / "_toc.yml", [name for chapter in study.chapters for name in study.pages(chapter)])
 except InputError as error:
     sys.exit(str(error))
 try:
     configs.check_paths(config)
 except InputError as error:
-    if not any(re.fullmatch(r"-\w*n\w*|--dry-?run", word) for word in sys.argv):
+    if not DRY:
         sys.exit(str(error))
     print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
 

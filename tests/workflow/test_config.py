@@ -255,8 +255,10 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
     target = "results/demo/zeroshot/msiglip-b16_imagenet-1k.parquet"
     dry = snakemake(tmp_path, "--dry-run", "--", target, config=path)
     assert (dry.returncode, "a real one would stop: The config's images" in dry.stderr) == (0, True)
+    assert re.search(r"20_zeroshot msiglip-b16 imagenet-1k +50,000", dry.stderr)
     real = snakemake(tmp_path, "--", target, config=path)
     assert (real.returncode, "absent, where nothing is" in real.stderr) == (1, True)
+    assert "Estimate" not in real.stderr
     assert not (tmp_path / "results").exists()
 
 

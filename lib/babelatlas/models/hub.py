@@ -173,6 +173,14 @@ def _cached(repository: str) -> str:
     return "models--" + repository.replace("/", "--")
 
 
+def in_cache(entry) -> bool:
+    """Return whether the hub's cache has files of all repositories of a model or translator, whole or in part."""
+    from huggingface_hub import constants
+
+    sources = [entry.source, *entry.companions.values()]
+    return all(Path(constants.HF_HUB_CACHE, _cached(source.repository), "snapshots").is_dir() for source in sources)
+
+
 def _revision(source: Source) -> str:
     return f"revision {source.revision}" if source.revision else "its newest revision"
 

@@ -24,11 +24,20 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 def detected() -> list[tuple[str, str]]:
     """Return the GPUs, or MIG devices ("0:1": device 1 of GPU 0), that `nvidia-smi -L` lists: (number, UUID)."""
+    return parse(_listing())
+
+
+def names() -> list[str]:
+    """Return what the GPUs that `nvidia-smi -L` lists are called."""
+    return re.findall(r"^GPU \d+: (.*) \(UUID", _listing(), re.MULTILINE)
+
+
+def _listing() -> str:
     try:
         done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
-        return []
-    return parse(done.stdout) if done.returncode == 0 else []
+        return ""
+    return done.stdout if done.returncode == 0 else ""
 
 
 def parse(listing: str) -> list[tuple[str, str]]:

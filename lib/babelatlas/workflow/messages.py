@@ -1,8 +1,11 @@
 """What a run tells: its progress, and at its end each job that failed in the sentence that the job left."""
 
 import logging
+import os
 import sys
 from pathlib import Path
+
+from babelatlas.workflow import gpus
 
 FAILED = {}  # log of a job that failed -> what Snakemake knows of it
 
@@ -18,14 +21,42 @@ def listen(run: str) -> None:
         handler.addFilter(_readable)
 
 
-def announce(study) -> None:
-    """Print what the plan of a run leaves out because stages are limited to the first items, to stderr."""
+def announce(study, dry: bool) -> None:
+    """Print to stderr what a plan leaves out where stages are limited, and before a dry run what the run will take."""
+    if dry and (said := estimate(study)):
+        print(said, file=sys.stderr)
     if study.left_out:
         print(
             f"A limit is set: tables are marked as partial, and {len(study.left_out)} chapter(s) that need whole "
             f"tables are left out of the book: {', '.join(study.left_out)}.",
             file=sys.stderr,
         )
+
+
+def estimate(study) -> str:
+    """Return what the jobs of published models that are not done will take, as text; "" without such.
+
+    On this machine's processor, and on its first GPU, or where it has none on an A100.
+    """
+    from babelatlas.models import hub
+    from babelatlas.report import run_estimate, timings
+
+    entries = [*study.entries.values(), *study.translator_entries.values()]
+    entries = {entry.name: entry for entry in entries if entry.source is not None}
+    todo = [job for job in study.jobs() if not Path(study.page("_".join(filter(None, job)))).exists()]
+    jobs = [job for job in todo if job[1] in entries]
+    if not jobs:
+        return ""
+    jobs = [(stage, one, name) for stage, one, dataset in jobs for name in ([dataset] if dataset else study.protocols)]
+    table, cores = timings.read(), os.cpu_count() or 1
+    half = study.valued("20_zeroshot")["precision"] != "float32"
+    processor = run_estimate.cpu(cores, table)
+    card = run_estimate.gpu(next(iter(gpus.names()), "A100"), half, table)
+    fetched = [name for name, entry in entries.items() if study.checkpoint(name) or hub.in_cache(entry)]
+    given = {stage: study.valued(stage) | {"limit": study.limit(stage)} for stage, *_ in jobs}
+    found = run_estimate.estimate(jobs, given.get, processor, card, cores, fetched, table)
+    left = sorted({stage for stage, *_ in jobs} & {*run_estimate.OTHERS})
+    return run_estimate.told(found, processor, card, left)
 
 
 def report() -> None:

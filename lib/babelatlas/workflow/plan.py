@@ -119,10 +119,12 @@ class Plan:
                     self.adapted[name] = base if base in self.trained else name
                     self.adaptations[self.adapted[name]] = one
 
+    def limit(self, notebook: str) -> int | str:
+        """Return how many images, queries or items a stage is limited to; "" for all."""
+        return self.config["parameters"].get(notebook, {}).get("limit", self.config.get("limit", ""))
+
     def _limited(self, notebook: str) -> bool:
-        """Return whether the config lets a stage evaluate the first images, queries or items only."""
-        own = self.config["parameters"].get(notebook, {}).get("limit", self.config.get("limit", ""))
-        return own != "" and any(job[0] == notebook for job in self.jobs())
+        return self.limit(notebook) != "" and any(job[0] == notebook for job in self.jobs())
 
     def _leave_out(self) -> list[str]:
         """Take the chapters that read partial tables, or what these chapters write, out of the plan; return them."""
