@@ -576,7 +576,10 @@ def test_every_entry_is_complete_and_cites_what_the_bibliography_has():
         if one.url:
             assert one.url.startswith("https://")
             assert f"{{{one.citation}," in text
-            assert (one.files and one.n_images) or one.task in ("disambiguation", "reasoning")
+            assert one.n_images or one.task in ("disambiguation", "reasoning")
+            # Of these nobody published a hash: they are fetched by hand, as book/data.md says.
+            by_hand = one.task in ("disambiguation", "reasoning") or one.name in ("geode", "mvl-sib", "flickr30k-200")
+            assert one.files or by_hand
             assert one.n_images == one.n_classes * one.images_per_class or not one.images_per_class
             assert (one.n_languages and one.sets) or one.task != "retrieval"
 
