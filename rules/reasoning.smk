@@ -1,4 +1,4 @@
-# Statements about pairs of images, and what models answer.
+# Statements about pairs of images, and what models answer; sentences and images on the same topic.
 
 
 rule statements:
@@ -46,5 +46,26 @@ rule reasoning:
         title="{model}, {dataset}",
         files=study.named("26_reasoning"),
         given=lambda wildcards: study.given("26_reasoning", wildcards.model, wildcards.dataset),
+    shell:
+        NOTEBOOK
+
+rule matching:
+    "Choose the image on a sentence's topic among four by one model, and the sentence on an image's, in every language."
+    input:
+        code=study.code("22_matching"),
+        weights=lambda wildcards: study.weights(wildcards.model),
+    output:
+        output=study.table("matching", "{model}_{dataset}"),
+        page=study.page("22_matching_{model}_{dataset}"),
+    log:
+        study.log("22_matching_{model}_{dataset}"),
+    priority: 5
+    resources:
+        gpu=lambda wildcards: study.gpus(wildcards.model),
+    params:
+        notebook=study.notebook("22_matching"),
+        title="{model}, {dataset}",
+        files=study.named("22_matching"),
+        given=lambda wildcards: study.given("22_matching", wildcards.model, wildcards.dataset),
     shell:
         NOTEBOOK

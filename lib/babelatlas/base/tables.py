@@ -63,6 +63,8 @@ COLUMNS = {
     "subsets": ([*EVALUATION, "n_classes", "number"], "n_correct n_images"),
     "captions": (["captions", "lang", "image", "number"], "caption"),
     "retrieval": ([*QUERY, "query"], "rank tied n_tied_correct n_candidates ndcg20"),
+    # Of four candidates, is the one on the same topic the most similar? n counts images.
+    "matching": (["model", "dataset", *PROTOCOL, "lang", "direction"], "value ci_low ci_high n"),
     "items": (["lang", "item", "sense"], "word source translation"),
     "item_images": (["item", "image"], "path"),
     "disambiguation": (TRIAL, "cost"),

@@ -40,7 +40,8 @@ READERS = {"zero-shot": "20_zeroshot", "retrieval": "21_retrieval"}
 class Dataset:
     """What the study knows of one data set.
 
-    `task`: "zero-shot", "retrieval", "disambiguation", "reasoning" or "captioning". `shows`: what its images show.
+    `task`: "zero-shot", "retrieval", "matching", "disambiguation", "reasoning" or "captioning". `shows`: what its
+    images show.
     `labels`: the class list that its label sets are for, "" for the other tasks. `parallel`: "" where the captions of
     the languages are independent, "first" where caption number 0 of an image is the same statement in all of them,
     "all" where every number is.

@@ -28,6 +28,7 @@ LIMITED = {
     "20_zeroshot": ["zeroshot", "subsets", "label_sets", "adaptations", "adapted", "projections", "feature_tests"],
     "21_retrieval": ["retrieval"],
     "22_disambiguation": ["disambiguation"],
+    "22_matching": ["matching"],
     "23_translators": ["disambiguation", "tokens"],
     "26_reasoning": ["answers"],
     "27_captioning": ["generated", "caption_scores"],
@@ -85,6 +86,7 @@ class Plan:
         self.zeroshot = [each for each in pair if each[1] in self.of_task("zero-shot")]
         self.retrieval = [each for each in pair if each[1] in self.of_task("retrieval")]
         self.disambiguation = [each for each in pair if each[1] in self.ambiguous]
+        self.matching = [each for each in pair if each[1] in self.of_task("matching")]
         both = {("picto-multi", dataset) for dataset in ("pictograms", "compositions")}
         self.projected = ["picto-multi"] if both <= set(self.zeroshot) else []  # the sets that notebook 18 compares
         self.label_sets = [each for each in pair if lexicons and self.sets[each[1]].other_label_sets]
@@ -194,6 +196,7 @@ class Plan:
             "disambiguation": [*self.disambiguation, *self.translation],
             "tokens": self.translation,
             "answers": self.reasoning,
+            "matching": self.matching,
         }
         names = {kind: [f"{one}_{dataset}" for one, dataset in each] for kind, each in pairs.items()}
         names |= {
@@ -415,6 +418,8 @@ class Plan:
             return model | {"dataset": dataset} | where | self.material(dataset)
         if notebook == "22_disambiguation":
             return model | {"dataset": dataset} | where
+        if notebook == "22_matching":
+            return model | {"dataset": dataset} | where | self.stated("images", dataset)
         if notebook in ("15_commute", "18_statements"):
             return {"dataset": dataset} | self.stated("images", dataset) | self.stated("annotations", dataset)
         if notebook == "26_reasoning":
@@ -490,7 +495,7 @@ class Plan:
         """Return every job of a stage whose parameters the graph sets: notebook, model or the like, data set."""
         of = {"20_zeroshot": self.zeroshot, "21_retrieval": self.retrieval, "22_disambiguation": self.disambiguation}
         of |= {"23_translators": self.translation, "24_label_sets": self.label_sets, "29_subsets": self.zeroshot}
-        of |= {"26_reasoning": self.reasoning}
+        of |= {"26_reasoning": self.reasoning, "22_matching": self.matching}
         return [
             ("09_senses", "", ""),
             *(("10_labels", classes, "") for classes in self.classes),
