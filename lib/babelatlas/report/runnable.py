@@ -28,7 +28,7 @@ if any(importlib.util.find_spec(name) is None for name in {packages!r}):
     {install}
 from babelatlas.report import runnable
 
-runnable.fetch_tables({run!r}, BOOK)"""
+runnable.{fetch}({run!r}, BOOK)"""
 # What stands after it on a page that loads models.
 MODELS = "\n# This page computes with models: it needs their weights and images too, which `make book` makes."
 
@@ -75,6 +75,7 @@ def prepared(notebook: dict, run: str, repository: str, book: str) -> dict:
         source = FIRST.format(
             book=book,
             run=run,
+            fetch=fetch_tables.__name__,
             packages=("babelatlas", "itables"),
             install=install if repository else f"raise ImportError({missing!r})",
         )
