@@ -171,7 +171,7 @@ def settings(text: str) -> str:
 
     They are options of the theme, since those that a config gives by that name replace all of Jupyter Book's own.
     """
-    config = yaml.safe_load(text)
+    config = yaml.safe_load(text) or {}
     url, about = runnable.addresses(config)[0], config.get("repository") or {}
     if not url.startswith("https://github.com/"):
         return text
@@ -307,7 +307,8 @@ def _finish(book: Path, folder: Path) -> None:
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
         page.write_text(text, encoding="utf-8")
-    config, packed = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")), folder / runnable.PACKED
+    config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")) or {}
+    packed = folder / runnable.PACKED
     run = zipfile.ZipFile(packed).namelist()[0].split("/")[1] if packed.is_file() else ""
     for source in book.glob("_sources/*.ipynb"):
         notebook = runnable.prepared(json.loads(source.read_text(encoding="utf-8")), run, *runnable.addresses(config))
