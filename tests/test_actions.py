@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import zipfile
 
 import pytest
 import yaml
@@ -54,11 +55,12 @@ def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
     content = read(name)
     assert content["permissions"] == {"contents": "read"}
     granted = {job: part["permissions"] for job, part in content["jobs"].items() if "permissions" in part}
-    assert granted == ({"publish": {"pages": "write", "id-token": "write"}} if name == "pages" else {})
+    published = {"publish": {"pages": "write", "id-token": "write"}, "notebooks": {"contents": "write"}}
+    assert granted == (published if name == "pages" else {})
     assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
     assert "pull_request_target" not in content["on"]
     checkouts = [step for step in steps(name) if step.get("uses", "").startswith("actions/checkout@")]
-    assert [step["with"]["persist-credentials"] for step in checkouts] == [False]
+    assert {step["with"]["persist-credentials"] for step in checkouts} == {False}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -111,6 +113,31 @@ def test_the_study_is_started_by_hand_on_a_machine_with_a_gpu():
 def test_what_the_pages_publish_is_the_book_of_make_book():
     uploaded = next(step for step in steps("pages") if "upload-pages-artifact" in step.get("uses", ""))
     assert f"{uploaded['with']['path']}/index.html" in (ROOT / "Snakefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("git", "bash", "curl", "unzip"))), reason="needs git, curl and unzip")
+@pytest.mark.parametrize("url", ["https://github.com/ann/atlas", '""'])
+def test_the_branch_of_the_notebooks_is_the_study_with_pages_and_tables_where_the_study_has_an_address(tmp_path, url):
+    source, book, remote = tmp_path / "source", tmp_path / "book" / "_files", tmp_path / "remote"
+    for folder in (source, book, remote):
+        folder.mkdir(parents=True)
+    git(remote, "init", "--quiet", "--bare")
+    git(source, "init", "--quiet")
+    (source / ".gitignore").write_text("results/\n", encoding="utf-8")
+    (source / "_config.yml").write_text(f"repository:\n  url: {url}\n", encoding="utf-8")
+    git(source, "add", ".")
+    git(source, "commit", "--quiet", "-m", "one")
+    with zipfile.ZipFile(book / "notebooks.zip", "w") as packed:
+        packed.writestr("pages/one.ipynb", "{}")
+        packed.writestr("results/demo/scores/a.parquet", "table")
+    text = script("pages", "Put notebooks and tables on the branch book")
+    done = bash(text, source, BOOK=f"file://{book.parent}/", REMOTE=remote)
+    assert done.returncode == 0, done.stderr
+    branches = git(remote, "branch", "--format", "%(refname:short)")
+    assert branches == ("book" if "ann" in url else "")
+    if branches:
+        held = git(remote, "ls-tree", "-r", "--name-only", "book").split()
+        assert held == [".gitignore", "_config.yml", "pages/one.ipynb", "results/demo/scores/a.parquet"]
 
 
 @pytest.mark.skipif(not (shutil.which("git") and shutil.which("bash")), reason="needs git and bash")

@@ -281,7 +281,7 @@ LINES += 720  # adapters: bottlenecks in the towers of others, objectives, resum
 LINES += 110  # LoRA in the towers of others; captions translated
 LINES += 3_500  # reasoning over pairs of images, scenes, captioning, selection, image features, coverage of concepts
 LINES += 900  # sharing: data-set folders, Croissant, class names, records of other schemas, results of others merged in
-LINES += 350  # ways in: evaluation of the first items, what a run will take
+LINES += 480  # ways in: evaluation of the first items, what a run will take, notebooks that run by themselves
 LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with its tables
 LINES += 550  # models of sentence-transformers for images and texts, NaFlex; GeoDE, MVL-SIB, captions in 200 languages
 

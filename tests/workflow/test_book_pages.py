@@ -5,11 +5,15 @@ import itertools
 import json
 import re
 import shutil
+import zipfile
 
+import pandas as pd
 import pytest
 import yaml
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.report import runnable
 from babelatlas.workflow import book as books
 from conftest import ROOT
 
@@ -166,6 +170,32 @@ def test_only_changed_pages_are_rendered_again_and_a_page_that_left_is_gone(tmp_
     for _ in range(2):  # a page that was read with a warning is read again
         with pytest.raises(RuntimeError, match="nowhere"):
             books.render(books.stage(folder, build, pages(folder)), build)
+
+
+def test_pages_offer_their_notebook_and_with_an_address_binder_and_colab(tmp_path):
+    folder, made = project(tmp_path, ["one"]), tmp_path / "results" / "small" / "notebooks"
+    made.mkdir(parents=True)
+    for page in pages(folder):
+        page.rename(made / page.name)
+    table = pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0]})
+    tables.write(table, made.parent / "images" / "a.parquet", "images")
+    config, build = (folder / "_config.yml").read_text(encoding="utf-8"), tmp_path / "build"
+    books.render(books.stage(folder, build, pages(made)), build)
+    page = (build / "html" / "one.html").read_text(encoding="utf-8")
+    assert 'href="_sources/one.ipynb"' in page
+    assert not re.search("mybinder|colab", page)
+    first = json.loads((build / "html" / "_sources" / "one.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
+    assert "runnable.fetch_tables('small', BOOK)" in first
+    packed = zipfile.ZipFile(build / "html" / runnable.PACKED).namelist()
+    assert packed == ["results/small/images/a.parquet", "pages/index.ipynb", "pages/one.ipynb"]
+    public = config.replace('  url: ""', "  url: https://github.com/ann/atlas")
+    (folder / "_config.yml").write_text(public, encoding="utf-8")
+    books.render(books.stage(folder, build, pages(made)), build)
+    for name in ("one", "index"):
+        page = (build / "html" / f"{name}.html").read_text(encoding="utf-8")
+        assert f"https://mybinder.org/v2/gh/ann/atlas/book?urlpath=lab/tree/pages/{name}.ipynb" in page
+        assert f"https://colab.research.google.com/github/ann/atlas/blob/book/pages/{name}.ipynb" in page
+        assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="https?://(?!www.w3.org)', page)
 
 
 @pytest.mark.slow

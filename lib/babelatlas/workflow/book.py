@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib import metadata
@@ -26,6 +27,7 @@ from pathlib import Path
 import yaml
 
 from babelatlas.base.errors import InputError
+from babelatlas.report import runnable
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
 FILES = "_files"  # beside the pages: their images, the tables' library, and the data of large tables
@@ -153,13 +155,30 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     shown = {name for pattern in [*listed(kept), *UNLISTED] for name in fnmatch.filter(staged, pattern)}
     absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
     absent |= {f"language-{code}" for code in languages.table()["code"]} - staged
-    content = {Path("_config.yml"): (project / "_config.yml").read_bytes()}
+    content = {Path("_config.yml"): settings((project / "_config.yml").read_text(encoding="utf-8")).encode()}
     content[Path("_toc.yml")] = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True).encode()
     for place, file in prose.items():
         if place.stem not in absent or place.suffix not in (".md", ".ipynb"):
             content |= _page(place, file, absent)
+    for home in {file.parents[1] for file in given if file.suffix == ".ipynb" and file.parent.name == "notebooks"}:
+        content[Path(runnable.PACKED)] = runnable.pack(home)
     _sync(folder, content)
     return folder
+
+
+def settings(text: str) -> str:
+    """Return a book's _config.yml, with the buttons of Binder and Colab where it names a repository on GitHub.
+
+    They are options of the theme, since those that a config gives by that name replace all of Jupyter Book's own.
+    """
+    config = yaml.safe_load(text)
+    url, about = runnable.addresses(config)[0], config.get("repository") or {}
+    if not url.startswith("https://github.com/"):
+        return text
+    options = config["sphinx"]["config"]["html_theme_options"]
+    options |= {"repository_url": url, "repository_branch": about["branch"], "path_to_docs": about["path_to_book"]}
+    options["launch_buttons"] = config["launch_buttons"]
+    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
 def _page(place: Path, file: Path, absent: set[str]) -> dict[Path, bytes]:
@@ -282,19 +301,22 @@ def render(folder: Path, build: Path) -> Path:
 
 
 def _finish(book: Path, folder: Path) -> None:
-    """Add the files that pages share, and take away what only weighs: a source is offered without its outputs."""
+    """Add the files that pages share, and take away what only weighs: notebooks are offered as one runs them."""
     for page in book.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
         page.write_text(text, encoding="utf-8")
+    config, packed = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")), folder / runnable.PACKED
+    run = zipfile.ZipFile(packed).namelist()[0].split("/")[1] if packed.is_file() else ""
     for source in book.glob("_sources/*.ipynb"):
-        notebook = json.loads(source.read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            cell |= {"outputs": [], "execution_count": None} if cell["cell_type"] == "code" else {}
+        notebook = runnable.prepared(json.loads(source.read_text(encoding="utf-8")), run, *runnable.addresses(config))
         source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
     if (folder / FILES).is_dir():
         shutil.copytree(folder / FILES, book / FILES)
+    if run:
+        offered = {f"pages/{path.name}": path for path in sorted(book.glob("_sources/*.ipynb"))}
+        runnable.add(book / runnable.PACKED, offered)
     home = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
     for name in MATHJAX:
         place = book / "_static" / "mathjax" / name
