@@ -14,7 +14,7 @@ from babelatlas.datasets import pictograms, training_set
 from babelatlas.models import encoder as encoders
 from babelatlas.models import loading, tokens
 from babelatlas.models import registry as models
-from babelatlas.models.loaders import openclip
+from babelatlas.models.loaders import openclip, sentence_embedders
 from babelatlas.models.training import miniature as training
 
 # Warnings of third parties, at their first import.
@@ -342,7 +342,7 @@ def test_half_the_bits_on_a_cpu_stay_near_float32(checkpoint, pictures, precisio
 
 
 def test_every_entry_has_a_loader_and_every_loader_an_entry():
-    assert {model.family for model in models.MODELS} == set(loading.LOADERS)
+    assert {model.family for model in models.MODELS} == {*loading.LOADERS, sentence_embedders.FAMILY}
 
 
 def test_an_unknown_family_is_refused_with_the_nearest():

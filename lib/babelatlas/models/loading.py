@@ -15,12 +15,13 @@ from babelatlas.models import hub
 from babelatlas.models import registry as models
 from babelatlas.models.checkpoint import Checkpoint, check_weights, first_line
 from babelatlas.models.encoder import Encoder, LoadedEncoder, Towers, find_device, find_precision
-from babelatlas.models.loaders import distilled, huggingface, openclip, remote_code, user_model
+from babelatlas.models.loaders import distilled, huggingface, openclip, remote_code, sentence_embedders, user_model
 from babelatlas.models.registry import Model
 from babelatlas.models.training import adapters
 from babelatlas.models.translators import KINDS, Scorer, Translator
 
-# The loader of each family of models: from a checkpoint to `Towers` on the CPU in float32.
+# The loader of each family of models: from a checkpoint to `Towers` on the CPU in float32. One family more, that of
+# `sentence_embedders`, is run by a package of its own.
 LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "open_clip": openclip.load,
     "mclip": distilled.load_mclip,
@@ -72,14 +73,17 @@ def load(
         return user_model.load(folder, device, entry.name)
     if models.base_of(entry.name):
         return _load_adapted(entry, folder, device, precision, remote_code)
-    if entry.family not in LOADERS:
-        raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, LOADERS)}")
+    families = (*LOADERS, sentence_embedders.FAMILY)
+    if entry.family not in families:
+        raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, families)}")
     entry = hub.check_consent(entry, remote_code)
     device = find_device(device)
     precision = find_precision(precision, device)
     import torch
 
     checkpoint = Checkpoint(entry, hub.folders(entry, folder))
+    if entry.family == sentence_embedders.FAMILY:
+        return sentence_embedders.load(checkpoint, hub.key(entry, checkpoint.folders), device, precision)
     towers = LOADERS[entry.family](checkpoint)
     check_weights(towers.module, entry.name, checkpoint.folder)
     _check_towers(checkpoint, towers)

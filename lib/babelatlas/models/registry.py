@@ -46,10 +46,11 @@ class Source:
 class Model:
     """What the study knows of one model before loading it.
 
-    `family`: which loader reads it (`loading.LOADERS`). `source`: where its checkpoint is published; None for the
-    embedded models, which a run trains and keeps in a folder. `companions`: further sources by role, as the image tower
-    of M-CLIP ("image") or the configuration of a text tower ("text"). `architecture`: what open_clip calls the model.
-    `parameters` in millions, of the two towers that are used; `dimension` of the shared space; `image_size` in pixels;
+    `family`: which loader reads it (`loading.LOADERS`, `sentence_embedders.FAMILY`). `source`: where its checkpoint is
+    published; None for the embedded models, which a run trains and keeps in a folder. `companions`: further sources by
+    role, as the image tower of M-CLIP ("image") or the configuration of a text tower ("text"). `architecture`: what
+    open_clip calls the model. `parameters` in millions, of the two towers that are used; `dimension` of the shared
+    space; `image_size` in pixels, 0 where images keep theirs;
     `year` of publication. `objective`: one of `OBJECTIVES`.
     `languages`: codes of the languages that the authors list, else (); `basis`: what the list is one of, a key of
     `BASES`, "" where there is none. `n_languages`: how many are spoken of, 0 where nobody says; `counted_by`: by whom,

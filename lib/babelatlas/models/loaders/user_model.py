@@ -81,7 +81,7 @@ class UserEncoder:
         self.name, self.path, self.device = name, path, device
         self.key = f"{digest} {device.partition(':')[0]} {self.precision}"
         self.module, self.model, self.dimension = module, model, int(module.embedding_dim)
-        self.tokenizer = Tokenizer(lambda texts, lang: [list(text.encode()) for text in texts], 0, pad=0, trim=True)
+        self.tokenizer = byte_tokenizer()
 
     def transform(self, image: Image.Image) -> np.ndarray:
         """Return an array without axes that holds a picture, so that pictures of any sizes can be stacked."""
@@ -142,6 +142,11 @@ class UserEncoder:
                     "or its weights."
                 )
         return found
+
+
+def byte_tokenizer() -> Tokenizer:
+    """Return a tokenizer whose tokens are a text's bytes, for an encoder that takes whole texts: nothing is cut."""
+    return Tokenizer(lambda texts, lang: [list(text.encode()) for text in texts], 0, pad=0, trim=True)
 
 
 def _run(path: Path) -> tuple[ModuleType, str]:
