@@ -198,6 +198,16 @@ def test_pages_offer_their_notebook_and_with_an_address_binder_and_colab(tmp_pat
         assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="https?://(?!www.w3.org)', page)
 
 
+def test_a_run_without_tables_offers_its_notebooks_as_they_are(tmp_path):
+    folder, made = project(tmp_path, ["one"]), tmp_path / "results" / "small" / "notebooks"
+    made.mkdir(parents=True)
+    for page in pages(folder):
+        page.rename(made / page.name)
+    books.render(books.stage(folder, tmp_path / "build", pages(made)), tmp_path / "build")
+    cells = json.loads((tmp_path / "build/html/_sources/one.ipynb").read_text(encoding="utf-8"))["cells"]
+    assert [cell["cell_type"] for cell in cells] == ["markdown"]
+
+
 @pytest.mark.slow
 def test_the_book_is_small_and_so_is_every_page(book):
     sizes = {path.relative_to(book).as_posix(): path.stat().st_size for path in book.rglob("*") if path.is_file()}

@@ -309,7 +309,8 @@ def _finish(book: Path, folder: Path) -> None:
         page.write_text(text, encoding="utf-8")
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")) or {}
     packed = folder / runnable.PACKED
-    run = zipfile.ZipFile(packed).namelist()[0].split("/")[1] if packed.is_file() else ""
+    held = zipfile.ZipFile(packed).namelist() if packed.is_file() else []
+    run = held[0].split("/")[1] if held else ""
     for source in book.glob("_sources/*.ipynb"):
         notebook = runnable.prepared(json.loads(source.read_text(encoding="utf-8")), run, *runnable.addresses(config))
         source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
