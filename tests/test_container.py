@@ -97,4 +97,5 @@ def test_binder_installs_the_base_and_a_python_that_the_library_takes():
 
 def test_the_image_is_built_where_a_container_tool_runs():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(r"for tool in docker podman; do\n.*info.*\n\s+timed \"\$tool\" build --tag \w+ \.\n", script)
+    loop = r"for tool in docker podman; do\n.*info.*\n.*FROM.*\n\s+\"\$tool\" pull .*exit 0; }\n"
+    assert re.search(loop + r"\s+timed \"\$tool\" build --tag \w+ \.\n", script)
