@@ -38,15 +38,15 @@ def estimate(study) -> str:
 
     On this machine's processor, and on its first GPU, or where it has none on an A100.
     """
-    from babelatlas.models import hub
-    from babelatlas.report import run_estimate, timings
-
     entries = [*study.entries.values(), *study.translator_entries.values()]
     entries = {entry.name: entry for entry in entries if entry.source is not None}
     todo = [job for job in study.jobs() if not Path(study.page("_".join(filter(None, job)))).exists()]
     jobs = [job for job in todo if job[1] in entries]
     if not jobs:
         return ""
+    from babelatlas.models import hub
+    from babelatlas.report import run_estimate, timings  # slow to import
+
     jobs = [(stage, one, name) for stage, one, dataset in jobs for name in ([dataset] if dataset else study.protocols)]
     table, cores = timings.read(), os.cpu_count() or 1
     half = study.valued("20_zeroshot")["precision"] != "float32"

@@ -49,6 +49,7 @@ class Plan:
     def __init__(self, config: dict, project: str | os.PathLike):
         self.config, self.project = config, Path(project)
         self._notebooks: dict[str, str] = {}
+        self._code: dict[str, list[str]] = {}
         self.run, self.folder = config["run"], f"results/{config['run']}"
         self.models, self.datasets, self.chapters = config["models"], config["datasets"], config["chapters"]
         self.protocols, self.translators = config.get("protocol_datasets", []), config.get("translators", [])
@@ -167,7 +168,9 @@ class Plan:
 
     def code(self, name: str) -> list[str]:
         """Return the files that decide what a notebook does, but for the values it is given."""
-        return [os.path.relpath(path) for path in notebooks.sources(self.notebook(name))]
+        if name not in self._code:
+            self._code[name] = [os.path.relpath(path) for path in notebooks.sources(self.notebook(name))]
+        return self._code[name]
 
     def page(self, name: str) -> str:
         """Return where the executed copy of a notebook goes."""
