@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from babelatlas.analysis.captioning import caption_statistics
 from babelatlas.annotation import sheets
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 
-RATINGS = ("EXCELLENT", "GOOD", "MEDIUM", "BAD", "NOT-ENOUGH-INFO")
+RATINGS = (*reversed(caption_statistics.RATINGS), caption_statistics.NO_INFO)
 PREFERENCES = tuple(str(step) for step in range(-3, 4))
 TEXTS = sheets.TEXTS["captions"]
 # Of single captions `second` is empty. `sheet`: kind, then what all rows share; `check`: a sum over the row.
@@ -143,9 +144,7 @@ def read(path: str | Path) -> tuple[str, pd.DataFrame]:
         seen.setdefault(row["check"], row["row"])
     if not faults and not answers.ne("").any():
         faults.append("nothing was filled in")
-    if faults:
-        others = f" (and {len(faults) - 1} more problem(s))" if len(faults) > 1 else ""
-        raise InputError(f"{Path(path).name}: {faults[0]}{others}.")
+    sheets.refuse(path, faults)
     return kind, rows.assign(answer=answers)[answers != ""][["image", "answer", "sheet"]].reset_index(drop=True)
 
 

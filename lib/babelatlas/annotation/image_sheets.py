@@ -307,9 +307,7 @@ def read_sheet(
             faults.append(f"{place}: {chosen[sense]} of {each} {what}: choose more, or read it with --partial")
     if taken.empty and not faults:
         faults.append("no image is chosen")
-    if faults:
-        others = f" (and {len(faults) - 1} more problem(s))" if len(faults) > 1 else ""
-        raise InputError(f"{Path(path).name}: {faults[0]}{others}.")
+    sheets.refuse(path, faults)
     kept = taken.assign(rank=taken["rank"].astype(int))
     return kept[["item", "sense", "caption", "rank", "file"]].reset_index(drop=True)
 

@@ -61,6 +61,13 @@ def write_page(
     return tables.locate(path)
 
 
+def refuse(path: str | os.PathLike, faults: list[str]) -> None:
+    """Raise InputError with the first of the faults of a filled sheet and the number of the others; none where none."""
+    if faults:
+        others = f" (and {len(faults) - 1} more problem(s))" if len(faults) > 1 else ""
+        raise InputError(f"{Path(path).name}: {faults[0]}{others}.")
+
+
 def thumbnail(path: str | os.PathLike, side: int = 144) -> str:
     """Return an image, at most `side` pixels wide and high, as the address of a picture that a page holds itself."""
     image = datasets.open_image(path)

@@ -115,6 +115,20 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections:
         print(f"Scores: {tables.write(pd.concat(found, ignore_index=True), output, 'scores', inputs=list(sheets))}")
 
 
+def _drawn(command):
+    """Add the options of a sheet of images drawn at random, in the order of the help."""
+    for option in (
+        replace,
+        click.option("--seed", default=0, show_default=True, help="Another seed draws another sample."),
+        click.option("--number", default=100, show_default=True, help="Images on the sheet."),
+        click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone."),
+        click.option("--images", default="", help="The folder of the images, for a .html sheet."),
+        click.option("--language", required=True, help="Its code, such as de."),
+    ):
+        command = option(command)
+    return command
+
+
 def _write_judged(made, images: str, output: str, replace: bool) -> None:
     """Write a sheet of captions as CSV or HTML, and say what it holds."""
     from babelatlas.annotation import caption_sheets, sheets
@@ -137,12 +151,7 @@ def _write_judged(made, images: str, output: str, replace: bool) -> None:
 @sheet.command("captions")
 @click.option("--captions", required=True, help="A table of captions, as notebook 16 writes it.")
 @click.option("--set", "name", required=True, help="The set of captions, such as people.")
-@click.option("--language", required=True, help="Its code, such as de.")
-@click.option("--images", default="", help="The folder of the images, for a .html sheet.")
-@click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone.")
-@click.option("--number", default=100, show_default=True, help="Images on the sheet.")
-@click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
-@replace
+@_drawn
 def write_captions(
     captions: str, name: str, language: str, images: str, output: str, number: int, seed: int, replace: bool
 ) -> None:
@@ -161,12 +170,7 @@ def write_captions(
 @click.option("--generated", required=True, multiple=True, help="Tables of generated captions.")
 @click.option("--base", required=True, help="The model that is compared with.")
 @click.option("--model", required=True, help="The model that is judged.")
-@click.option("--language", required=True, help="Its code, such as de.")
-@click.option("--images", default="", help="The folder of the images, for a .html sheet.")
-@click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone.")
-@click.option("--number", default=100, show_default=True, help="Images on the sheet.")
-@click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
-@replace
+@_drawn
 def write_pairs(
     generated: tuple[str, ...], base: str, model: str, language: str, images: str, output: str, number: int, seed: int,
     replace: bool,
