@@ -9,6 +9,18 @@ from babelatlas.base.errors import InputError
 replace = click.option("--replace", is_flag=True, help="Write over a file that is there.")
 
 
+def _sheet_ending(output: str, replace: bool) -> str:
+    """Return ".csv" or ".html", the ending of a sheet to write; InputError for another, and where a sheet is there."""
+    from babelatlas.base import tables
+
+    ending = Path(output).suffix.lower()
+    if ending not in (".csv", ".html"):
+        raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
+    if tables.locate(output).exists() and not replace:
+        raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
+    return ending
+
+
 @click.group()
 def sheet() -> None:
     """Have speakers of a language check its labels on a sheet.
@@ -57,11 +69,7 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
     from babelatlas.stats import bootstrap
 
     writers = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}
-    writer = writers.get(Path(output).suffix.lower())
-    if writer is None:
-        raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
-    if tables.locate(output).exists() and not replace:
-        raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
+    writer = writers[_sheet_ending(output, replace)]
     table = tables.read(labels, "labels") if labels else label_sets.shipped()
     known = wordnets.glosses(label_sheets.draw(table, language, number, seed)["wnid"])
     made = label_sheets.sheet(table, language, known, number, seed, dataset)
@@ -134,11 +142,7 @@ def _write_judged(made, images: str, output: str, replace: bool) -> None:
     from babelatlas.annotation import caption_sheets, sheets
     from babelatlas.base import tables
 
-    ending = Path(output).suffix.lower()
-    if ending not in (".csv", ".html"):
-        raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
-    if tables.locate(output).exists() and not replace:
-        raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
+    ending = _sheet_ending(output, replace)
     if ending == ".csv":
         path = sheets.write_csv(made, output)
     else:
