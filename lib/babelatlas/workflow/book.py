@@ -27,7 +27,7 @@ from pathlib import Path
 import yaml
 
 from babelatlas.base.errors import InputError
-from babelatlas.report import runnable
+from babelatlas.report import page_form, runnable
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
 FILES = "_files"  # beside the pages: their images, the tables' library, and the data of large tables
@@ -44,6 +44,7 @@ UNWANTED = [
 ]
 # Too many for the list that every page carries: another page lists them. (They take half of the rendering there.)
 UNLISTED = ["language-*"]
+ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
 UNUSED = ["*.map", "locales", "sphinx-thebe.*"]  # what Sphinx and the theme copy and no page asks for
 MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
@@ -95,14 +96,17 @@ def check_contents(toc_path: str | os.PathLike, pages: list[str]) -> None:
 def contents(toc: dict, staged: set[str]) -> dict:
     """Return a table of contents without the files that this run has no page for, and without parts that lose all.
 
-    >>> contents({"root": "index", "chapters": [{"file": "x"}, {"file": "y"}]}, {"index", "y"})
-    {'root': 'index', 'chapters': [{'file': 'y'}]}
+    The sections of a file that is left out take its place.
+
+    >>> contents({"root": "index", "chapters": [{"file": "x"}, {"file": "y", "sections": [{"file": "z"}]}]}, {"z"})
+    {'root': 'index', 'chapters': [{'file': 'z'}]}
     """
     kept = {}
     for key, value in toc.items():
         if isinstance(value, list):
-            items = [contents(item, staged) for item in value if _has_page(item, staged)]
-            value = [item for item in items if set(item) & {"file", "glob", "url", "chapters", "sections"}]
+            items = [contents(item, staged) for item in value]
+            whole = [[item] if _has_page(item, staged) else item.get("sections", []) for item in items]
+            value = [item for items in whole for item in items if set(item) & {"file", "glob", "url", "chapters"}]
         if value != []:
             kept[key] = value
     return kept
@@ -111,8 +115,6 @@ def contents(toc: dict, staged: set[str]) -> dict:
 def _has_page(item: dict, staged: set[str]) -> bool:
     if "glob" in item:
         return bool(fnmatch.filter(staged, item["glob"]))
-    if "sections" in item and not item["file"][0].isdigit():  # prose that introduces its sections goes with them
-        return any(_has_page(section, staged) for section in item["sections"])
     return "file" not in item or item["file"] in staged
 
 
@@ -153,13 +155,19 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
     kept = contents(toc, staged)
     shown = {name for pattern in [*listed(kept), *UNLISTED] for name in fnmatch.filter(staged, pattern)}
+    above, below = relatives(kept, staged)
+    titles = {place.stem: title_of(file) for place, file in prose.items() if place.suffix in (".md", ".ipynb")}
     absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
     absent |= {f"language-{code}" for code in languages.table()["code"]} - staged
     content = {Path("_config.yml"): settings((project / "_config.yml").read_text(encoding="utf-8")).encode()}
-    content[Path("_toc.yml")] = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True).encode()
+    content[Path("_toc.yml")] = yaml.safe_dump(without_sections(kept), sort_keys=False, allow_unicode=True).encode()
     for place, file in prose.items():
-        if place.stem not in absent or place.suffix not in (".md", ".ipynb"):
-            content |= _page(place, file, absent)
+        if place.suffix not in (".md", ".ipynb"):
+            content[place] = file.read_bytes()
+        elif place.stem not in absent:
+            parent = above.get(place.stem)
+            more = [(name, titles[name]) for name in below.get(place.stem, ())]
+            content |= _page(place, file, absent, parent and (parent, titles[parent]), more)
     for home in {file.parents[1] for file in given if file.suffix == ".ipynb" and file.parent.name == "notebooks"}:
         content[Path(runnable.PACKED)] = runnable.pack(home)
     _sync(folder, content)
@@ -181,20 +189,66 @@ def settings(text: str) -> str:
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
-def _page(place: Path, file: Path, absent: set[str]) -> dict[Path, bytes]:
-    """Return the files of the staged tree that one page or picture needs: path in the tree -> content."""
+def _page(place: Path, file: Path, absent: set[str], parent: tuple | None, more: list[tuple]) -> dict[Path, bytes]:
+    """Return the files of the staged tree that one page needs: path in the tree -> content.
+
+    `parent`: name and title of the page that it belongs to; `more`: of the pages that belong to it.
+    """
     if file.suffix == ".md":
-        return {place: without_links(file.read_text(encoding="utf-8"), absent).encode()}
-    if file.suffix != ".ipynb":
-        return {place: file.read_bytes()}
-    notebook, files = light(without_blanks(json.loads(file.read_text(encoding="utf-8"))))
+        text = without_links(file.read_text(encoding="utf-8"), absent)
+        text = page_form.with_parent(text, *parent) if parent else text
+        return {place: "\n\n".join([text, *[page_form.listed(more)] * bool(more)]).encode()}
+    original = file.read_text(encoding="utf-8")
+    notebook, files = light(without_blanks(json.loads(original)))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = without_links("".join(cell["source"]), absent)
         for data in _data(cell):
             if "text/markdown" in data:
                 data["text/markdown"] = without_links("".join(data["text/markdown"]), absent)
-    return {place: json.dumps(notebook).encode()} | {Path(FILES) / name: content for name, content in files.items()}
+    notebook = page_form.formed(notebook, place.stem, parent, more)
+    made = {place: json.dumps(notebook).encode(), Path(ORIGINALS, f"{place.stem}.json"): original.encode()}
+    return made | {Path(FILES) / name: content for name, content in files.items()}
+
+
+def title_of(file: Path) -> str:
+    """Return the title of a page: the text of its first heading, without roles and links."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"][:1])
+    found = re.search(r"^# +(.+)$", text, re.MULTILINE)
+    return re.sub(r"\{[^}]*\}`([^`]*)`|\[([^\]]*)\]\([^)]*\)", r"\1\2", found[1]).strip() if found else file.stem
+
+
+def relatives(toc: dict, staged: set[str]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return, of a table of contents, page -> the page that it is a section of, and page -> the pages below it.
+
+    >>> relatives({"chapters": [{"file": "x", "sections": [{"glob": "y-*"}, {"file": "z"}]}]}, {"x", "y-1", "z"})
+    ({'y-1': 'x', 'z': 'x'}, {'x': ['y-1', 'z']})
+    """
+    above, below = {}, {}
+    for key, value in toc.items():
+        for item in value if isinstance(value, list) else []:
+            upper, lower = relatives(item, staged)
+            above, below = above | upper, below | lower
+            if key == "sections":
+                names = [item["file"]] if "file" in item else sorted(fnmatch.filter(staged, item["glob"]))
+                above |= dict.fromkeys(names, toc["file"])
+                below.setdefault(toc["file"], []).extend(names)
+    return above, below
+
+
+def without_sections(toc: dict) -> dict:
+    """Return a table of contents for the sidebar: chapters, which link to the pages below them.
+
+    >>> without_sections({"root": "index", "chapters": [{"file": "x", "sections": [{"file": "z"}]}]})
+    {'root': 'index', 'chapters': [{'file': 'x'}]}
+    """
+    kept = {key: value for key, value in toc.items() if key != "sections"}
+    return {
+        key: [without_sections(item) for item in value] if isinstance(value, list) else value
+        for key, value in kept.items()
+    }
 
 
 def _sync(folder: Path, content: dict[Path, bytes]) -> None:
@@ -312,7 +366,8 @@ def _finish(book: Path, folder: Path) -> None:
     held = zipfile.ZipFile(packed).namelist() if packed.is_file() else []
     run = held[0].split("/")[1] if held else ""
     for source in book.glob("_sources/*.ipynb"):
-        notebook = runnable.prepared(json.loads(source.read_text(encoding="utf-8")), run, *runnable.addresses(config))
+        original = json.loads((folder / ORIGINALS / f"{source.stem}.json").read_text(encoding="utf-8"))
+        notebook = runnable.prepared(original, run, *runnable.addresses(config))
         source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
     if (folder / FILES).is_dir():
         shutil.copytree(folder / FILES, book / FILES)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from IPython.display import HTML
@@ -86,10 +87,11 @@ def sortable_tables() -> None:
     itables.init_notebook_mode(all_interactive=False, connected=False)
 
 
-def show(figure: Figure | Axes | Image, caption: str, alt: str, dpi: int = 150) -> HTML:
+def show(figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None, dpi: int = 150) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
-    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says in a sentence what is drawn.
+    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
+    `data`: the table that is drawn, offered as CSV next to the figure; those of this package bring their own.
     A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure with `dpi`, as PNG.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure

@@ -1,0 +1,99 @@
+"""What a reader meets on a page besides its prose and figures: the takeaway, tables, and the mark of the miniature."""
+
+import base64
+import html
+import re
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+
+import pandas as pd
+from IPython.display import HTML, Markdown
+
+from babelatlas.base.errors import InputError
+
+# A page's box of one verdict; the book moves it below the title (`page_form`).
+TAKEAWAY = "```{admonition} Takeaway\n:class: tip\n"
+# What marks the page, or the section, in which it stands: its heading, figures and tables say "miniature".
+MARK = '<p class="atlas-mark">{}</p>'
+
+
+def takeaway(text: str) -> Markdown:
+    """Return the box that opens a page: one verdict and at most three numbers, with their intervals.
+
+    `text`: Markdown of one paragraph. A notebook shows it last, since it computes it last; its page shows it first.
+    """
+    return Markdown(f"{TAKEAWAY}{' '.join(text.split())}\n```")
+
+
+def miniature(text: str = "") -> HTML:
+    """Return the mark of the section or page in which it stands: what it shows comes from the miniature."""
+    said = text or "Tiny models trained on drawings within this run: they show how the method behaves, not how good models are."
+    return HTML(MARK.format(f'<span class="atlas-badge">Miniature</span> {said} <a href="11_miniature.html">Why?</a>'))
+
+
+def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
+    """Return a cell of a table as HTML: counts with separators, other numbers rounded, an en dash where there is none.
+
+    >>> cell(1234), cell(0.26), cell(float("nan")), cell(-0.04), cell("a<b"), cell(True)
+    ('1,234', '0.3', '–', '0.0', 'a&lt;b', 'yes')
+    """
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "yes" if value else "no"
+    if value is None or value is pd.NaT or value is pd.NA or isinstance(value, float) and value != value:
+        return "–"
+    if isinstance(value, Integral):
+        return f"{value:,}"
+    if isinstance(value, Real):
+        text = f"{value:,.{decimals}f}"
+        return text.lstrip("-") if not text.strip("-0.,") else text
+    return str(value) if raw else html.escape(str(value), quote=False)
+
+
+def table(
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    decimals: int | Mapping[str, int] = 1,
+    raw: Sequence[str] = (),
+    index: bool = False,
+) -> HTML:
+    """Return a table for a page: a caption, units in its head, a first column that names the row, its CSV next to it.
+
+    `caption`: HTML; what the table shows, n, and what an interval is. `frame`: columns as a reader shall read them, with their
+    units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
+    column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
+    a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`).
+    Raises InputError where two columns have one name, or a caption is missing.
+
+    >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
+    >>> '<th scope="row">A</th><td>39.4</td>' in made
+    True
+    """
+    frame = frame.reset_index() if index else frame
+    names = [str(name) for name in frame.columns]
+    if not caption.strip():
+        raise InputError(f"A table needs a caption, got none for the columns {', '.join(names)}: say what it shows.")
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise InputError(f"Two columns of a table are called {twice[0]!r}: rename one.")
+    places = decimals if isinstance(decimals, Mapping) else dict.fromkeys(names, decimals)
+    numeric = [pd.api.types.is_numeric_dtype(kind) and kind != bool for kind in frame.dtypes]
+    classes = [' class="number"' if number else "" for number in numeric]
+    head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in zip(names, classes, strict=True))
+    rows = []
+    for values in frame.itertuples(index=False, name=None):
+        cells = [cell(value, places.get(name, 1), name in raw) for name, value in zip(names, values, strict=True)]
+        rest = "".join(f"<td{kind}>{text}</td>" for text, kind in zip(cells[1:], classes[1:], strict=True))
+        rows.append(f'<tr><th scope="row">{cells[0]}</th>{rest}</tr>')
+    plain = frame.assign(**{name: frame[name].map(_bare) for name in frame.columns if str(name) in raw})
+    data = base64.b64encode(plain.to_csv(index=False).encode()).decode()
+    body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
+    return HTML(
+        f'<figure class="atlas-table"><figcaption>{caption}</figcaption><div class="atlas-scroll" tabindex="0" role="region" '
+        f'aria-label="{html.escape(_bare(caption), quote=True)}"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n'
+        f'</tbody></table></div><p class="atlas-links"><a download href="data:text/csv;base64,{data}">CSV</a></p></figure>'
+    )
+
+
+def _bare(text: object) -> str:
+    """Return text without HTML tags."""
+    return html.unescape(re.sub(r"<[^>]*>", "", str(text)))
