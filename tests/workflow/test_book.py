@@ -32,6 +32,11 @@ def visit(browser, page: Path) -> dict:
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get(page.as_uri())
     browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
+    browser.execute_async_script(  # also those further down, and those of the other theme
+        """const done = arguments[0], all = [...document.images];
+        all.forEach(i => i.loading = "eager");
+        Promise.allSettled(all.map(i => i.decode())).then(() => done())"""
+    )
     seen = browser.execute_script(
         """const main = document.querySelector("main") || document.body, all = (css) => [...main.querySelectorAll(css)];
         return {

@@ -129,6 +129,26 @@ def test_images_and_long_scripts_become_files_that_pages_share():
     assert second in first
 
 
+def test_a_drawn_figure_becomes_files_shown_light_and_dark_with_links_to_them():
+    held = "base64,aGVsbG8="
+    picture = f'<picture><source srcset="data:image/svg+xml;{held}"><img src="data:image/svg+xml;{held}"></picture>'
+    links = f'<p class="atlas-links" data-name="x"><a href="data:text/csv;{held}">CSV</a></p>'
+    html = f'<figure class="atlas-figure">{picture}<figcaption>n</figcaption>{links}</figure>'
+    made, files = books.light(notebook(html=html))
+    text = made["cells"][1]["outputs"][0]["data"]["text/html"]
+    drawn, table = sorted(files, key=lambda name: name.endswith(".csv"))
+    assert "data:" not in text
+    assert text.count(f'srcset="_files/{drawn}"') == text.count(f'srcset="_files/{drawn}#dark"') == 1
+    assert f'<a download="x.svg" href="_files/{drawn}">SVG</a>' in text
+    assert f'href="_files/{table}"' in text
+
+
+def test_a_table_keeps_no_address_that_holds_its_rows():
+    made, files = books.light(notebook(html='<a download href="data:text/csv;base64,aGVsbG8=">CSV</a>'))
+    (name,) = files
+    assert f'<a download href="_files/{name}">' in made["cells"][1]["outputs"][0]["data"]["text/html"]
+
+
 def test_staging_again_touches_only_what_changed_and_removes_what_left(tmp_path):
     folder = project(tmp_path)
     staged = books.stage(folder, folder / "build", pages(folder))

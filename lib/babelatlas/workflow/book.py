@@ -61,7 +61,14 @@ strict = {"quiet": True, "warningiserror": True, "keep_going": True}
 place = {"noconfig": True, "path_config": f"{folder}/_config.yml"}
 sys.exit(bool(build_sphinx(folder, f"{folder}/_build/html", confoverrides=given, jobs=jobs, **place, **strict)))
 """
-IMAGE = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=\s]+)")
+# Content that an address holds: images, in src and srcset, and tables to download.
+HELD = re.compile(r"data:(?:image|text)/(png|webp|svg|csv)(?:\+xml)?;base64,([A-Za-z0-9+/=\s]+)")
+# A figure in SVG, from its picture to its links: each of its files has a dark side, too (`figures.svg`).
+DRAWN = re.compile(
+    r'<picture>((?:(?!</picture>).)*?\bsrc="([^"#]*\.svg)"(?:(?!</picture>).)*)</picture>'
+    r'((?:(?!</figure>).)*?)<p class="atlas-links" data-name="([^"]*)">',
+    re.DOTALL,
+)
 SCRIPT = re.compile(r"<script(?: type=\"module\")?>(.*?)</script>", re.DOTALL)
 LINK = re.compile(
     r"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
@@ -282,9 +289,17 @@ def light(notebook: dict) -> tuple[dict, dict[str, bytes]]:
     for cell in notebook["cells"]:
         for data in _data(cell):
             if "text/html" in data:
-                text = IMAGE.sub(lambda one: filed(base64.b64decode(one[2]), one[1]), "".join(data["text/html"]))
-                data["text/html"] = SCRIPT.sub(script, text)
+                text = HELD.sub(lambda one: filed(base64.b64decode(one[2]), one[1]), "".join(data["text/html"]))
+                data["text/html"] = SCRIPT.sub(script, DRAWN.sub(_in_both_lights, text))
     return notebook, files
+
+
+def _in_both_lights(found: re.Match) -> str:
+    """Return a figure that is shown twice, light and dark, of which the page hides one, with a link to its file."""
+    picture, file, between, name = found.groups()
+    dark = re.sub(r'\.svg"', '.svg#dark"', picture)
+    shown = f'<picture class="atlas-light">{picture}</picture><picture class="atlas-dark">{dark}</picture>'
+    return f'{shown}{between}<p class="atlas-links"><a download="{name}.svg" href="{file}">SVG</a> '
 
 
 def without_blanks(notebook: dict) -> dict:

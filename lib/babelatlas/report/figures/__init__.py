@@ -34,6 +34,7 @@ from babelatlas.report.figures.look import (
     show,
     sortable_tables,
     style,
+    with_data,
 )
 from babelatlas.report.figures.maps import STEPS, accuracy_map, world_map
 from babelatlas.report.figures.scatter import (

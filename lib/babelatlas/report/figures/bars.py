@@ -21,7 +21,7 @@ def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Seque
     bottom = np.zeros(len(edges) - 1)
     for place, name in enumerate(dict.fromkeys(table[series])):
         counted, _ = np.histogram(table.loc[table[series] == name, value], bins=edges)
-        look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "...", "xx"][place % 4]}
+        look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "\\\\\\", "xx"][place % 4]}
         look |= {"edgecolor": "white", "label": f"{name} ({counted.sum()})"}
         axis.bar(range(len(counted)), counted, 0.85, bottom, **look)
         bottom += counted
@@ -49,7 +49,7 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     colours = [*COLOURS[:-1], "0.85"] if len(parts) > 1 else COLOURS
     for place, name in enumerate(parts):
         colour = colours[-1] if place == len(parts) - 1 and len(parts) > 1 else colours[place % (len(colours) - 1)]
-        look = {"color": colour, "hatch": ["", "///", "...", "xx", "\\\\\\", ""][place % 6], "edgecolor": "white"}
+        look = {"color": colour, "hatch": ["", "///", "\\\\\\", "xx", "---", ""][place % 6], "edgecolor": "white"}
         axis.barh(range(len(rows)), wide[name], 0.72, left, linewidth=0.3, label=name, **look)
         for row, (start, value) in enumerate(zip(left, wide[name], strict=True)):
             if value >= narrow:

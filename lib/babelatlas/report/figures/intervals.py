@@ -127,7 +127,8 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
     widths = [2.4, min(3, 0.5 + 0.22 * len(order)), 3]
     size_in = (7.2, 1.1 + height * len(rows))
-    _, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
+    figure, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
+    figure.atlas_row = True  # on a phone, too, each model is one row
     rank, letter, mean = axes
     for axis, place, columns in (
         (rank, 1, ("rank", "rank_low", "rank_high")),

@@ -7,6 +7,7 @@ line style, so that no figure relies on colour alone.
 import base64
 import html
 import io
+import re
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -21,12 +22,24 @@ from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
+from babelatlas.report.figures.narrow import narrow
+from babelatlas.report.figures.svg import size_of, svg
 
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 SEQUENTIAL = "viridis"
+# What columns are called in the tables that readers download; others lose their underscores.
+READABLE = {
+    "ci_low": "interval low",
+    "ci_high": "interval high",
+    "lang": "language",
+    "name": "language",
+    "n": "languages",
+    "n_classes": "classes",
+    "n_languages": "languages",
+}
 
 
 def look_of(name: str, place: int) -> tuple[str, str]:
@@ -73,6 +86,7 @@ def style() -> None:
             "image.cmap": SEQUENTIAL,
             "legend.frameon": False,
             "savefig.bbox": "tight",
+            "svg.fonttype": "path",
             "svg.hashsalt": "babelatlas",
         },
     )
@@ -87,25 +101,55 @@ def sortable_tables() -> None:
     itables.init_notebook_mode(all_interactive=False, connected=False)
 
 
-def show(figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None, dpi: int = 150) -> HTML:
+def with_data(drawn: Figure | Axes | np.ndarray, data: pd.DataFrame) -> None:
+    """Give a figure the table that it draws, which `show` offers as CSV; columns get names as a reader writes them."""
+    first = drawn if isinstance(drawn, Figure) else np.ravel(drawn)[0].figure
+    names = {column: READABLE.get(column, str(column).replace("_", " ")) for column in data.columns}
+    first.atlas_data = data.rename(columns=names)
+
+
+def show(
+    figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None, dpi: int = 150
+) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
     `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
     `data`: the table that is drawn, offered as CSV next to the figure; those of this package bring their own.
-    A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure with `dpi`, as PNG.
+    A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure as SVG, with a second one for
+    phones (`narrow`), and points of large clouds as pictures of `dpi`. The book shows both in the dark, too.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure
-    buffer, kind = io.BytesIO(), "webp" if isinstance(figure, Image) else "png"
-    if kind == "webp":
-        figure.save(buffer, format=kind, quality=85)
+    alt = html.escape(alt, quote=True)
+    if isinstance(figure, Image):
+        buffer = io.BytesIO()
+        figure.save(buffer, format="webp", quality=85)
+        size = f'width="{figure.width}" height="{figure.height}"'
+        shown = f'<img src="{_address(buffer.getvalue(), "image/webp")}" alt="{alt}" loading="lazy" {size}>'
     else:
-        figure.savefig(buffer, format=kind, dpi=dpi, metadata={"Software": None})
+        data = getattr(figure, "atlas_data", None) if data is None else data
+        wide = svg(figure, dpi)
+        tall = svg(narrow(figure), dpi)
         plt.close(figure)
-    data = base64.b64encode(buffer.getvalue()).decode()
+        (width, height), (tall_width, tall_height) = size_of(wide), size_of(tall)
+        shown = (
+            f'<picture><source media="(max-width: 600px)" srcset="{_address(tall.encode(), "image/svg+xml")}" '
+            f'width="{tall_width}" height="{tall_height}"><img src="{_address(wide.encode(), "image/svg+xml")}" '
+            f'alt="{alt}" loading="lazy" width="{width}" height="{height}"></picture>'
+        )
+    name = re.sub(r"[^a-z0-9]+", "-", html.unescape(re.sub("<[^>]*>", "", caption)).lower()).strip("-")[:60].strip("-")
+    links = ""
+    if data is not None:
+        held = _address(data.to_csv(index=False).encode(), "text/csv")
+        links = f'<a download="{name or "figure"}.csv" href="{held}">CSV</a>'
     return HTML(
-        f'<figure class="atlas-figure"><img src="data:image/{kind};base64,{data}" alt="{html.escape(alt, quote=True)}">'
-        f"<figcaption>{caption}</figcaption></figure>"
+        f'<figure class="atlas-figure">{shown}<figcaption>{caption}</figcaption>'
+        f'<p class="atlas-links" data-name="{name or "figure"}">{links}</p></figure>'
     )
+
+
+def _address(content: bytes, kind: str) -> str:
+    """Return content as an address that holds it; the book makes a file of it."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def percent_axis(axis: Axes, which: str = "y") -> Axes:

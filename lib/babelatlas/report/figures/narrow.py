@@ -1,0 +1,159 @@
+"""A figure for a phone: its panels in one column, as wide as the screen, with text that can be read there."""
+
+import textwrap
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
+from matplotlib.ticker import FixedFormatter
+
+WIDTH = 3.9  # inches; with text of 9 points that is what a screen of 390 pixels shows
+LARGEST = 9.5  # points, of numbers and names
+LETTER = 0.56  # of the size of a letter: its mean width
+
+
+def narrow(figure: Figure) -> Figure:
+    """Rearrange a figure for a phone, in place; return it.
+
+    Panels side by side come to stand below one another, with their own numbers and names, unless the figure has
+    `atlas_row`: where each row of panels is one row of a table. Legends come to stand below, long titles in lines.
+    """
+    before = figure.get_size_inches()
+    panels = [axis for axis in figure.axes if axis.get_subplotspec() is not None and axis.get_visible()]
+    tall = {axis: axis.get_position().height * before[1] for axis in panels}
+    figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.06, w_pad=0.04))
+    column = not getattr(figure, "atlas_row", False)
+    if column and any(axis.get_subplotspec().get_gridspec().ncols > 1 for axis in panels):
+        _stack(figure, panels)
+    for axis in panels:
+        tall[axis] = _height(axis, tall[axis])
+    _legends(figure)
+    for axis in figure.axes:
+        _texts(axis, column)
+    for text in [figure._suptitle, figure._supxlabel] if hasattr(figure, "_supxlabel") else []:
+        if text is not None:
+            text.set_text(_lines(text.get_text(), text.get_size(), WIDTH))
+    many = len(panels) if column else 1
+    inner = sum(tall.values()) if column else max(tall.values(), default=before[1])
+    figure.set_size_inches(WIDTH, inner + 0.6 * many + 0.6)
+    figure.draw_without_rendering()
+    drawn = [axis.get_position().height * figure.get_size_inches()[1] for axis in panels]
+    height = figure.get_size_inches()[1] + inner - (sum(drawn) if column else max(drawn, default=inner))
+    figure.set_size_inches(WIDTH, max(height, 1.5))
+    for axis in panels:
+        _upright(axis)
+    return figure
+
+
+def _stack(figure: Figure, panels: list[Axes]) -> None:
+    """Put panels below one another, row by row, and let each say what its neighbours said for it."""
+    places = {axis: axis.get_subplotspec() for axis in panels}
+    panels.sort(key=lambda axis: (places[axis].rowspan.start, places[axis].colspan.start))
+    heights = [_height(axis, axis.get_position().height * figure.get_size_inches()[1]) for axis in panels]
+    grid = GridSpec(len(panels), 1, figure=figure, height_ratios=heights)
+    for place, axis in enumerate(panels):
+        axis.set_subplotspec(grid[place])
+        if len(axis.get_shared_y_axes().get_siblings(axis)) > 1:
+            axis.tick_params(labelleft=True)
+        if len(axis.get_shared_x_axes().get_siblings(axis)) > 1 and not axis.xaxis.get_tick_params().get("labeltop"):
+            axis.tick_params(labelbottom=True)
+    across, upwards = ([getattr(axis, f"get_{which}label")() for axis in panels] for which in "xy")
+    if len({text for text in across if text}) == 1 and not all(across):
+        size = next(axis.xaxis.label.get_size() for axis in panels if axis.get_xlabel())
+        for axis in panels:
+            axis.set_xlabel("")
+        panels[-1].set_xlabel(next(filter(None, across)), size=size)
+    for place, axis in enumerate(panels):
+        row = [other for other in panels if places[other].rowspan.start == places[axis].rowspan.start]
+        said = [other for other in row if other.get_ylabel()]
+        if not upwards[place] and said and axis in axis.get_shared_y_axes().get_siblings(said[0]):
+            axis.set_ylabel(said[0].get_ylabel(), size=said[0].yaxis.label.get_size())
+
+
+def _height(axis: Axes, before: float) -> float:
+    """Return how tall a panel shall be, in inches, which was `before` inches tall."""
+    if axis.get_aspect() != "auto":
+        (left, right), (low, high) = np.sort(axis.get_xlim()), np.sort(axis.get_ylim())
+        return min(
+            before, (WIDTH - 0.9 * bool(len(axis.get_yticks()))) * (high - low) / (right - left) * axis.get_aspect()
+        )
+    if isinstance(axis.yaxis.get_major_formatter(), FixedFormatter) and axis.get_yscale() == "linear":
+        return before if len(axis.get_yticks()) < 20 else max(0.17 * len(axis.get_yticks()), 0.75 * before)
+    return float(np.clip(before, 1.2, 2.9))
+
+
+def _lines(text: str, size: float, inches: float) -> str:
+    """Return text broken into lines so that it fits a width."""
+    room = max(8, int(inches * 72 / (LETTER * size)))
+    return "\n".join(textwrap.fill(line, room, break_long_words=False) for line in text.split("\n"))
+
+
+def _texts(axis: Axes, column: bool) -> None:
+    """Make the text around a panel fit: numbers of a size, titles and labels in lines."""
+    for which in (axis.xaxis, axis.yaxis):
+        size = which.get_tick_params().get("labelsize", 99)
+        labels = which.get_ticklabels()
+        drawn = labels[0].get_size() if labels else 99
+        if drawn > LARGEST or isinstance(size, str):
+            which.set_tick_params(labelsize=min(LARGEST, drawn))
+        which.label.set_size(min(10, which.label.get_size()))
+    across = WIDTH - 0.7 if column else WIDTH / 3
+    axis.xaxis.label.set_text(_lines(axis.get_xlabel(), axis.xaxis.label.get_size(), across))
+    if axis.get_ylabel():
+        axis.yaxis.label.set_text(_lines(axis.get_ylabel(), axis.yaxis.label.get_size(), 2.6))
+    for title in (axis.title, axis._left_title, axis._right_title):
+        title.set_text(_lines(title.get_text(), title.get_size(), across))
+    if isinstance(axis.yaxis.get_major_formatter(), FixedFormatter):
+        names = [label.get_text() for label in axis.get_yticklabels()]
+        if max(map(len, names), default=0) > 26:
+            axis.set_yticks(axis.get_yticks(), [textwrap.fill(name, 24) for name in names])
+    if axis.images:
+        cells = axis.images[0].get_array().shape
+        if cells[1] > 12:
+            for text in axis.texts:
+                if text.get_transform() == axis.transData:
+                    text.set_visible(False)
+
+
+def _upright(axis: Axes) -> None:
+    """Turn the names along a panel upright where they run into each other or aslant."""
+    labels = [label for label in axis.get_xticklabels() if label.get_text() and label.get_visible()]
+    boxes = [label.get_window_extent() for label in labels]
+    aslant = any(0 < label.get_rotation() % 180 < 90 for label in labels)
+    if aslant or any(one.x1 > other.x0 and one.x0 < other.x1 for one, other in zip(boxes, boxes[1:], strict=False)):
+        top = axis.xaxis.get_tick_params().get("labeltop")
+        for label in axis.get_xticklabels():
+            label.set(rotation=90, ha="left" if top else "right", va="center", rotation_mode="anchor")
+
+
+def _legends(figure: Figure) -> None:
+    """Put legends below the panels, in as many columns as fit: all of a figure, and those that stood beside a panel."""
+    given = [(figure, legend) for legend in figure.legends]
+    given += [(axis, axis.get_legend()) for axis in figure.axes if axis.get_legend() is not None]
+    alone = len([owner for owner, _ in given if isinstance(owner, Axes)]) == 1
+    for owner, legend in given:
+        if isinstance(owner, Axes) and not alone:
+            continue
+        size = min(9, legend.get_texts()[0].get_size()) if legend.get_texts() else 9
+        texts = [_lines(text.get_text(), size, WIDTH - 0.6) for text in legend.get_texts()]
+        handles = _handles(figure, legend)
+        widest = max((len(line) for text in texts for line in text.split("\n")), default=1)
+        columns = int(np.clip((WIDTH - 0.1) // (widest * LETTER * size / 72 + 0.55), 1, 3))
+        title = legend.get_title().get_text()
+        legend.remove()
+        look = {"ncols": columns, "fontsize": size, "columnspacing": 1.0, "borderaxespad": 0.2}
+        look |= {"title": _lines(title, 9.5, WIDTH - 0.3), "title_fontsize": 9.5} if title else {}
+        figure.legend(handles, texts, loc="outside lower center", **look)
+
+
+def _handles(figure: Figure, legend: Legend) -> list:
+    """Return what a legend shows: the artists of the panels by that name, else its own copies."""
+    known = {}
+    for axis in figure.axes:
+        handles, texts = axis.get_legend_handles_labels()
+        known |= dict(zip(texts, handles, strict=True))
+    own = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    return [known.get(text.get_text(), handle) for text, handle in own]
