@@ -41,8 +41,9 @@ def items(
     """Return up to `n` drawings with `words` words each, of which one names it, and which one a model chooses.
 
     `stored`: what stage 20 stored of a model on the pictograms, as `zeroshot.read_vectors` gives it; `labels`: their
-    `labels` table. Each item has `wnid` and `number` (which drawing of the class), `words`, and the places among
-    them of the `correct` one and of the `model`'s. Classes are chosen at random by `seed`; a language with fewer than `words` words has no items.
+    `labels` table. Each item has `wnid` and `number` (which drawing of the class), `words`, and the places among them
+    of the `correct` one and of the `model`'s. Classes are chosen at random by `seed`; a language with fewer than
+    `words` words has no items.
     """
     images, wnids, classes = stored
     if lang not in classes:
@@ -88,8 +89,8 @@ def script(asked: Sequence[list[dict]], files: dict[str, list[str]]) -> str:
 def block(lang: str, best: pd.DataFrame, asked: list[dict], model: str = "") -> str:
     """Return the HTML that asks readers of a language's page to guess; "" where there is nothing to guess.
 
-    `best`: of `real_results.best_by_language`; `asked`: `items` of the language, as the miniature's `model` answers them.
-    Without JavaScript nothing is shown.
+    `best`: of `real_results.best_by_language`; `asked`: `items` of the language, as the miniature's `model` answers
+    them. Without JavaScript nothing is shown.
     """
     told = {"lang": lang, "name": languages.name(lang), "items": asked, "model": model}
     told["drawings"] = f"_files/{SCRIPT}"
