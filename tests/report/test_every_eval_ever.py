@@ -12,7 +12,7 @@ import pytest
 from babelatlas.analysis import leaderboard
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
-from babelatlas.report import every_eval_ever
+from babelatlas.report.sharing import every_eval_ever
 
 HOW = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
 # task, dataset, model, lang, metric, value, ci_low, ci_high, n

@@ -11,7 +11,7 @@ import yaml
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
-from babelatlas.report import hub_datasets
+from babelatlas.report.sharing import hub_datasets
 
 CODES = ["no", "sw", "zh-Hant"]
 

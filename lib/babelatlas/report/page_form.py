@@ -16,8 +16,8 @@ FENCE = "``````"
 def formed(notebook: dict, name: str, parents: tuple[str, str] | None = None, more: list[tuple[str, str]] = ()) -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
-    Below the title and the question stands the takeaway, wherever it was computed; no cell shows its code; at the end stand
-    links to the pages `more` (name, title) and "About this page": the code, the parameters and the tables it read.
+    Below the title and the question stands the takeaway, wherever it was computed; no cell shows its code; at the end
+    stand links to the pages `more` (name, title) and "About this page": its code, parameters and tables.
     `parents`: name and title of the page that this one belongs to, which it names above its title.
     """
     cells = [dict(cell) for cell in notebook["cells"]]
@@ -88,7 +88,7 @@ def _paths(value: object) -> list[str]:
 
 
 def _taken(cells: list[dict]) -> str:
-    """Take the takeaways out of the outputs of copied cells, and return the text of the first, "" where there is none."""
+    """Take the takeaways out of the outputs of copied cells; return the first one's text, "" where there is none."""
     found = []
     for cell in cells:
         kept = []

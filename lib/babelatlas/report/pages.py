@@ -21,7 +21,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
-from babelatlas.report import real_results
+from babelatlas.report import reading, real_results
 from babelatlas.report.formatting import english_note, escape, markdown_table, percent, word
 
 EXAMPLES = 8
@@ -304,13 +304,14 @@ def language_page(
     linked: Sequence[str] = (),
     note: str = "",
     images: dict[str, int] | None = None,
+    guess: str = "",
 ) -> str:
     """Return the page of one language as MyST Markdown: real models first, then labels, the run's own models last.
 
     `found`: rows of `boards`, of this language among others; `labels`: label set -> its `labels` table; `changes`: a
-    `protocols` table; `linked`: models that have a page; `note`: Markdown to stand above the run's scores, as
-    `models.caution` gives it; `images`: as `galleries` gives it. Raises InputError where the language has no score and
-    nobody released one.
+    `protocols` table; `linked`: models that have a page; `note`: not empty where the run's models are the miniature's;
+    `images`: as `galleries` gives it; `guess`: HTML, as `guesses.block` gives it. Raises InputError where the language
+    has no score and nobody released one.
     """
     name, rows, real = languages.name(lang), found[found["lang"] == lang], lang in real_results.with_results()
     if rows.empty and not real:
@@ -322,8 +323,9 @@ def language_page(
         f"# {escape(name)}",
         f"Which model understands {escape(name)} best? Below is what was measured; "
         f'<a href="explorer.html#lang={lang}">the explorer</a> filters it by size, licence, FLOPs and release date.',
+        guess,
         real_results.section(lang) if real else "No result of a real model was released in this language.",
-        f"## What papers print\n\n{printed}" if printed else "",
+        f"## Results reported in papers\n\n{printed}" if printed else "",
         "## The language",
         about(lang),
         "## Labels",
@@ -342,7 +344,7 @@ def _own(lang, rows, labels, changes, linked, note, images) -> list[str]:
     absent = f"The tables of this run do not have the label set {', '.join(map(escape, used))}." if used else ""
     return [
         f"## {'The miniature models' if note else 'The models'} of this run",
-        note,
+        reading.miniature().data if note else "",
         "Percent, with 95 % intervals, which resample classes or images. The order of the rows is no test: the "
         "leaderboard has the tests. t2i: text to image; i2t: image to text.",
         score_table(rows, linked, images),

@@ -386,7 +386,7 @@ def export_labels(output: str, date: str) -> None:
 
     Example: babelatlas export labels --output hub/labels
     """
-    from babelatlas.report import hub_datasets
+    from babelatlas.report.sharing import hub_datasets
 
     print(hub_datasets.export_labels(output, date))
 
@@ -399,7 +399,7 @@ def export_released(output: str, date: str) -> None:
 
     Example: babelatlas export released --output hub/released
     """
-    from babelatlas.report import hub_datasets
+    from babelatlas.report.sharing import hub_datasets
 
     print(hub_datasets.export_released(output, date))
 
@@ -438,7 +438,8 @@ def export_results(output: str, run: str, organization: str, relationship: str) 
     from pathlib import Path
 
     from babelatlas.base import tables
-    from babelatlas.report import every_eval_ever, exports
+    from babelatlas.report import exports
+    from babelatlas.report.sharing import every_eval_ever
 
     path = tables.locate(f"results/{run}/scores/languages.parquet")
     found = tables.read(path, "languages")

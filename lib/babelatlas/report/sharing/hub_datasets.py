@@ -16,7 +16,7 @@ import babelatlas
 from babelatlas.base import languages, released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
-from babelatlas.report import croissant
+from babelatlas.report.sharing import croissant
 
 # Licences as SPDX names them -> as the hub does; what the hub has no name for is "other".
 HUB_LICENCES = {
