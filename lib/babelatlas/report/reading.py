@@ -27,7 +27,7 @@ def takeaway(text: str) -> Markdown:
 
 def miniature(text: str = "") -> HTML:
     """Return the mark of the section or page in which it stands: what it shows comes from the miniature."""
-    said = text or "Tiny models trained on drawings within this run: they show how the method behaves, not how good models are."
+    said = text or "Tiny models trained on drawings: they show how the method behaves, not how good real models are."
     return HTML(MARK.format(f'<span class="atlas-badge">Miniature</span> {said} <a href="11_miniature.html">Why?</a>'))
 
 
@@ -39,7 +39,7 @@ def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
     """
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "yes" if value else "no"
-    if value is None or value is pd.NaT or value is pd.NA or isinstance(value, float) and value != value:
+    if value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value):
         return "–"
     if isinstance(value, Integral):
         return f"{value:,}"
@@ -59,8 +59,8 @@ def table(
 ) -> HTML:
     """Return a table for a page: a caption, units in its head, a first column that names the row, its CSV next to it.
 
-    `caption`: HTML; what the table shows, n, and what an interval is. `frame`: columns as a reader shall read them, with their
-    units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
+    `caption`: HTML; what the table shows, n, and what an interval is. `frame`: columns as a reader reads them, with
+    their units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
     column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
     a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`).
     Raises InputError where two columns have one name, or a caption is missing.
@@ -76,9 +76,11 @@ def table(
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise InputError(f"Two columns of a table are called {twice[0]!r}: rename one.")
     places = decimals if isinstance(decimals, Mapping) else dict.fromkeys(names, decimals)
-    numeric = [pd.api.types.is_numeric_dtype(kind) and kind != bool for kind in frame.dtypes]
+    kinds = pd.api.types
+    numeric = [kinds.is_numeric_dtype(kind) and not kinds.is_bool_dtype(kind) for kind in frame.dtypes]
     classes = [' class="number"' if number else "" for number in numeric]
-    head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in zip(names, classes, strict=True))
+    named = zip(names, classes, strict=True)
+    head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in named)
     rows = []
     for values in frame.itertuples(index=False, name=None):
         cells = [cell(value, places.get(name, 1), name in raw) for name, value in zip(names, values, strict=True)]
@@ -87,10 +89,12 @@ def table(
     plain = frame.assign(**{name: frame[name].map(_bare) for name in frame.columns if str(name) in raw})
     data = base64.b64encode(plain.to_csv(index=False).encode()).decode()
     body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
+    label = html.escape(_bare(caption), quote=True)
     return HTML(
-        f'<figure class="atlas-table"><figcaption>{caption}</figcaption><div class="atlas-scroll" tabindex="0" role="region" '
-        f'aria-label="{html.escape(_bare(caption), quote=True)}"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n'
-        f'</tbody></table></div><p class="atlas-links"><a download href="data:text/csv;base64,{data}">CSV</a></p></figure>'
+        f'<figure class="atlas-table"><figcaption>{caption}</figcaption>'
+        f'<div class="atlas-scroll" tabindex="0" role="region" aria-label="{label}">'
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        f'<p class="atlas-links"><a download href="data:text/csv;base64,{data}">CSV</a></p></figure>'
     )
 
 

@@ -1,6 +1,7 @@
 """A figure for a phone: its panels in one column, as wide as the screen, with text that can be read there."""
 
 import textwrap
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -123,7 +124,7 @@ def _upright(axis: Axes) -> None:
     labels = [label for label in axis.get_xticklabels() if label.get_text() and label.get_visible()]
     boxes = [label.get_window_extent() for label in labels]
     aslant = any(0 < label.get_rotation() % 180 < 90 for label in labels)
-    if aslant or any(one.x1 > other.x0 and one.x0 < other.x1 for one, other in zip(boxes, boxes[1:], strict=False)):
+    if aslant or any(one.x1 > other.x0 and one.x0 < other.x1 for one, other in pairwise(boxes)):
         top = axis.xaxis.get_tick_params().get("labeltop")
         for label in axis.get_xticklabels():
             label.set(rotation=90, ha="left" if top else "right", va="center", rotation_mode="anchor")
