@@ -318,10 +318,10 @@ def test_entries_agree_with_open_clips_own_configurations():
             assert model.source.repository in named
 
 
-def test_a_page_cautions_about_the_embedded_models_and_about_no_others():
+def test_a_page_marks_the_miniature_models_and_no_others():
     text = models.caution(["openai-b32", "picto-en"])
-    assert text.startswith("```{admonition}")
-    assert "picto-en: about a million parameters" in text
+    assert text.strip().startswith("{.atlas-mark}\n**Miniature.**")
+    assert "picto-en: tiny models" in text
     assert models.caution(["openai-b32"]) == ""
 
 

@@ -328,7 +328,7 @@ def _place(source: Source) -> str:
 
 
 def caution(models: list[str]) -> str:
-    """Return what the embedded models among `models` are and are not, as a MyST admonition; "" where there are none.
+    """Return the mark of a section that shows the miniature models among `models`, in MyST; "" where there are none.
 
     >>> caution(["openai-b32", "my-clip"])
     ''

@@ -179,7 +179,7 @@ def replicates(entry: Translator, folder: str | os.PathLike = "") -> list[str]:
 
 
 def caution(names: Sequence[str]) -> str:
-    """Return what the embedded translators among `names` are and are not, as a MyST admonition; "" where none is.
+    """Return the mark of a section that shows the miniature translators among `names`, in MyST; "" where none is.
 
     >>> caution(["llava-1.5-7b"])
     ''
