@@ -4,7 +4,7 @@
 # make bench    time the engine against others: a quarter of an hour, on a machine that does nothing else
 # make book ARGS=--dry-run    say what would run
 # make clean    remove what runs have made   make lock    resolve requirements.in again
-# make vendor   fetch the explorer's JavaScript libraries again, with npm: the pinned versions in book/_files/vendor
+# make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
 # Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
 
 CONFIG ?= config/demo.yml
