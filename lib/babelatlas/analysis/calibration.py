@@ -1,10 +1,10 @@
 """Whether the study's own intervals and tests keep their word: worlds whose truth is known, and how often it is held.
 
-Each function makes many worlds of one kind, analyses each as the study does, with the functions of `stats` and
-`ranking`, and returns a `coverage`: in what share of the worlds the interval held the truth. A plain percentile
-interval of few clusters is known to be short, which the study's intervals allow for (`bootstrap.percentile_interval`);
-column `interval` says which one a row is of, the study's (`OURS`) or another from the same draws beside it, mostly that
-of plain percentiles (`PLAIN`).
+Each function simulates many data sets of one kind, analyses each as the study does, with the functions of `stats` and
+`ranking`, and returns a `coverage`: in what share of the data sets the interval covers the true value. A plain
+percentile interval of few clusters is known to be too short, which the study's intervals allow for
+(`bootstrap.percentile_interval`); column `interval` says whether a row is of the study's interval (`OURS`) or of
+another one from the same resamples, mostly plain percentiles (`PLAIN`).
 
 Worlds are simple where a simple one shows the point: languages with normal deviations, classes whose share of right
 answers follows a beta distribution. Everything random follows `seed`. The bootstrap's draws are those of the study
@@ -112,8 +112,8 @@ def accuracy_over_classes(
 ) -> pd.DataFrame:
     """Return the coverage of the interval of an accuracy over `n` classes (`bootstrap.accuracy_interval`).
 
-    The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
-    `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
+    The share of correct predictions of a class follows a beta distribution with mean `share` and parameters that add up
+    to `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
     over all classes there could be. Intervals: `OURS`; `PLAIN` and "expanded percentiles" with the exact interval where
     all or no images are right; "images independent", Wilson's interval of the share of all images, as if those of one
     class were independent.
@@ -323,18 +323,18 @@ def above(n: int, threshold: float = 0.3, images: int = 500, run: Simulation = S
     table["value"] = rng.binomial(images, true).ravel() / images
     found = tests.languages_above(table, [threshold], "model", n_resamples, level, seed)
     truth = (true >= threshold).sum(axis=1)
-    return _rows("images drawn anew", truth, found["value"], {OURS: (found["ci_low"], found["ci_high"])}, level)
+    return _rows("images resampled", truth, found["value"], {OURS: (found["ci_low"], found["ci_high"])}, level)
 
 
 def family_wise(
     n: int, models: int = 4, alpha: float = 0.05, worlds: int = 400, n_permutations: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
-    """Return how often equal models are told apart, by pairwise sign-flip tests over `n` languages.
+    """Return how often equal models differ significantly, by pairwise sign-flip tests over `n` languages.
 
     All models have the same true mean; of the variance between languages 0.8 is common to all. Columns: method
     ("sign flips, Holm's correction", as in `ranking.comparisons`, and "sign flips, uncorrected"), value (share of
-    worlds in which any pair is told apart at `alpha`), ci_low, ci_high (Wilson), worlds, least (the smallest corrected
-    p that so few languages allow: above `alpha` the test can never tell two models apart).
+    simulated data sets in which any pair differs at `alpha`), ci_low, ci_high (Wilson), worlds (their number), least
+    (the smallest corrected p that so few languages allow: above `alpha` the test can never find a difference).
     """
     rng = np.random.default_rng([seed, n, models, 7])
     first, second = np.triu_indices(models, 1)
@@ -354,9 +354,9 @@ def family_wise(
 def board(n: int, items: int = 40, share: float = 0.5, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of `leaderboard.ranking` for a mean over `n` languages and `items` classes, both drawn.
 
-    The logit of the share of right answers is the sum of an effect of the language, one of the class, and a rest, each
-    normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all languages
-    and classes there could be, is an integral over that normal distribution.
+    The logit of the share of correct predictions is the sum of an effect of the language, one of the class, and a rest,
+    each normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all
+    languages and classes there could be, is an integral over that normal distribution.
     """
     worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, items, 8])

@@ -260,7 +260,7 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     if len(short):
         row = short.iloc[0]
         raise InputError(
-            f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r} beside image "
+            f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r} given image "
             f"{row['image']!r} ({len(short)} of {len(combined)} rows): select what all of them have."
         )
     combined = combined.rename(columns={"mean": "cost"}).assign(

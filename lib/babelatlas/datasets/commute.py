@@ -169,7 +169,9 @@ def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.Data
         for place in rows.index[rows[column] == ""]
     ]
     pairs, alone = _pairs(rows)
-    faults += [f"{home.name}/{SOURCE}, line {place + 1}, has no line beside it for its other side" for place in alone]
+    faults += [
+        f"{home.name}/{SOURCE}, line {place + 1}, has no neighbouring line for its other side" for place in alone
+    ]
     items = {place: "+".join(sorted(rows["image"][[place, place + 1]])) for place in pairs}
     twice = [item for item, count in Counter(items.values()).items() if count > 1]
     for place, item in items.items():

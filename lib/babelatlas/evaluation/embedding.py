@@ -8,10 +8,10 @@ What is kept. A cache is a folder; in it each model has a folder for pictures an
 `texts-HASH`, with a hash of its name, weights and precision; in that lies one file for each shard, named by a hash of
 the names of its rows. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
 templates and normalisation, and always what the model's own preparation makes of a sample. So a picture or label that
-is new is embedded alone, and a run goes on where another was killed, or skips what one beside it has finished. A file
-is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of float32,
-`counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot is being
-written, or was when its run was killed: nothing reads it, and a day later it is deleted.
+is new is embedded alone, and a run goes on where another was killed, or skips what another one has finished meanwhile.
+A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of
+float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot
+is being written, or was when its run was killed: nothing reads it, and a day later it is deleted.
 """
 
 import contextlib

@@ -216,7 +216,7 @@ def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataF
     put behind the sentence; `english`: equal to an English template but for spaces, case and the last full stop;
     `english_words`: every word is a word of the English templates (a borrowed word counts, so at most so many were
     left in English); `wrong_script`: no letter of the language's script, or Chinese characters of the other kind;
-    `mixed_script`: letters of another script beside its own; `bare`: nothing but the label is left;
+    `mixed_script`: letters of another script among its own; `bare`: nothing but the label is left;
     `repetitive`: one piece of text five times in a row.
     """
     originals = templates("openai-80") if originals is None else originals

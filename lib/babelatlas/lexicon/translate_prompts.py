@@ -171,9 +171,7 @@ def translate(
     for place in range(0, len(texts), batch_size):
         batch = tokenizer(texts[place : place + batch_size], return_tensors="pt", padding=True)
         if not (batch["input_ids"] == start).any(dim=1).all():
-            raise InputError(
-                f"The tokenizer does not write the language {source!r} beside a sentence: use transformers 5."
-            )
+            raise InputError(f"The tokenizer does not add the language {source!r} to a sentence: use transformers 5.")
         settings = {"num_beams": beams, "do_sample": False, "max_new_tokens": longest, "forced_bos_token_id": first}
         with torch.inference_mode():
             pieces = model.generate(**batch.to(model.device), **settings)

@@ -95,7 +95,7 @@ class LoadedTranslator:
         """Return the features (n, f) of images given by path; each path is read once."""
         new = [path for path in dict.fromkeys(map(os.fspath, images)) if path not in self._seen]
         if "" in new:
-            raise InputError(f"The translator {self.name!r} needs an image beside each source, and one is '': give it.")
+            raise InputError(f"The translator {self.name!r} needs an image for each source, and one is '': give it.")
         if new and self._tower is None:
             self._tower = image_tower(self.place, self.device)
         for start in range(0, len(new), 64):
@@ -155,7 +155,7 @@ class LoadedTranslator:
         return [values[row, :, : len(ids) - 1] for row, ids in enumerate(wanted)]
 
     def gates(self, images: Sequence[str], sources: Sequence[str]) -> np.ndarray:
-        """Return the mean gate (n,) over the tokens and dimensions of each source beside its image; NaN with "text"."""
+        """Return the mean gate (n,) over the tokens and dimensions of each source given its image; NaN with "text"."""
         if not self.uses_images:
             return np.full(len(sources), np.nan)
         means = []

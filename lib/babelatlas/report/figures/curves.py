@@ -58,7 +58,7 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     """Draw how many languages have at least so many classes, a line for each value of `series`; both axes are log.
 
     `curves`: series, n_classes, n_languages, as `coverage.at_least` gives them. `marks` are numbers of classes at which
-    a dotted line stands, with the number of languages of each series written beside it.
+    a dotted line stands, with the number of languages of each series written next to it.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
     for place, name in enumerate(in_order(curves["series"])):
@@ -176,8 +176,8 @@ def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, b
         for name in sorted(last, key=last.get):
             at = max(last[name], at + least)
             look = {"color": line_of(names.index(name))["color"], "weight": "bold" if name in bold else "normal"}
-            beside = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "size": 10.5}
-            axis.annotate(f"{name} {100 * last[name]:.0f}", (end, at), annotation_clip=False, **beside, **look)
+            right = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "size": 10.5}
+            axis.annotate(f"{name} {100 * last[name]:.0f}", (end, at), annotation_clip=False, **right, **look)
         if bottom < 0 < top:
             axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
         axis.set_title(title, size=11, loc="left")

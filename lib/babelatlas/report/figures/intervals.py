@@ -133,11 +133,12 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
 
 
 def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
-    """Draw a leaderboard: the models' ranks, which of them are not told apart, and their means, with intervals.
+    """Draw a leaderboard: the models' ranks, which of them do not differ, and their means, with intervals.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
     rank_high, letters (as `tests.compact_letters` gives them). A column of joined dots is one letter:
-    its models are not told apart. On a narrow screen the first panels are seen first. Returns the Axes of the three.
+    its models do not differ significantly. On a narrow screen the first panels are seen first. Returns the Axes of the
+    three.
     """
     rows = table.reset_index(drop=True)
     words = [single_letters(letters) for letters in rows["letters"]]

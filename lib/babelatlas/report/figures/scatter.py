@@ -105,7 +105,8 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
 
     `points`: panel, model, TC, IC (fractions), one row for each model and language. `means`: panel, model and, for TC
     and IC each, value, "TC low", "TC high", "IC low", "IC high" (NaN where there is no interval). Dotted lines stand at
-    one half; above the diagonal the image is told apart better than the translation. Returns the Axes of the panels.
+    one half; above the diagonal the image is chosen correctly more often than the translation. Returns the Axes of the
+    panels.
     """
     panels = in_order(means[panel])
     figure, axes = side_by_side(panels, 4.6)
