@@ -234,9 +234,9 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     from files ("given") where all are above 0, are replaced by their logarithms; from every cost of an item the mean of
     its four original ones is subtracted; all are divided by the root mean square of the original costs so obtained,
     over all items. None of this changes a decision of a model alone. A model for which no image and no translation
-    makes a difference counts as 0. A model trained once goes with every replicate of the others. Raises InputError for
-    a name that is not in the table, a cost that one of the models lacks, fewer than two models, different replicates,
-    and what `units` raises.
+    makes a difference counts as 0. A model trained once is combined with every replicate of the others. Raises
+    InputError for a name that is not in the table, a cost that one of the models lacks, fewer than two models,
+    different replicates, and what `units` raises.
     """
     present = list(pd.unique(table["model"]))
     for model in models:

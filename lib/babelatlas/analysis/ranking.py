@@ -379,7 +379,7 @@ def reflected(
 def _relabelled(
     one: pd.DataFrame, other: pd.DataFrame, paired: bool, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standardised means (resamples, models) of both sides, languages exchanged or dealt out anew."""
+    """Return the standardised means (resamples, models) of both sides, languages exchanged or reassigned at random."""
     means = [side.mean().to_numpy() for side in (one, other)]
     first, second = (
         (side.to_numpy() - mean.mean()) / mean.std() for side, mean in zip((one, other), means, strict=True)

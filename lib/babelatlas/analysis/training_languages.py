@@ -188,5 +188,5 @@ def _permuted(
             order = order[:, home.argsort(kind="stable") < n]
         sums = values[order[:, :n]].sum(axis=1)
         gaps += weight * (sums / n - (values.sum() - sums) / (len(values) - n))
-    # A random test counts the observed deal itself, so that p is never 0.
+    # A random test counts the observed assignment itself, so that p is never 0.
     return float(((np.abs(gaps) >= bound).sum() + 1) / (n_permutations + 1))

@@ -113,7 +113,7 @@ def faces(character: str, split: str) -> list[str]:
     everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
     have = have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
     if not have:
-        raise InputError(f"No font that ships with matplotlib draws U+{ord(character):04X}: mend pictograms.csv.")
+        raise InputError(f"No font that ships with matplotlib draws U+{ord(character):04X}: fix pictograms.csv.")
     return have
 
 

@@ -499,9 +499,9 @@ def _part(folder: Path, kept: str) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        mend = "make room there or give another cache" if error.errno in FULL else "give another cache"
+        remedy = "make room there or give another cache" if error.errno in FULL else "give another cache"
         raise InputError(
-            f"The embeddings cannot be written to {folder} ({error.strerror or error}): {mend}; {kept} are complete "
+            f"The embeddings cannot be written to {folder} ({error.strerror or error}): {remedy}; {kept} are complete "
             "and kept, and the same call goes on from there."
         ) from error
 

@@ -136,8 +136,8 @@ def _pretrained(kind, name: str, revision: str, **settings):
             return kind.from_pretrained(name, **settings)
     except Exception as error:  # transformers, the hub, safetensors and json each raise their own
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        mend = "complete the folder" if is_folder else f"fetch it where there is a network: hf download {name}"
-        raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {mend}.") from error
+        remedy = "complete the folder" if is_folder else f"fetch it where there is a network: hf download {name}"
+        raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {remedy}.") from error
     finally:
         logger.setLevel(level)
 

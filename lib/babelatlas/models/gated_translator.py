@@ -28,10 +28,10 @@ def load(
     or of another model.
     """
     folder = tables.locate(folder)
-    mend = "train it with notebook 13_gated, or give the folder of one that was."
+    remedy = "train it with notebook 13_gated, or give the folder of one that was."
     for file in (SETTINGS, WEIGHTS, TOKENIZER):
         if not (folder / file).is_file():
-            raise InputError(f"The translator in {folder} cannot be loaded, it has no {file}: {mend}")
+            raise InputError(f"The translator in {folder} cannot be loaded, it has no {file}: {remedy}")
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
@@ -44,10 +44,10 @@ def load(
         network.load_state_dict(load_file(folder / WEIGHTS))
     except Exception as error:  # json, tokenizers, safetensors and torch each raise their own
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".:")
-        raise InputError(f"The translator in {folder} cannot be loaded ({reason}): {mend}") from error
+        raise InputError(f"The translator in {folder} cannot be loaded ({reason}): {remedy}") from error
     bad = [weight for weight, value in network.state_dict().items() if not torch.isfinite(value).all()]
     if bad:
-        raise InputError(f"The weights in {folder} hold numbers that are not finite (in {bad[0]}): {mend}")
+        raise InputError(f"The weights in {folder} hold numbers that are not finite (in {bad[0]}): {remedy}")
     place = os.fspath(tower) or (folder / place if place == TOWER else place)
     device = find_device(device)
     return LoadedTranslator(

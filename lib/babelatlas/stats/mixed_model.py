@@ -1,4 +1,4 @@
-"""What goes with a language's accuracy: a linear mixed model with crossed random effects, its checks and its effects.
+"""What a language's accuracy depends on: a linear mixed model with crossed random effects, its checks and its effects.
 
 The rows are pairs of a model and a language. What is known of the language (tokens of text, script, family) and of the
 pair (whether the model's authors list the language) has fixed effects; models and languages have random ones: an
