@@ -29,7 +29,7 @@ def test_intervals_of_no_width_hold_only_their_value_and_cannot_be_stretched():
     found = calibration.coverage(0.0, np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0]), 0.95)
     assert found["value"] == 0.5
     assert np.isnan(found["stretch"])
-    with pytest.raises(InputError, match="at least one world"):
+    with pytest.raises(InputError, match="at least one simulated data set"):
         calibration.coverage(0.0, [], [], [])
 
 
@@ -106,7 +106,7 @@ def test_the_truths_of_the_correlations_are_those_of_very_large_samples():
     for method, value in truth.items():
         found = correlation.correlate(table, "x", "y", methods=[method], n_resamples=1).loc[0, "value"]
         assert found == pytest.approx(value, abs=0.03)
-    with pytest.raises(InputError, match="no worlds"):
+    with pytest.raises(InputError, match="no simulation"):
         calibration.correlations(5, methods=["biserial"], run=Simulation(2))
 
 

@@ -1,4 +1,4 @@
-"""Taught languages against others: by hand, by every deal of the flags, and against scipy."""
+"""Training languages against others: by hand, by every deal of the flags, and against scipy."""
 
 from itertools import combinations
 
@@ -163,7 +163,7 @@ def test_flags_leave_out_english_and_models_without_a_list():
         (scores().iloc[:0], "got an empty one"),
         (scores([0.1, np.nan], [True, False]), "1 of 2 in column 'value' are missing"),
         (scores([0.1, 0.2], [True, None]), "taught in every row, but 1 of 2"),
-        (scores([0.1, 0.2], ["yes", "no"]), "taught to be true or false, got 'yes'"),
+        (scores([0.1, 0.2], ["yes", "no"]), "flags that are true or false, got 'yes'"),
         (scores().assign(group=[None] + ["low"] * 6), "group in every row, but 1 of 7"),
         (scores().assign(lang=["de", "de", "fr", "si", "lo", "my", "km"]), "de occurs twice in a, low"),
     ],
@@ -186,13 +186,13 @@ def test_a_gap_in_the_strata_and_columns_that_are_not_there_are_refused():
     with pytest.raises(InputError, match=r"needs the column\(s\) stratum"):
         training_languages.differences(scores(), strata="stratum")
     lists = pd.DataFrame({"model": ["a"], "lang": ["l0"]})
-    with pytest.raises(InputError, match=r"A list of languages taught needs the column\(s\) model"):
+    with pytest.raises(InputError, match=r"A list of training languages needs the column\(s\) model"):
         training_languages.flag(scores(), lists[["lang"]])
     with pytest.raises(InputError, match=r"Scores to be flagged needs the column\(s\) lang"):
         training_languages.flag(scores().drop(columns="lang"), lists)
     with pytest.raises(InputError, match=r"A control needs the column\(s\) value"):
         training_languages.against(scores(), lists)
-    with pytest.raises(InputError, match=r"Scores beside a control needs the column\(s\) lang"):
+    with pytest.raises(InputError, match=r"Scores compared with a control needs the column\(s\) lang"):
         training_languages.against(scores().drop(columns="lang"), lists.assign(value=0.1))
     assert training_languages.flag(scores().iloc[:0], lists).empty
 

@@ -190,5 +190,5 @@ def test_without_tiers_languages_fall_into_the_papers_groups_by_classes():
 
 
 def test_a_language_in_two_tiers_is_refused():
-    with pytest.raises(InputError, match="'de' stands in the tiers 'a' and 'b'"):
+    with pytest.raises(InputError, match="'de' is in the groups 'a' and 'b'"):
         languages.grouped(pd.Series(["de"]), {"a": ["de"], "b": ["deu"]}, pd.Series(dtype=int))

@@ -174,9 +174,9 @@ def test_a_language_of_which_every_item_is_left_out_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (ROWS[:3], r"en-fr/src\.en, line 3, has no line beside it"),
-        ([ROWS[0], *ROWS[2:]], r"en-fr/src\.en, line 1, has no line beside it for its other side: mend"),
-        ([ROWS[0], ROWS[2]], r"line 1, has no line beside it for its other side \(and 1 more problem"),
+        (ROWS[:3], r"en-fr/src\.en, line 3, has no neighbouring line"),
+        ([ROWS[0], *ROWS[2:]], r"en-fr/src\.en, line 1, has no neighbouring line for its other side: mend"),
+        ([ROWS[0], ROWS[2]], r"line 1, has no neighbouring line for its other side \(and 1 more problem"),
         (changed(1, 1, " "), r"en-fr/correct\.fr, line 2, holds no text"),
         (changed(0, 3, "1b.png"), r"en-fr/img\.order, lines 1 and 2, name one image for both senses"),
         ([*ROWS, *ROWS[:2]], r"en-fr/img\.order, lines 1 and 2, name the two images of another item"),

@@ -46,7 +46,7 @@ def test_the_concepts_a_language_names_do_not_depend_on_the_other_languages(labe
 
 
 def test_what_the_mix_cannot_be_is_told(labels):
-    with pytest.raises(InputError, match="'en' is in two tiers"):
+    with pytest.raises(InputError, match="'en' is in two levels"):
         training_set.training_texts(labels, {"en": ["en"], "high": ["en"]}, {}, {})
     with pytest.raises(InputError, match="sw"):
         training_set.training_texts(labels, {"low": ["sw"]}, {}, {})

@@ -386,9 +386,9 @@ def test_further_images_stand_behind_the_original_and_gaps_at_the_end():
 
 
 BAD = {
-    "missing": (lambda t: t.assign(cost=t["cost"].where(t.index != 5)), "'b' of item 'w001' beside image 'a0'.*nan"),
+    "missing": (lambda t: t.assign(cost=t["cost"].where(t.index != 5)), "'b' of item 'w001' given image 'a0'.*nan"),
     "infinite": (lambda t: t.assign(cost=t["cost"].where(t.index != 5, np.inf)), "item 'w001'.*inf, expected a finite"),
-    "one side": (lambda t: t.drop(index=5), "Item 'w001'.*one side only beside image 'a0', translation 'a'"),
+    "one side": (lambda t: t.drop(index=5), "Item 'w001'.*one side only given image 'a0', translation 'a'"),
     "one sense": (lambda t: t.drop(index=[6, 7]), "Item 'w001'.*both original images, a0 and b0, got a0"),
     "no original": (lambda t: t.drop(index=[4, 5, 6, 7]).assign(image="mix"), "got none"),
     "text": (lambda t: t.assign(text=t["text"].where(t.index != 5, "c")), "none of the translations"),
@@ -419,7 +419,7 @@ def test_a_row_given_twice_stops():
 def test_an_ambiguous_image_that_an_item_lacks_or_that_nobody_knows_stops():
     table = table_of(np.ones((3, 3, 2)), images=("a0", "b0", "mix"))
     part = table[~((table["item"] == "w002") & (table["image"] == "mix"))]
-    with pytest.raises(InputError, match=r"Item 'w002' has no costs beside its image 'mix' \(1 of 3"):
+    with pytest.raises(InputError, match=r"Item 'w002' has no costs given its image 'mix' \(1 of 3"):
         disambiguation.scores(part, n_resamples=10)
     with pytest.raises(InputError, match="Image 'c1' has no sense"):
         disambiguation.scores(table_of(np.ones((3, 3, 2)), images=("a0", "b0", "c1")), n_resamples=10)

@@ -125,7 +125,7 @@ def test_a_table_of_ours_is_read_as_csv_or_parquet(ours, tmp_path, name):
         (lambda rows: rows.assign(model="yours"), "has rows of yours, and the model is 'mine'"),
         (lambda rows: rows.assign(cost=[np.inf, *rows["cost"][1:]]), "expected a finite number"),
         (lambda rows: rows.assign(cost=[np.nan, *rows["cost"][1:]]), "expected a finite number"),
-        (lambda rows: rows[1:], "one side only beside image 'a0'"),
+        (lambda rows: rows[1:], "one side only given image 'a0'"),
         (lambda rows: rows[(rows["item"] != "x") | (rows["image"] != "b0")], "needs both original images"),
         (lambda rows: pd.concat([rows, rows.assign(item=rows["item"] + "z")]), "has item 'xz'"),
         (lambda rows: rows.assign(lang="xx"), "has item 'x', which the items lack, in 'xx'"),

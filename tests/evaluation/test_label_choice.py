@@ -368,7 +368,7 @@ def test_a_table_without_its_other_half_is_refused():
     for part in (counts[half], counts[~half], counts.drop(counts.index[-1])):
         with pytest.raises(InputError, match="lacks its other half, or has other classes"):
             label_choice.paired(part)
-    with pytest.raises(InputError, match="'pictograms' stands beside no other"):
+    with pytest.raises(InputError, match="'pictograms' is compared with no other"):
         label_choice.paired(counts.assign(labels="pictograms"))
 
 

@@ -165,7 +165,7 @@ def test_a_number_that_is_no_entity_is_named_with_its_class(tmp_path):
     error = {"code": "no-such-entity", "info": 'Could not find an entity with the ID "Q146".', "id": "Q146"}
     with (
         service({"body": {"error": error}}) as (address, requests),
-        pytest.raises(InputError, match=r"calls Q146, which class n02121620 is linked to, no entity: mend that line"),
+        pytest.raises(InputError, match=r"calls Q146, which class n02121620 is linked to, no entity: fix that line"),
     ):
         read(address, tmp_path)
     assert len(requests) == 1

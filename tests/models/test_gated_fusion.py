@@ -258,7 +258,7 @@ def test_the_gate_of_a_model_is_a_mean_between_zero_and_one(folders, features):
 
 def test_trials_that_cannot_be_scored_are_told(folders):
     scorer = gated_translator.load(folders / "learned")
-    with pytest.raises(InputError, match=r"needs an image beside each source"):
+    with pytest.raises(InputError, match=r"needs an image for each source"):
         scorer.score([""], ["bank"], ["bank"], ["de"])
     with pytest.raises(InputError, match=r"not trained to translate to 'fr': expected one of de"):
         scorer.score(["x.png"], ["bank"], ["banque"], ["fr"])

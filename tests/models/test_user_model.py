@@ -265,10 +265,10 @@ def test_a_file_may_hold_dataclasses_and_postponed_annotations(write):
         (changed("return np.array([[len(text)", "_ = ([[len(text)"), "returned a NoneType for 2 texts: exp"),
         (changed("[len(text), ", "['a', "), r"returned an array of <U.* for 2 texts: expected a tensor"),
         (changed("len(text.encode()), 1]", "np.nan if text == '貓' else 1, 1]"), "finite in float32 for text 2 of 2"),
-        (changed("len(text.encode()), 1]", "1e300, 1]"), "not finite in float32 for text 1 of 2: mend"),
+        (changed("len(text.encode()), 1]", "1e300, 1]"), "not finite in float32 for text 1 of 2: fix"),
         (
             changed("[[len(text), len(text.encode()), 1]", "[[0, 0, text == '貓']"),
-            "a vector that is all zeros for text 1 of 2: mend",
+            "a vector that is all zeros for text 1 of 2: fix",
         ),
         (changed("[[image.width, image.height, np.asarray(image).mean()]", "[[0.0, 0, 0]"), "zeros for picture 1 of 2"),
         (changed("for text in texts]", "for text in texts.split()]"),
@@ -276,7 +276,7 @@ def test_a_file_may_hold_dataclasses_and_postponed_annotations(write):
          "a list of str, the device 'cpu' and text_preprocess"),
         (changed("image.width", "image.wide"), r"fails for 2 pictures \(AttributeError: .*, line 9\): .* PIL pic"),
         (changed('model = "the model"', "class M:\n    def to(self, device): raise OSError('no')\nmodel = M()"),
-         r"model.to\('cpu'\) fails \(OSError: no, line 21\): mend the file"),
+         r"model.to\('cpu'\) fails \(OSError: no, line 21\): fix the file"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_told_in_a_sentence_before_any_long_work(text, message, write):

@@ -119,7 +119,7 @@ def test_where_the_paper_states_no_definition_that_is_said(card):
     assert silent.to_dict() == {
         ("Appendix C.1", "gains"): ["models of the paper, three groups"],
         ("Figure 7", "languages"): ["languages of XLM-R"],
-        ("Table 1", "languages beside English"): ["languages that the authors give, without English"],
+        ("Table 1", "languages besides English"): ["languages that the authors give, without English"],
         ("Table 4", "no training"): ["translated prompts, full precision"],
         ("Table 6", "no training"): ["as printed in Table 4"],
         ("Table 7", "accuracies"): ["languages of XLM-R, full precision"],

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from babelatlas.report import figures
+from babelatlas.report.figures.narrow import narrow
 
 matplotlib.use("Agg")
 
@@ -13,7 +14,9 @@ matplotlib.use("Agg")
 @pytest.fixture(autouse=True)
 def closed():
     yield
+    drawn = [matplotlib.pyplot.figure(number) for number in matplotlib.pyplot.get_fignums()]
     matplotlib.pyplot.close("all")
+    assert all(len(figure.atlas_data.columns) > 1 for figure in drawn)  # every figure brings its table
 
 
 @pytest.fixture
@@ -91,10 +94,10 @@ def test_the_heatmap_has_a_panel_for_each_group_and_leaves_missing_cells_blank()
     )
     before = table.copy()
     axes = figures.language_heatmap(table)
-    assert [texts(axis.get_yticklabels()) for axis in axes] == [["de"], ["si"]]
+    assert [texts(axis.get_yticklabels()) for axis in axes] == [["si"], ["de"]]  # low resources first
     assert texts(axes[0].get_xticklabels()) == ["a", "b"]
-    assert texts(axes[0].texts) == ["high", "50", "25"]
-    assert texts(axes[1].texts) == ["low", "10"]
+    assert texts(axes[0].texts) == ["low", "10"]
+    assert texts(axes[1].texts) == ["high", "50", "25"]
     assert axes[0].images[0].get_clim() == axes[1].images[0].get_clim() == (0, 0.5)
     pd.testing.assert_frame_equal(table, before)
 
@@ -150,7 +153,7 @@ def test_class_counts_draw_every_language_once_ranked_in_the_marker_of_its_group
         {"name": ["A", "B", "C", "D"], "n_classes": [5, 700, 50, 50], "group": ["low", "high", "low", "low"]}
     )
     axis = figures.class_counts(counts, ["high", "low"], named=2)
-    high, low = axis.get_lines()
+    low, high = axis.get_lines()
     assert (list(high.get_xdata()), list(high.get_ydata())) == ([1], [700])
     assert (list(low.get_xdata()), list(low.get_ydata())) == ([2, 3, 4], [50, 50, 5])
     assert high.get_marker() != low.get_marker()
@@ -218,6 +221,44 @@ def test_the_world_map_draws_places_and_cuts_the_globe_in_the_pacific():
     assert low == []
     assert high == [[10, 50]]
     assert texts(axis.figure.legends[0].get_texts()) == ["not reached (2)", "low (0)", "high (1)"]
+
+
+def test_land_lies_below_the_dots_of_a_map_and_reaches_both_its_edges():
+    world = pd.DataFrame({"latitude": [50.0], "longitude": [10.0], "group": ["high"]})
+    axis = figures.world_map(world, ["high"])
+    (land,) = axis.patches
+    assert land.get_zorder() < min(dots.get_zorder() for dots in axis.collections)
+    path = land.get_path()
+    berlin, atlantic, island = (13.4, 52.5), (-40, 40), (-169.5, 63.3)
+    assert [path.contains_point(place) for place in (berlin, atlantic, island)] == [True, False, True]
+    assert path.contains_point((189.5, 63.4))  # the cut crosses St. Lawrence Island: its west is at the other edge
+    assert path.vertices[:, 1].min() > -60  # Antarctica is left out
+
+
+def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
+    table = pd.DataFrame({"lang": ["de"], "name": ["German"], "ci_low": [0.1], "n_own": [3]})
+    _, axis = matplotlib.pyplot.subplots()
+    figures.with_data(axis, table, n_own="words")
+    assert list(axis.figure.atlas_data.columns) == ["language", "name", "interval low", "words"]
+    shown = figures.show(axis, "x", "y").data
+    assert 'href="data:text/csv;base64,' in shown
+
+
+def test_groups_stand_in_one_order_whatever_the_table_says():
+    table = pd.DataFrame({"row": "x", "group": ["high", "very low", "English", "low"], "value": 0.5})
+    axes = figures.forest(table.assign(ci_low=0.4, ci_high=0.6), "row", panel="group")
+    assert [axis.get_title() for axis in axes] == ["very low", "low", "high", "English"]
+
+
+def test_a_legend_of_many_names_fits_a_phone():
+    names = [f"model {number}" for number in range(40)]
+    table = pd.DataFrame({"x": 0.5, "y": 0.5, "set": "one", "model": names})
+    (axis,) = figures.two_ways(table, "x", "y", "set", "model")
+    narrow(axis.figure).draw_without_rendering()
+    box = axis.figure.legends[0].get_window_extent()
+    assert box.y0 >= 0
+    assert box.x1 <= axis.figure.bbox.x1
+    assert box.y1 < axis.get_window_extent().y0
 
 
 def test_reach_draws_no_dot_where_nothing_is_reached_and_writes_the_share():

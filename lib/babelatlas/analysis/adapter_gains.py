@@ -1,4 +1,4 @@
-"""What adapters change: gains by language from counts by class, means over languages, and what goes with them.
+"""What adapters change: gains by language from counts by class, means over languages, and what they correlate with.
 
 A gain is accuracy with the adapter minus accuracy without, as a fraction, in one language.
 """

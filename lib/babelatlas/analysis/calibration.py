@@ -1,14 +1,14 @@
-"""Whether the study's own intervals and tests keep their word: worlds whose truth is known, and how often it is held.
+"""How well the study's own intervals and tests are calibrated, by simulated data sets whose true value is known.
 
-Each function makes many worlds of one kind, analyses each as the study does, with the functions of `stats` and
-`ranking`, and returns a `coverage`: in what share of the worlds the interval held the truth. A plain percentile
-interval of few clusters is known to be short, which the study's intervals allow for (`bootstrap.percentile_interval`);
-column `interval` says which one a row is of, the study's (`OURS`) or another from the same draws beside it, mostly that
-of plain percentiles (`PLAIN`).
+Each function simulates many data sets of one kind, analyses each as the study does, with the functions of `stats` and
+`ranking`, and returns a `coverage`: in what share of the data sets the interval covers the true value. A plain
+percentile interval of few clusters is known to be too short, which the study's intervals allow for
+(`bootstrap.percentile_interval`); column `interval` says whether a row is of the study's interval (`OURS`) or of
+another one from the same resamples, mostly plain percentiles (`PLAIN`).
 
-Worlds are simple where a simple one shows the point: languages with normal deviations, classes whose share of right
-answers follows a beta distribution. Everything random follows `seed`. The bootstrap's draws are those of the study
-(`bootstrap.resample_weights`), the same ones in every world.
+The simulations are simple where that shows the point: languages with normal deviations, classes whose share of correct
+predictions follows a beta distribution. Everything random follows `seed`. The bootstrap's resamples are those of the
+study (`bootstrap.resample_weights`), the same ones in every simulated data set.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ OURS, PLAIN = "as in this book", "plain percentiles"
 
 
 class Simulation(NamedTuple):
-    """How much is simulated: worlds, resamples in each, the level of the intervals, and the seed."""
+    """How much is simulated: data sets (`worlds`), resamples in each, the level of the intervals, and the seed."""
 
     worlds: int = 200
     n_resamples: int = 400
@@ -40,12 +40,13 @@ SIMULATION = Simulation()
 def coverage(
     truth: np.ndarray | float, value: np.ndarray, low: np.ndarray, high: np.ndarray, level: float = 0.95
 ) -> dict[str, float]:
-    """Return how often intervals held the truth, from one truth, value and interval for each world.
+    """Return how often intervals cover the true value, from the truth, value and interval of each data set.
 
-    Keys: value (share of worlds in which low <= truth <= high; an interval that is not defined holds nothing), ci_low,
-    ci_high (`bootstrap.wilson` of that share), below, above (shares in which the truth lies below or above the
+    Keys: value (share of data sets in which low <= truth <= high; an interval that is not defined covers nothing),
+    ci_low, ci_high (`bootstrap.wilson` of that share), below, above (shares in which the truth lies below or above the
     interval), width (mean), stretch (by which factor both halves of the intervals would have to be stretched about the
-    value for `level` of them to hold the truth; NaN where no factor does, because intervals have no width), worlds.
+    value for `level` of them to cover the truth; NaN where no factor does, because intervals have no width), worlds
+    (number of data sets).
 
     >>> found = coverage(0.0, np.array([0.1, 0.2, 0.4]), np.array([-0.1, 0, 0.2]), np.array([0.3, 0.4, 0.6]), 0.99)
     >>> round(found["value"], 2), found["below"] == found["stretch"] / 6, round(found["stretch"], 2)
@@ -53,7 +54,7 @@ def coverage(
     """
     truth, value, low, high = (np.asarray(each, float) for each in np.broadcast_arrays(truth, value, low, high))
     if not truth.size:
-        raise InputError("A coverage needs at least one world.")
+        raise InputError("A coverage needs at least one simulated data set.")
     # A thousand-millionth for sums of the same numbers in another order.
     below, above = truth < low - 1e-9, truth > high + 1e-9
     held = np.isfinite(low) & np.isfinite(high) & ~below & ~above
@@ -85,7 +86,7 @@ def mean_over_languages(
     else:
         scores, truth = rng.choice(np.asarray(population, float), size=(n, worlds)), float(np.mean(population))
     value = scores.mean(axis=0)
-    # As `bootstrap.mean_interval`, for all worlds at once.
+    # As `bootstrap.mean_interval`, for all data sets at once.
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ scores / n
     half = scipy_stats.t.ppf((1 + level) / 2, n - 1) * scores.std(axis=0, ddof=1) / np.sqrt(n)
     ends = _both(resampled, level, n)
@@ -112,15 +113,15 @@ def accuracy_over_classes(
 ) -> pd.DataFrame:
     """Return the coverage of the interval of an accuracy over `n` classes (`bootstrap.accuracy_interval`).
 
-    The share of right answers of a class follows a beta distribution with mean `share` and parameters that add up to
-    `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
+    The share of correct predictions of a class follows a beta distribution with mean `share` and parameters that add up
+    to `spread` (small: classes are all or nothing), that of its `images` a binomial distribution. The truth is the mean
     over all classes there could be. Intervals: `OURS`; `PLAIN` and "expanded percentiles" with the exact interval where
     all or no images are right; "images independent", Wilson's interval of the share of all images, as if those of one
     class were independent.
     """
     worlds, n_resamples, level, seed = run
     if not 0 < share < 1 or spread <= 0 or n < 2:
-        raise InputError(f"Worlds of classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
+        raise InputError(f"Simulated classes need 0 < share < 1, spread > 0, n > 1; got {share}, {spread} and {n}.")
     rng = np.random.default_rng([seed, n, 2])
     right = rng.binomial(images, rng.beta(spread * share, spread * (1 - share), size=(n, worlds)))
     value = right.sum(axis=0) / (n * images)
@@ -149,14 +150,14 @@ def correlations(
     truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall": 2 / np.pi * np.arcsin(rho)}
     unknown = [method for method in methods if method not in truth]
     if unknown:
-        raise InputError(f"There are no worlds for the correlation {unknown[0]!r}: expected one of {', '.join(truth)}.")
+        raise InputError(f"There is no simulation of correlation {unknown[0]!r}: expected one of {', '.join(truth)}.")
     rng = np.random.default_rng([seed, n, rows, 3])
     mix = np.array([[1, 0], [rho, np.sqrt(1 - rho**2)]])
     own, rest = np.sqrt([shared, 1 - shared])
     lang = np.repeat([f"{number:04d}" for number in range(n)], rows)
     values = (own * rng.normal(size=(worlds, n, 1, 2)) + rest * rng.normal(size=(worlds, n, rows, 2))) @ mix.T
     found = []
-    if "pearson" in methods:  # all worlds at once
+    if "pearson" in methods:  # all data sets at once
         x, y = (values[..., column].swapaxes(1, 2) for column in (0, 1))
         whole, drawn = (
             _pearson(times, x, y, 1) for times in (np.ones((1, n)), bootstrap.resample_weights(n, n_resamples, seed))
@@ -220,14 +221,14 @@ def crossed_correlation(n: int, models: int = 11, run: Simulation = SIMULATION) 
 
 
 def _pearson(drawn: np.ndarray, x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-    """Return the correlation in each resample and world; x, y: (worlds, models, languages), `axis` is summed over."""
+    """Return the correlation by resample and data set; x, y: (worlds, models, languages), `axis` is summed over."""
     size = drawn.sum(axis=1, keepdims=True) * x.shape[axis]
     mean_x, mean_y, xx, yy, xy = (drawn @ each.sum(axis=axis).T / size for each in (x, y, x * x, y * y, x * y))
     return (xy - mean_x * mean_y) / np.sqrt((xx - mean_x**2) * (yy - mean_y**2))
 
 
 def _pearson_both(of_languages: np.ndarray, of_models: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the correlation in each resample of languages and models; x, y: (models, languages) of one world."""
+    """Return the correlation in each resample of languages and models; x, y: (models, languages) of one data set."""
     sums = np.einsum("crl,rl->cr", of_models @ np.stack([x, y, x * x, y * y, x * y]), of_languages)
     mean_x, mean_y, xx, yy, xy = sums / (of_languages.sum(axis=1) * of_models.sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -258,9 +259,9 @@ def rank(n: int, gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8), run: Simulat
     """Return the coverage of the intervals of ranks over `n` languages (`ranking.ranks`), all models taken together.
 
     The models' true means lie `gaps` apart from 0, in units of the standard deviation between languages, of whose
-    variance 0.8 is the same for all models. The truth is the rank of the true means. A world counts by the share of its
-    models whose rank is held, so that the interval of the coverage is rather too wide. `stretch` is NaN: ranks are
-    whole numbers.
+    variance 0.8 is the same for all models. The truth is the rank of the true means. A data set counts by the share of
+    its models whose rank is covered, so that the interval of the coverage is rather too wide. `stretch` is NaN: ranks
+    are whole numbers.
     """
     worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, len(gaps), 6])
@@ -323,18 +324,18 @@ def above(n: int, threshold: float = 0.3, images: int = 500, run: Simulation = S
     table["value"] = rng.binomial(images, true).ravel() / images
     found = tests.languages_above(table, [threshold], "model", n_resamples, level, seed)
     truth = (true >= threshold).sum(axis=1)
-    return _rows("images drawn anew", truth, found["value"], {OURS: (found["ci_low"], found["ci_high"])}, level)
+    return _rows("images resampled", truth, found["value"], {OURS: (found["ci_low"], found["ci_high"])}, level)
 
 
 def family_wise(
     n: int, models: int = 4, alpha: float = 0.05, worlds: int = 400, n_permutations: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
-    """Return how often equal models are told apart, by pairwise sign-flip tests over `n` languages.
+    """Return how often equal models differ significantly, by pairwise sign-flip tests over `n` languages.
 
     All models have the same true mean; of the variance between languages 0.8 is common to all. Columns: method
     ("sign flips, Holm's correction", as in `ranking.comparisons`, and "sign flips, uncorrected"), value (share of
-    worlds in which any pair is told apart at `alpha`), ci_low, ci_high (Wilson), worlds, least (the smallest corrected
-    p that so few languages allow: above `alpha` the test can never tell two models apart).
+    simulated data sets in which any pair differs at `alpha`), ci_low, ci_high (Wilson), worlds (their number), least
+    (the smallest corrected p that so few languages allow: above `alpha` the test can never find a difference).
     """
     rng = np.random.default_rng([seed, n, models, 7])
     first, second = np.triu_indices(models, 1)
@@ -354,9 +355,9 @@ def family_wise(
 def board(n: int, items: int = 40, share: float = 0.5, run: Simulation = SIMULATION) -> pd.DataFrame:
     """Return the coverage of `leaderboard.ranking` for a mean over `n` languages and `items` classes, both drawn.
 
-    The logit of the share of right answers is the sum of an effect of the language, one of the class, and a rest, each
-    normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all languages
-    and classes there could be, is an integral over that normal distribution.
+    The logit of the share of correct predictions is the sum of an effect of the language, one of the class, and a rest,
+    each normal with standard deviation 1, about `share`; every class has ten images. The truth, the mean over all
+    languages and classes there could be, is an integral over that normal distribution.
     """
     worlds, n_resamples, level, seed = run
     rng = np.random.default_rng([seed, n, items, 8])
@@ -382,14 +383,14 @@ def related(
     `families`: how many languages each family has. The difference in a language is the sum of an effect of its family,
     which makes up `shared` of the variance, and its own, both normal about 0, the truth. Methods: "languages drawn" and
     "families drawn" (`ranking.comparisons` without and with `cluster`). Columns: method, interval, those of `coverage`,
-    and alarms: the share of worlds in which `ranking.sign_flip_test` of languages, or of whole families, has p below
+    and alarms: the share of data sets in which `ranking.sign_flip_test` of languages, or of whole families, has p below
     1 - level. Raises InputError for fewer than two families, or one without a language.
     """
     worlds, n_resamples, level, seed = run
     families = np.asarray(families, int)
     if len(families) < 2 or families.min() < 1 or not 0 <= shared <= 1:
         raise InputError(
-            f"Worlds of related languages need two families with a language each, and a share of variance from 0 to 1; "
+            f"Simulated related languages need two families with a language each, and a share of variance from 0 to 1; "
             f"got families of {families.tolist()} and {shared}."
         )
     rng = np.random.default_rng([seed, len(families), int(families.sum()), 11])

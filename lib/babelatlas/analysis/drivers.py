@@ -26,10 +26,10 @@ NOT_LISTED, LISTED, NO_LIST = "not listed", "listed", "no list published"
 
 
 def recipes() -> dict[str, str]:
-    """Return the published models by name, each with the name that it shares with those taught languages likewise.
+    """Return the published models by name, each with a name shared by models that were trained on the same texts.
 
-    Models of one family for which the paper prints the same number of languages have learned from the same texts, with
-    other image towers.
+    Models of one family for which the paper prints the same number of languages have the same training texts and differ
+    in their image towers.
 
     >>> recipes()["M-CLIP XLMR-L L-14"], recipes()["M-CLIP mBERT B-32"]
     ('M-CLIP, 48 languages', 'M-CLIP mBERT B-32')

@@ -234,9 +234,9 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     from files ("given") where all are above 0, are replaced by their logarithms; from every cost of an item the mean of
     its four original ones is subtracted; all are divided by the root mean square of the original costs so obtained,
     over all items. None of this changes a decision of a model alone. A model for which no image and no translation
-    makes a difference counts as 0. A model trained once goes with every replicate of the others. Raises InputError for
-    a name that is not in the table, a cost that one of the models lacks, fewer than two models, different replicates,
-    and what `units` raises.
+    makes a difference counts as 0. A model trained once is combined with every replicate of the others. Raises
+    InputError for a name that is not in the table, a cost that one of the models lacks, fewer than two models,
+    different replicates, and what `units` raises.
     """
     present = list(pd.unique(table["model"]))
     for model in models:
@@ -260,7 +260,7 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     if len(short):
         row = short.iloc[0]
         raise InputError(
-            f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r} beside image "
+            f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r} given image "
             f"{row['image']!r} ({len(short)} of {len(combined)} rows): select what all of them have."
         )
     combined = combined.rename(columns={"mean": "cost"}).assign(

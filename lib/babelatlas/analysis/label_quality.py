@@ -31,7 +31,7 @@ SHIPPED = {
 # Scripts with a sign for each word or syllable, in which one sign may be a whole word.
 SYLLABIC = {"Hani", "Hira", "Kana", "Hang", "Bopo", "Yiii", "Ethi", "Cans", "Cher", "Vaii"}
 LONG = (40, 6)  # a label is long with more characters than the first, or as many words as the second
-# What an audit looks for, and what is found. The cleaning rule "script" is told apart into the last three defects.
+# What an audit looks for, and what is found. The cleaning rule "script" is split into the last three defects.
 DEFECTS = {
     "duplicate": "another class of the language has the same label",
     "unicode": "not in composed Unicode, or characters that mean nothing",

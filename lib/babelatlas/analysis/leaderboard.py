@@ -1,9 +1,9 @@
-"""Which model is best, and which of its neighbours can be told from it: from the tables of a run to ranks.
+"""Which model is best, and from which of its neighbours it differs significantly: from the tables of a run to ranks.
 
 Classification and retrieval are read into one form, the outcomes: one row for each model, language and item, an item
-being a class (with its images) or an image (with its captions). A score is right answers divided by all; a model's
-mean over languages gives every language the same weight. An interval draws languages and items, the same for all
-models; scores, ranks and the comparison of two models come from these draws, so that they agree.
+being a class (with its images) or an image (with its captions). A score is correct predictions divided by all; a
+model's mean over languages gives every language the same weight. An interval draws languages and items, the same for
+all models; scores, ranks and the comparison of two models come from these draws, so that they agree.
 """
 
 import re
@@ -59,7 +59,7 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
 
 
 def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
-    """Return right answers by item of a `zeroshot` or `retrieval` table: KEY, item, right, total, one row each.
+    """Return correct predictions by item of a `zeroshot` or `retrieval` table: KEY, item, right, total, one row each.
 
     For classification an item is a class, `right` the images for which it is among the k best (1 or 5), `total` its
     images, and the metric "accuracy@k". For retrieval an item is an image, `right` the expected number of its queries
@@ -278,7 +278,7 @@ def comparable(board: pd.DataFrame, own: Iterable[str]) -> pd.DataFrame:
 
 
 def tiers(codes: pd.Series, given: dict[str, list[str]] | None = None) -> pd.Series:
-    """Return the group of each language: its tier where tiers are given, else the paper's resource group.
+    """Return the group of each language: that of `given`, or else the paper's resource group.
 
     An ordered categorical: as in `languages.grouped`, or the paper's groups (Geigle et al. 2024, Table 5), "English"
     and "not in the paper".
@@ -332,7 +332,7 @@ def resampled_ranks(right: np.ndarray, total: np.ndarray, drawn: np.ndarray) -> 
 
 
 def resampled_means(resampled: np.ndarray, place: Sequence[int], n_resamples: int, seed: int) -> np.ndarray:
-    """Return the mean over the languages at `place`, drawn anew, in each resample of items: (resamples, models).
+    """Return the mean over the languages at `place`, resampled, in each resample of items: (resamples, models).
 
     `resampled` as `resampled_ranks` gives it. Languages without a drawn item in a resample (NaN) are left out there.
     """
@@ -435,7 +435,7 @@ def neighbours(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def letters(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """Return letters for the rows of `ranked`: models that share one are not told apart (`tests.compact_letters`)."""
+    """Return letters for the rows of `ranked`: those that share one do not differ (`tests.compact_letters`)."""
     apart = pairs.loc[pairs["p_holm"] < 0.05, ["first", "second"]].itertuples(index=False, name=None)
     return pd.Series(tests.compact_letters(list(ranked["model"]), list(apart)), index=ranked.index, dtype=str)
 
@@ -453,7 +453,7 @@ def summary(
 
     The first: BOARD, the columns of `ranking`, letters (in the group "all", else ""), over (the languages and items, as
     text), protocol (text), left_out (how many languages not all models have, which are not compared), title. The
-    second: BOARD, the columns of `comparisons`, title. `given`: tiers of languages, as `tiers` takes them. `merged`:
+    second: BOARD, the columns of `comparisons`, title. `given`: groups of languages, as `tiers` takes them. `merged`:
     tables of others, as `released.merged.files` lists them, which are ranked with those of the run (`comparable`).
     """
     ranked, pairs = [], []
@@ -510,7 +510,7 @@ def table(ranked: pd.DataFrame) -> pd.DataFrame:
 
 
 def described(found: pd.DataFrame) -> pd.DataFrame:
-    """Return `found`, which has a column `lang`, with what is known of each language beside it.
+    """Return `found`, which has a column `lang`, with columns that say what is known of each language.
 
     Columns: language (English name), script (its name), family, macroarea, glottocode, latitude and longitude (NaN for
     those that Glottolog gives no place, as constructed languages); "none" where there is no family or macroarea.

@@ -12,7 +12,7 @@ def explained(printed: dict[str, float], items: int) -> pd.DataFrame:
     """Return the whole numbers of items that printed scores and rates follow from: both, neither, swapped, kept.
 
     `printed`: TC, GTC, IPR, INR, CPR, CNR, rounded to two decimals. An item without ties is right in both senses, in
-    neither, or in one; then the choice is that beside the ambiguous image (kept) or the other (swapped). So with N
+    neither, or in one; then the choice is that given the ambiguous image (kept) or the other (swapped). So with N
     items GTC = both / N, TC = (2 both + swapped + kept) / 2N, IPR = (both + swapped) / 2N, INR = (neither + swapped) /
     2N, CPR = (both + kept) / 2N, CNR = (neither + kept) / 2N. No rows: no such numbers exist, and the printed ones
     cannot all be right. For a mean over trainings give the items of all of them. Raises InputError for a missing score.
@@ -50,7 +50,7 @@ def relations(scores: pd.DataFrame, half: float = 0.0) -> pd.DataFrame:
     set and language (`scores`); `half`: by how much each can be off, half a unit of the last printed digit. Relations
     are those of the numbers that are there: without ties a blend ("mix") is right for one sense of each item, so that
     IPR + CNR = INR + CPR = 1/2, and IPR + CPR = TC; 2 TC - 1 ≤ GTC ≤ TC, and GTC ≤ 2 IPR, since one of two right senses
-    was wrong beside the blend; the same bounds for IC and GIC; and an oracle's least GIC is at most the original one,
+    was wrong given the blend; the same bounds for IC and GIC; and an oracle's least GIC is at most the original one,
     its greatest at least.
 
     Columns: relation, variant ("" the original images), model, gap (how far from equality, or above the bound), slack

@@ -1,13 +1,13 @@
-"""How many models can be told apart, and whether two ways to measure put them into one order: scores by language only.
+"""How many models differ significantly, and whether two measures rank them alike, from scores by language only.
 
-`leaderboard` ranks the models of a run from right answers by class. Published results have no classes, only one score
-for each model and language; here languages are drawn anew, the same for all models, and the images of a score from the
-binomial distribution of their number. Languages are related: where `cluster` gives each language a family
-(`languages.families`), whole families are drawn, and a test turns the signs of whole families.
+`leaderboard` ranks the models of a run from correct predictions by class. Published results have no classes, only one
+score for each model and language; here languages are resampled, the same for all models, and the images of a score
+drawn from the binomial distribution of their number. Languages are related: where `cluster` gives each language a
+family (`languages.families`), whole families are drawn, and a test turns the signs of whole families.
 
 Two orders of the same models, by two label sets or two tasks, say, are compared by Kendall's tau and by how many of the
 k best they share. A tau below 1 means little by itself: where models are close, chance alone orders them otherwise.
-Beside each tau therefore stands what tau would be if the two measures ordered the models alike (`agreement`).
+Each tau is therefore given with what it would be if the two measures ranked the models alike (`agreement`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,12 +48,12 @@ def by_language(scores: pd.DataFrame, value: str = "value") -> pd.DataFrame:
 
 
 def _images(scores: pd.DataFrame, wide: pd.DataFrame, n_resamples: int, seed: int) -> np.ndarray:
-    """Return every score drawn anew from the binomial distribution of its images: (resamples, languages, models)."""
-    checks.check_numbers(scores, ["n"], "Images drawn anew")
+    """Return every score resampled from the binomial distribution of its images: (resamples, languages, models)."""
+    checks.check_numbers(scores, ["n"], "Resampled images")
     images = by_language(scores, "n").reindex(index=wide.index, columns=wide.columns).to_numpy()
     if (images < 1).any() or ((wide < 0) | (wide > 1)).any(axis=None):
         raise InputError(
-            "Images can be drawn anew only for shares of a number of images: give fractions from 0 to 1, and their n."
+            "Images can be resampled only for shares of a number of images: give fractions from 0 to 1, and their n."
         )
     rng = np.random.default_rng([seed, *wide.shape])
     return rng.binomial(images.astype(int), wide.to_numpy(), size=(n_resamples, *wide.shape)) / images
@@ -214,11 +214,11 @@ def shared_by_clusters(values: np.ndarray, clusters: Sequence) -> np.ndarray:
 
 
 def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
-    """Return, for each group of `comparisons`, how many models can really be told apart.
+    """Return, for each group of `comparisons`, how many models differ significantly from one another.
 
     Columns: group, models, pairs, apart (pairs with p_holm below `alpha`), separate (the largest number of models of
-    which any two are told apart), who (these, the best first), letters (the number of sets that share a letter), n
-    (languages), possible (False where so few clusters cannot tell any pair apart).
+    which any two differ), who (these, the best first), letters (the number of sets that share a letter), n
+    (languages), possible (False where with so few clusters no pair could differ significantly).
 
     >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
     >>> table = significantly_different(table.assign(n=9, least=0.01))
@@ -289,7 +289,7 @@ def agreement(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return how far two tables of scores put their models into one order: one row.
+    """Return how far two tables of scores rank their models alike: one row.
 
     `first` and `second`: model, lang, value each, as for `by_language`; only models that both have are compared, by
     their means over languages. Columns:
@@ -298,9 +298,9 @@ def agreement(
     * own (what tau would be if both measures ordered the models alike: the mean over relabellings, see below), p_own
       (the share of relabellings whose tau is not above that observed: a small one says that the orders differ);
     * overlap (share of the `top` best that both have), overlap_low, overlap_high, top;
-    * models, pairs, swapped (pairs in the other order), apart (pairs that `comparisons` tells apart on both sides),
-      apart_swapped (of these, those in the other order), which (these, by name, the better one under the first measure
-      first); n (languages of the first), n_second.
+    * models, pairs, swapped (pairs in the other order), apart (pairs that differ significantly on both sides by
+      `comparisons`), apart_swapped (of these, those in the other order), which (these, by name, the better one under
+      the first measure first); n (languages of the first), n_second.
 
     The interval draws `over` "languages" (the same ones for both sides where `paired`, then only languages that both
     have; each side its own ones if not), or "models", where there are no languages to draw. A resample adds noise to
@@ -312,8 +312,9 @@ def agreement(
     all models.
 
     A relabelling brings both sides to mean 0 and standard deviation 1 of the models' means, and exchanges the sides in
-    languages chosen by lot, where `paired`; else it deals the languages of both into two sets of their sizes. If the
-    measures order the models alike and differ by chance only, then tau is as likely to lie below `own` as above.
+    languages chosen at random, where `paired`; else it splits the languages of both into two random sets of their
+    sizes. If the measures order the models alike and differ by chance only, then tau is as likely to lie below `own` as
+    above.
 
     Raises InputError for fewer than two models that both have.
     """
@@ -378,7 +379,7 @@ def reflected(
 def _relabelled(
     one: pd.DataFrame, other: pd.DataFrame, paired: bool, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standardised means (resamples, models) of both sides, languages exchanged or dealt out anew."""
+    """Return the standardised means (resamples, models) of both sides, languages exchanged or reassigned at random."""
     means = [side.mean().to_numpy() for side in (one, other)]
     first, second = (
         (side.to_numpy() - mean.mean()) / mean.std() for side, mean in zip((one, other), means, strict=True)
@@ -394,10 +395,10 @@ def _relabelled(
 
 
 def languages_needed(scores: pd.DataFrame, sizes: Sequence[int], draws: int = 20, seed: int = 0) -> pd.DataFrame:
-    """Return which share of the pairs of models is told apart when only so many languages are evaluated.
+    """Return the share of pairs of models that differ significantly when only so many languages are evaluated.
 
     Of all languages `sizes` are drawn without replacement, `draws` times; each time all pairs are tested as in
-    `comparisons`, each language by itself. Columns: n, value (mean share of the pairs told apart), ci_low, ci_high (95
+    `comparisons`, each language by itself. Columns: n, value (mean share of pairs that differ), ci_low, ci_high (95
     % of the draws; NaN for all languages), pairs. Sizes above the number of languages are left out. Raises InputError
     for one model, or no draws.
     """

@@ -42,7 +42,7 @@ COLUMNS = [*FOUND, "chosen", "check"]
 CHUNK = 8192
 TARS = (".tar", ".tar.gz", ".tgz")
 SHEET, TABLE = "sheet.html", "sheet.csv"
-# The captions that `find` looked for, beside the images: a sheet in which one has no row any more is told apart by it.
+# The captions that `find` looked for, next to the images: they show which of them has no row in a sheet any more.
 SOUGHT = "sought.csv"
 TICKED, EMPTY = ("x", "1", "yes", "true", "chosen"), ("", "0", "no", "false")
 

@@ -289,7 +289,7 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
 
 
 def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that both have judged, of two sheets of one sample: the answers of the second beside."""
+    """Return the rows that both have judged, of two sheets of one sample, with the answers of both."""
     one, two = of(first), of(second)
     for name in ("language", "dataset"):
         if one[name] != two[name]:

@@ -216,7 +216,7 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
 
     `place` maps the name of a file in the archive to where it goes below the folder, "" to leave it out; what is not a
     plain file is left out. `expected`: what the archive should hold, for the message where `place` leaves out all.
-    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, lies beside the archive,
+    The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, lies next to the archive,
     or in the cache where that cannot be written. It appears when it is complete; of runs at the same time one unpacks
     and the others wait.
     Raises InputError for a damaged archive, one that holds nothing of what is expected, and a disk without room.

@@ -24,7 +24,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 
 GROUPS = ("very low", "low", "mid", "high")
-# What Glottolog files beside the families: these languages have no family in common.
+# What Glottolog lists next to the families: these languages have no family in common.
 NOT_FAMILIES = ("Artificial Language", "Mixed Language", "Pidgin", "Sign Language", "Unclassifiable")
 # The most classes, of ImageNet's 1,000, that a language of the first three groups has. Source: seed paper's Table 5
 # (Portuguese, 667 classes, is the smallest "high"; the text of its section 3 puts the line one class higher).
@@ -137,16 +137,18 @@ def grouped(codes: pd.Series, tiers: dict[str, list[str]], classes: pd.Series) -
 
     `tiers` maps the name of a group to its languages, in the order to show; languages in none form "other". Where it
     is empty, the groups are the paper's by number of classes, with `classes` (code -> classes), then "English".
-    Raises InputError for an unknown language or one in two tiers.
+    Raises InputError for an unknown language or one in two groups.
 
     >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, pd.Series(dtype=int)).tolist()
     ['large', 'other', 'large']
     """
     home: dict[str, str] = {}
-    for tier, members in tiers.items():
+    for group, members in tiers.items():
         for code in map(canonical, members):
-            if home.setdefault(code, tier) != tier:
-                raise InputError(f"The language {code!r} stands in the tiers {home[code]!r} and {tier!r}: keep one.")
+            if home.setdefault(code, group) != group:
+                raise InputError(
+                    f"The language {code!r} is in the groups {home[code]!r} and {group!r}: keep it in one."
+                )
     if tiers:
         order, names = [*tiers, "other"], codes.map(lambda code: home.get(code, "other"))
     else:

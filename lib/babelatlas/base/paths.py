@@ -28,7 +28,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @contextmanager
 def beside(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; after the block it takes the place of `path`, after an error it is gone.
+    """Yield a path next to `path` to write to; after the block it takes the place of `path`, after an error it is gone.
 
     Folders that are missing are made. The name does not keep the ending of `path`: give `numpy.savez` an open file.
     """

@@ -142,7 +142,7 @@ def by_language(source: str = "geigle2024") -> pd.DataFrame:
 
 
 def retrieval(source: str = "geigle2024") -> pd.DataFrame:
-    """Return retrieval beside zero-shot accuracy, one row per data set, model and language that has both.
+    """Return retrieval recall and zero-shot accuracy, one row per data set, model and language that has both.
 
     Columns: dataset, model, lang, group, classes, accuracy, recall (text-to-image recall@1); both fractions. Languages
     without ImageNet labels (Māori and Cusco Quechua in XM3600) and models without retrieval (OpenAI B-32) are left out.

@@ -34,14 +34,14 @@ NO_TEXT = {
     pa.list_(pa.float64()): "log_probabilities",
 }
 TYPES = {column: kind for kind, columns in NO_TEXT.items() for column in columns.split()}
-# How a result was obtained, beside its prompts or captions; see protocol.py.
+# How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
 EVALUATION = ["model", "dataset", "labels", "prompts", *PROTOCOL, "lang"]
 QUERY = ["model", "dataset", "captions", "choice", *PROTOCOL, "lang", "direction"]
 SETTING = ["task", "model", "dataset", "labels", "prompts", "captions", "choice", *PROTOCOL, "lang"]
 # A statement about pairs of images, in the language it was written in or translated into (`variant`).
 STATEMENT = ["variant", "lang", "statement"]
-# A trial is one translation beside one image.
+# A trial is one translation given one image.
 TRIAL = ["model", "replicate", "dataset", *PROTOCOL, "lang", "item", "image", "text"]
 SCORE_KEY = ["task", "dataset", "model", "lang", "group", "variant", "metric"]
 SCORE = [*SCORE_KEY, "value", "ci_low", "ci_high", "n"]

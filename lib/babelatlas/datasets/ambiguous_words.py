@@ -1,6 +1,6 @@
 """Words with two pictures: English lemmas that name two classes of a list, and the languages that tell the two apart.
 
-CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambiguous English sentence goes with an
+CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambiguous English sentence fits an
 image. WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so
 every list of classes that are synsets holds such a test, a word long, for each language that has words for both senses
 and does not use the same one. The counts for large lists ship with the study; `babelatlas ship ambiguous-words` makes
@@ -137,7 +137,7 @@ def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
 
     Gone are nested pairs; all but the first word of each two classes, since items with the same images and translations
     would count twice; and, unless `persons`, pairs with a class of persons ("noun.person"): ImageNet's own authors
-    found most of these classes offensive, or not to be told from an image (Yang et al. 2020).
+    found most of these classes offensive, or not recognisable in an image (Yang et al. 2020).
     """
     kept = pairs[~pairs["nested"]].drop_duplicates(["wnid_a", "wnid_b"])
     if not persons:

@@ -6,7 +6,7 @@ four belongs together; a sentence has two neighbouring lines, one for each of it
 incorrect on the other. Here the two lines are one item. It is named after its two images, sorted, so that it has the
 same name in every language, and sense "a" is that of the first.
 
-Nothing is mended silently: `read` and `pictured` also return what is irregular (`FINDINGS` says what each finding
+Nothing is corrected silently: `read` and `pictured` also return what is irregular (`FINDINGS` says what each finding
 means), and stop at what cannot be read as items at all.
 
 Futeral et al. (2023) released French, German and Czech, Futeral et al. (2024) Arabic, Russian, Chinese and the French
@@ -169,7 +169,9 @@ def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.Data
         for place in rows.index[rows[column] == ""]
     ]
     pairs, alone = _pairs(rows)
-    faults += [f"{home.name}/{SOURCE}, line {place + 1}, has no line beside it for its other side" for place in alone]
+    faults += [
+        f"{home.name}/{SOURCE}, line {place + 1}, has no neighbouring line for its other side" for place in alone
+    ]
     items = {place: "+".join(sorted(rows["image"][[place, place + 1]])) for place in pairs}
     twice = [item for item, count in Counter(items.values()).items() if count > 1]
     for place, item in items.items():
@@ -180,7 +182,7 @@ def _items(home: Path, lang: str, identical: str, found: list[tuple]) -> pd.Data
             faults.append(f"{lines} name the two images of another item too")
     if faults:
         others = f" (and {len(faults) - 1} more problem(s))" if len(faults) > 1 else ""
-        raise InputError(f"CoMMuTE: {faults[0]}{others}: mend the files, or delete the line from all four.")
+        raise InputError(f"CoMMuTE: {faults[0]}{others}: fix the files, or delete the line from all four.")
     found += _within(rows, items, home, names, lang, identical)
     kept = [place for place in pairs if identical == "keep" or rows["correct"][place] != rows["correct"][place + 1]]
     if not kept:

@@ -55,7 +55,7 @@ def unpacked(archive: Path, numbered: bool) -> Path:
 
     Three layouts are known: one folder for each class at any depth; the validation images side by side with the class
     in the name (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie
-    beside the archive. Raises what `devkit` and `download.unpack` raise.
+    next to the archive. Raises what `devkit` and `download.unpack` raise.
     """
     kit: list[str] = []
 
@@ -70,7 +70,7 @@ def unpacked(archive: Path, numbered: bool) -> Path:
             number = int(official[1])
             if not 1 <= number <= len(kit):
                 raise InputError(
-                    f"The archive {archive} holds {path.name}, but {DEVKIT} beside it has classes for images 1 to "
+                    f"The archive {archive} holds {path.name}, but {DEVKIT} next to it has classes for images 1 to "
                     f"{len(kit)}: fetch both again."
                 )
             wnid = kit[number - 1]
@@ -152,7 +152,7 @@ def _images(folder: Path) -> list[Path]:
 
 
 def _found(home: Path, parts: list[Path], numbered: bool) -> str:
-    """Return what a folder without class folders holds, and the mend."""
+    """Return what a folder without class folders holds, and how to fix it."""
     files = sorted(file for file in home.iterdir() if file.is_file() and not file.name.startswith("."))
     given = [file for file in files if download.is_archive(file)]
     deeper = [part for part in parts if any(class_of(one.name, numbered) for one in part.iterdir() if one.is_dir())]

@@ -100,8 +100,8 @@ def write(
 
     Paths in `item_images` are absolute or relative to the folder of `output`; those below that folder are written
     relative to it. `output`: the table's file, say `item_images/commute.parquet`; the blended images, PNG files of side
-    `size` ("mix") and twice that ("side"), go to the folder of the same name beside it.
-    Without a row, as for a data set of which only the texts are at hand, it writes the empty table.
+    `size` ("mix") and twice that ("side"), go to the folder of the same name next to it.
+    Without a row, as for a data set of which only the texts are available, it writes the empty table.
     Raises InputError where an item lacks a0 or b0, an image is blended already, or a file cannot be read.
     """
     output = tables.locate(output)

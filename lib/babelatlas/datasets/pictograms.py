@@ -2,7 +2,7 @@
 
 Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
 drawing is a function of (seed, split, concept, number, colour), so that training, development and test draws are
-independent, and any of them can be drawn again. Ambiguous English words have a table of their own, by hand too
+independent, and any of them can be made anew. Ambiguous English words have a separate table, also made by hand
 (`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
 
 The splits differ in more than the seed: development and test use font faces that training never does (wherever a
@@ -113,7 +113,7 @@ def faces(character: str, split: str) -> list[str]:
     everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
     have = have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
     if not have:
-        raise InputError(f"No font that ships with matplotlib draws U+{ord(character):04X}: mend pictograms.csv.")
+        raise InputError(f"No font that ships with matplotlib draws U+{ord(character):04X}: fix pictograms.csv.")
     return have
 
 
@@ -250,8 +250,8 @@ def write_images(
 ) -> pd.DataFrame:
     """Draw a data set, write its PNG files and its `images` table, and return the table.
 
-    `output` is the table's file, say `images/pictograms.parquet`; the drawings go to the folder of the same name beside
-    it, `images/pictograms/<class id>/NNN.png`. Classes are the concepts, or with `composed` the compositions.
+    `output` is the table's file, say `images/pictograms.parquet`; the drawings go to the folder of the same name next
+    to it, `images/pictograms/<class id>/NNN.png`. Classes are the concepts, or with `composed` the compositions.
     """
     output = tables.locate(output)
     if images_per_class < 1:

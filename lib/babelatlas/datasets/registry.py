@@ -1,6 +1,6 @@
 """The data sets: one frozen entry each, from data/datasets.toml, and reading images; `babelatlas datasets` lists them.
 
-An image set is an `images` table beside its files. The images of ImageNet and its variants are given as the user has
+An image set is an `images` table next to its files. The images of ImageNet and its variants are given as the user has
 them, a folder of class folders or an archive (see imagenet.py); the captions of the retrieval data sets are read in
 captions.py. A user's own data sets are described in the config (`custom`).
 """

@@ -1,6 +1,6 @@
 """Statements about pairs of images: reading MaRVL and NLVR2 as released into the table `pairs`.
 
-MaRVL (Liu et al. 2021): `<lang>/annotations/marvl-<lang>.jsonl`, machine translations to English beside them, images
+MaRVL (Liu et al. 2021): `<lang>/annotations/marvl-<lang>.jsonl`, machine translations to English next to them, images
 in `<lang>/images/<concept>/`. NLVR2 (Suhr et al. 2019): one file, JSON or JSON lines, of the release or of MaRVL's;
 images `<split>-<set>-<pair>-img0.png` and `-img1.png`, of the training set in numbered folders. A statement is meant
 to come with four pairs; in MaRVL some come with fewer or were written twice, of NLVR2 a part was taken out.

@@ -48,23 +48,22 @@ def training_texts(
 ) -> pd.DataFrame:
     """Return which labels training writes, and how often: a `training_texts` table.
 
-    `labels`: schema `labels`. `tiers`: the languages of each tier, such as {"en": ["en"], "low": ["hy", "ka"]};
-    `shares`: the share of all captions a tier gets, divided evenly among its languages; `fractions`: the share of
-    its concepts that a language of the tier names in training, drawn for each language from `seed`; both 1 where a tier
-    is not in them. The column `weight` is the
-    probability of a caption in that language, given the concept, before it is scaled to sum to 1 over the languages
-    that name the concept.
+    `labels`: schema `labels`. `tiers`: the languages of each level, such as {"en": ["en"], "low": ["hy", "ka"]};
+    `shares`: the share of all captions a level gets, divided evenly among its languages; `fractions`: the share of
+    its concepts that a language of the level names in training, drawn for each language from `seed`; both 1 where a
+    level is not in them. The column `weight` is the probability of a caption in that language, given the concept,
+    before it is scaled to sum to 1 over the languages that name the concept.
 
     `senses`: a `labels` table of the senses of ambiguous words (`pictograms.senses`), written too: the label and its
     alternatives, at most `most` words, which share the weight evenly. A sense that is a concept of `labels` is written
     by languages that name the concept; of the others a language names the same fraction. Which concepts a language
     names does not depend on `senses`; a language may lack them.
-    Raises InputError for a language without labels, one in two tiers, a share out of range, and what is no pictogram.
+    Raises InputError for a language without labels, one in two levels, a share out of range, and what is no pictogram.
     """
     everywhere = [lang for members in tiers.values() for lang in members]
     twice = sorted({lang for lang in everywhere if everywhere.count(lang) > 1})
     if twice:
-        raise InputError(f"The language {twice[0]!r} is in two tiers of the training mix: keep it in one.")
+        raise InputError(f"The language {twice[0]!r} is in two levels of the training mix: keep it in one.")
     missing = sorted(set(everywhere) - set(labels["lang"]))
     if missing:
         raise InputError(
@@ -88,13 +87,13 @@ def training_texts(
         raise InputError(f"The number of words for a sense is {most}: expected 1 or more.")
     concepts = set(pictograms.concepts()["wnid"])
     if not everywhere:
-        raise InputError("The training mix names no language: give at least one tier, such as en: [en].")
+        raise InputError("The training mix names no language: give at least one level, such as en: [en].")
     parts = []
-    for tier, members in tiers.items():
-        share, fraction = shares.get(tier, 1), fractions.get(tier, 1)
+    for level, members in tiers.items():
+        share, fraction = shares.get(level, 1), fractions.get(level, 1)
         if members and (share <= 0 or not 0 < fraction <= 1):
             raise InputError(
-                f"The tier {tier!r} of the training mix has share {share} and fraction {fraction}: expected a share "
+                f"The level {level!r} of the training mix has share {share} and fraction {fraction}: expected a share "
                 "above 0 and a fraction above 0 and at most 1."
             )
         for lang in members:

@@ -1,6 +1,6 @@
-"""What the small translators are trained on: sources, their translations, and the images beside them. No torch here.
+"""What the small translators are trained on: sources, their translations, and their images. No torch here.
 
-Two corpora: the words of the embedded world, each translated as the sense that a drawing shows, and Multi30k, English
+Two corpora: the words of the miniature, each translated as the sense that a drawing shows, and Multi30k, English
 descriptions of photographs with their translations. Both are tables with a row for each example: lang (of the target),
 source (English), translation, weight (how often it is drawn in training), and what its image is.
 """
@@ -31,7 +31,7 @@ def item_senses(items: pd.DataFrame) -> pd.DataFrame:
 def words(
     labels: pd.DataFrame, items: pd.DataFrame, frequent: float = 0.75, share: float = 0.75, seed: int = 0
 ) -> pd.DataFrame:
-    """Return the examples of the embedded world: lang, source, wnid (what the image shows), translation, weight.
+    """Return the examples of the miniature: lang, source, wnid (what the image shows), translation, weight.
 
     A word of one sense is the English label of a concept; its translation is the label in the other language (`labels`,
     schema `labels`). An ambiguous word (`items`, schema `items`, of a set of pairs) is translated as the sense that

@@ -128,7 +128,7 @@ def reduced(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
-    """Write a report to a CSV file, and where it has several translators the reduced one beside it; return the paths.
+    """Write a report to a CSV file, and where it has several translators the reduced one next to it; return the paths.
 
     The second is called as the first with `_reduced` before `.csv`; it is of the languages that `complete` keeps, and
     left out where these are fewer than two. Raises InputError for another ending, and for a table that is no report.
@@ -142,8 +142,8 @@ def write_report(report: pd.DataFrame, path: str | os.PathLike) -> list[Path]:
     if len(translators(report)) > 1 and len(set(whole["language"])) > 1:
         parts.append((path.with_name(f"{path.stem}_reduced.csv"), reduced(whole)))
     for place, part in parts:
-        with tables.beside(place) as beside:
-            part.to_csv(beside, index=False, float_format="%.3f", lineterminator="\n")
+        with tables.beside(place) as part_file:
+            part.to_csv(part_file, index=False, float_format="%.3f", lineterminator="\n")
     return [place for place, _ in parts]
 
 

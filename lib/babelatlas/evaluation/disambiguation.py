@@ -1,15 +1,15 @@
 """Disambiguation: how a model scores two translations of an ambiguous sentence given two images.
 
 An item is one ambiguous source with two senses, a and b; each has an image and a translation (Futeral et al. 2023). A
-model gives each translation beside each image a cost, lower is better: a perplexity, or minus a cosine. The measures
-are those of Kashani Motlagh et al. (2024), "the paper" here, Equations 1 to 10: functions of `costs` with the axes
-(item, image, text), where place 0 is sense a and place 1 sense b:
+model gives each translation, given each image, a score (`cost`): a perplexity or a negative cosine similarity, lower
+is better. The measures are those of Kashani Motlagh et al. (2024), "the paper" here, Equations 1 to 10: functions of
+`costs` with the axes (item, image, text), where place 0 is sense a and place 1 sense b:
 
-* TC, does the image choose the translation: beside its image the right translation costs less than the other (Eq. 2);
-* IC, does the translation choose the image: it costs less beside its image than beside the other (Eq. 4);
+* TC, does the image choose the translation: given its image, the correct one scores lower than the other (Eq. 2);
+* IC, does the translation choose the image: it scores lower given its image than given the other (Eq. 4);
 * GTC and GIC: both senses of the item are right (Eqs. 6 and 7).
 
-The inequalities are strict: a tie is wrong, and the share of ties is reported beside every score. Costs are equal where
+The inequalities are strict: a tie is wrong, and the share of ties is reported with every score. Costs are equal where
 they differ by no more than `TIE` times the larger of them (times 1 where both are smaller), since what a model computes
 in another order differs in the last digits; with `tie=0` the equations hold to the letter. The perplexities of a model
 that is sure of itself all lie close above 1, where this would make ties of what differs. So functions of tables compare
@@ -36,7 +36,7 @@ AMBIGUOUS = ("mix", "side")
 METRICS = ("TC", "IC", "GTC", "GIC")
 RATES = ("IPR", "INR", "CPR", "CNR")
 # What is wrong with one row of costs.
-ROW = "Translation {text!r} of item {item!r} beside image {image!r} {where} %s ({n} of {size} rows)."
+ROW = "Translation {text!r} of item {item!r} given image {image!r} {where} %s ({n} of {size} rows)."
 
 
 # --- From tables to arrays ------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def _check_rows(rows: pd.DataFrame, number: np.ndarray, more: dict[str, np.ndarr
     }
     twice = rows.duplicated(["unit", "item", "image", "text"]).to_numpy()
     faults[ROW % "occurs twice: keep one row for each item, image and text"] = twice
-    says = "Item {item!r} {where} has one side only beside image {image!r}, translation {text!r}: give the cost of "
+    says = "Item {item!r} {where} has one side only given image {image!r}, translation {text!r}: give the cost of "
     faults[says + "the other translation, too."] = ~rows.duplicated(["unit", "item", "image"], keep=False).to_numpy()
     if originals:
         item = rows.groupby(["unit", "item"], observed=True, sort=False).ngroup()
@@ -119,19 +119,19 @@ def cost_grid(part: pd.DataFrame, images: Sequence[str]) -> tuple[np.ndarray, np
 
 
 def _mixed(part: pd.DataFrame, image: str) -> np.ndarray:
-    """Return what the translations of a unit cost beside its ambiguous image "mix" or "side": (item, text)."""
+    """Return what the translations of a unit score given its ambiguous image "mix" or "side": (item, text)."""
     items, found = cost_grid(part, [image])
     lacking = np.isnan(found).any(axis=(1, 2))
     if lacking.any():
         raise InputError(
-            f"Item {items[lacking][0]!r} has no costs beside its image {image!r} ({int(lacking.sum())} of {len(items)} "
+            f"Item {items[lacking][0]!r} has no costs given its image {image!r} ({int(lacking.sum())} of {len(items)} "
             "items): score the image for every item."
         )
     return found[:, 0]
 
 
 def _extended(part: pd.DataFrame) -> np.ndarray:
-    """Return the costs beside all images of a sense, the original first: (item, sense, number, text); NaN for none."""
+    """Return the costs given all images of a sense, the original first: (item, sense, number, text); NaN for none."""
     names = pd.unique(part["image"])
     _check_images(names)
     most = 1 + max(int(name[1:]) for name in names if name not in AMBIGUOUS)
@@ -183,7 +183,7 @@ def tc(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndar
 
 
 def ic(costs: np.ndarray, tie: float = TIE, logarithms: bool = False) -> np.ndarray:
-    """Return whether each translation costs less beside its image: bool (item, 2), IC^{a,b}, IC^{b,a} (Eq. 4).
+    """Return whether each translation scores lower given its image: bool (item, 2), IC^{a,b}, IC^{b,a} (Eq. 4).
 
     `costs` (item, image, text). The mean over all is the score (Eq. 5).
 
@@ -229,7 +229,7 @@ def rates(costs: np.ndarray, mixed: np.ndarray, logarithms: bool = False) -> dic
 
 
 def between(costs: np.ndarray, mixed: np.ndarray) -> np.ndarray:
-    """Return whether a translation's cost beside the ambiguous image lies between its two others: bool (item, 2).
+    """Return whether a translation's cost given the ambiguous image lies between its two others: bool (item, 2).
 
     Ends included. That it mostly does is why the paper takes the ambiguous image for "no image" (its Figure 3).
     """

@@ -8,10 +8,10 @@ What is kept. A cache is a folder; in it each model has a folder for pictures an
 `texts-HASH`, with a hash of its name, weights and precision; in that lies one file for each shard, named by a hash of
 the names of its rows. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
 templates and normalisation, and always what the model's own preparation makes of a sample. So a picture or label that
-is new is embedded alone, and a run goes on where another was killed, or skips what one beside it has finished. A file
-is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of float32,
-`counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot is being
-written, or was when its run was killed: nothing reads it, and a day later it is deleted.
+is new is embedded alone, and a run goes on where another was killed, or skips what another one has finished meanwhile.
+A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of
+float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot
+is being written, or was when its run was killed: nothing reads it, and a day later it is deleted.
 """
 
 import contextlib
@@ -499,9 +499,9 @@ def _part(folder: Path, kept: str) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        mend = "make room there or give another cache" if error.errno in FULL else "give another cache"
+        remedy = "make room there or give another cache" if error.errno in FULL else "give another cache"
         raise InputError(
-            f"The embeddings cannot be written to {folder} ({error.strerror or error}): {mend}; {kept} are complete "
+            f"The embeddings cannot be written to {folder} ({error.strerror or error}): {remedy}; {kept} are complete "
             "and kept, and the same call goes on from there."
         ) from error
 

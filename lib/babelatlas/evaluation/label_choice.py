@@ -270,15 +270,17 @@ def paired(counts: pd.DataFrame) -> pd.DataFrame:
 
     `counts`: `zeroshot` tables that notebook 24 wrote. One row for each model, data set, other set (`set`) and
     language: base, other (accuracies, fractions), value (other minus base), base_prompts, prompts (of the other),
-    n_classes, n (images). Raises InputError for a label set that stands beside no other, and where a set lacks its
-    other half or has other classes in it.
+    n_classes, n (images). Raises InputError for a label set without one that it is compared with, and where a set lacks
+    its other half or has other classes in it.
     """
     names = counts["labels"].drop_duplicates()
     parts = {label: (*label.partition(BESIDE)[::2], True) for label in names if BESIDE in label}
     parts |= {label: (*label.partition(INSTEAD)[::-2], False) for label in names if INSTEAD in label}
     lone = [label for label in names if label not in parts]
     if lone:
-        raise InputError(f"The label set {lone[0]!r} stands beside no other: give the tables that notebook 24 writes.")
+        raise InputError(
+            f"The label set {lone[0]!r} is compared with no other: give the tables that notebook 24 writes."
+        )
     told = pd.DataFrame(parts, index=["in_use", "set", "is_base"]).T.astype({"is_base": bool})
     table = counts.join(told, on="labels")
     key, sides = ["model", "dataset", "in_use", "set", "lang"], []

@@ -128,10 +128,10 @@ def by_head(
     for lang, part in training[training["variant"] == TRAINED].groupby("lang"):
         asked = (pairs["lang"] == lang) & (pairs["variant"] == "original")
         lessons += [(TRAINED, lang, training.index.isin(part.index), asked)] * bool(asked.any())
-    for variant, lang, taught, asked in lessons:
-        lesson = training[taught]
+    for variant, lang, trained, asked in lessons:
+        lesson = training[trained]
         head, facts = pair_head.fit(
-            texts, images, rows[: len(training)][taught], lesson["truth"], lesson["statement"], **recipe
+            texts, images, rows[: len(training)][trained], lesson["truth"], lesson["statement"], **recipe
         )
         likely = pair_head.probabilities(head, texts, images, of_pairs[asked])
         part = pairs[asked].assign(probability=likely, method="head")

@@ -1,4 +1,4 @@
-"""The trials of a disambiguation data set: each translation of an item beside each of its images, and what it costs.
+"""The trials of a disambiguation data set: each translation of an item given each of its images, and its score.
 
 Whoever scores them, a CLIP-like model (`similarities`) or a translator (`translation.evaluate`), sees the same trials.
 """
@@ -46,7 +46,7 @@ def visible(text: str) -> bool:
 
 
 def join(items: pd.DataFrame, item_images: pd.DataFrame) -> pd.DataFrame:
-    """Return each translation beside each image of its item: lang, item, image, path, text, source, translation.
+    """Return each translation with each image of its item: lang, item, image, path, text, source, translation.
 
     `items`, `item_images`: the schemas of these names; `text` is the sense of the translation. Items that no language
     has are left out. Raises InputError for an item with one sense only, one without an original image of a sense, a
@@ -79,8 +79,8 @@ def join(items: pd.DataFrame, item_images: pd.DataFrame) -> pd.DataFrame:
                 f"{len(without)} item(s) have no image {image}, the first {min(without)!r}: give one image for each "
                 "sense, or leave the item out."
             )
-    beside = items.rename(columns={"sense": "text"}).merge(item_images, "inner", "item")
-    return beside[["lang", "item", "image", "path", "text", "source", "translation"]]
+    joined = items.rename(columns={"sense": "text"}).merge(item_images, "inner", "item")
+    return joined[["lang", "item", "image", "path", "text", "source", "translation"]]
 
 
 def check_tokens(tokenizer: Tokenizer, items: pd.DataFrame, name: str) -> None:

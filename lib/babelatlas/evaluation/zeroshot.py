@@ -62,7 +62,7 @@ def by_rules(classes: np.ndarray, rules: Iterable[str]) -> np.ndarray:
     """Return class vectors (classes, d) as each one's rule compares them: those of "plain mean" with length 1.
 
     `rules`: one of `RULES` for each class. "cosine" needs vectors made of embeddings of length 1, the other two of
-    embeddings as they are. Raises InputError for an unknown rule and where "cosine" stands beside another.
+    embeddings as they are. Raises InputError for an unknown rule and where "cosine" is mixed with another.
 
     >>> by_rules(np.array([[0.0, 2.0], [0.0, 2.0]]), ["plain mean", "dot product"]).tolist()
     [[0.0, 1.0], [0.0, 2.0]]

@@ -4,7 +4,7 @@ A rule is a function of one word and the code of its language that returns the w
 should go. `RULES` holds them by name, in the order in which they are applied. Steps that look at more than one word
 (`TABLE_STEPS`): "variants" gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese);
 "taxa" and "plural titles" drop some words, "general words" finds those that are more exact than one for a hypernym.
-What made each rule necessary stands beside it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
+What made each rule necessary stands next to it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
 
 import re
@@ -389,7 +389,7 @@ TABLE_STEPS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "plural titles": drop_plural_titles,
     "general words": find_exact_words,
 }
-# The order in which `clean` goes: the variants are told apart by their letters, so before the script is judged.
+# The order in which `clean` goes: the variants are distinguished by their letters, so before the script is judged.
 SPELLING = [*(name for name in RULES if name not in ("script", "titles")), "variants", "script"]
 STEPS = [*SPELLING, "taxa", "plural titles", "titles", "general words"]
 

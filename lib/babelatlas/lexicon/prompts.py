@@ -151,7 +151,7 @@ def for_languages(
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, the set `english`: a translation and
-    its original are compared. `fix_spaces` mends stray spaces. Raises InputError for an unknown language or set, and
+    its original are compared. `fix_spaces` removes stray spaces. Raises InputError for an unknown language or set, and
     for a language that no set of the order has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
@@ -210,13 +210,13 @@ def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataF
 
     `table`: schema `templates`; `originals`: the English templates that they translate, CLIP's 80 unless given.
     Columns, all numbers of templates but `lang`:
-    `n_templates`; `n_unique` different ones; `n_unique_tidy` different when stray spaces are mended;
+    `n_templates`; `n_unique` different ones; `n_unique_tidy` different when stray spaces are removed;
     `stray_spaces` of any kind, of which `double_spaces`, `edge_spaces` (at the start or end) and `point_spaces` (before
     a full stop or comma); `no_placeholder`; `more_placeholders` than one; `appended`: the placeholder was lost and
     put behind the sentence; `english`: equal to an English template but for spaces, case and the last full stop;
     `english_words`: every word is a word of the English templates (a borrowed word counts, so at most so many were
     left in English); `wrong_script`: no letter of the language's script, or Chinese characters of the other kind;
-    `mixed_script`: letters of another script beside its own; `bare`: nothing but the label is left;
+    `mixed_script`: letters of another script among its own; `bare`: nothing but the label is left;
     `repetitive`: one piece of text five times in a row.
     """
     originals = templates("openai-80") if originals is None else originals

@@ -136,8 +136,8 @@ def _pretrained(kind, name: str, revision: str, **settings):
             return kind.from_pretrained(name, **settings)
     except Exception as error:  # transformers, the hub, safetensors and json each raise their own
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        mend = "complete the folder" if is_folder else f"fetch it where there is a network: hf download {name}"
-        raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {mend}.") from error
+        remedy = "complete the folder" if is_folder else f"fetch it where there is a network: hf download {name}"
+        raise InputError(f"The model {name!r} cannot be loaded ({first[:200].rstrip('.')}): {remedy}.") from error
     finally:
         logger.setLevel(level)
 
@@ -171,9 +171,7 @@ def translate(
     for place in range(0, len(texts), batch_size):
         batch = tokenizer(texts[place : place + batch_size], return_tensors="pt", padding=True)
         if not (batch["input_ids"] == start).any(dim=1).all():
-            raise InputError(
-                f"The tokenizer does not write the language {source!r} beside a sentence: use transformers 5."
-            )
+            raise InputError(f"The tokenizer does not add the language {source!r} to a sentence: use transformers 5.")
         settings = {"num_beams": beams, "do_sample": False, "max_new_tokens": longest, "forced_bos_token_id": first}
         with torch.inference_mode():
             pieces = model.generate(**batch.to(model.device), **settings)

@@ -100,7 +100,7 @@ def mapping(path: str | os.PathLike | None = None) -> pd.DataFrame:
         if not re.fullmatch(r"n[0-9]{8}", wnid) or not match:
             raise InputError(
                 f"The file {path} links {wnid!r} to {link!r}: expected a wnid such as n02084071 and an entity such as "
-                "http://www.wikidata.org/entity/Q144; mend the line or take it out."
+                "http://www.wikidata.org/entity/Q144; fix the line or take it out."
             )
         rows.append((wnid, match[1]))
     return pd.DataFrame(rows, columns=["wnid", "entity"])
@@ -231,7 +231,7 @@ def _lost(lost: pd.DataFrame) -> InputError:
     first = lost.iloc[0]
     return InputError(
         f"Wikidata has no entity {first['entity']}, which class {first['wnid']} is linked to ({len(lost)} such in "
-        "all): mend the mapping, or leave such classes out with missing='leave out'."
+        "all): fix the mapping, or leave such classes out with missing='leave out'."
     )
 
 
@@ -300,7 +300,7 @@ def _batch(opened, address: str, batch: list[str], links: pd.DataFrame, props: s
         gone = error.get("id", batch[0])
         wnid = links.set_index("entity")["wnid"].get([gone]).iloc[0] if gone in set(links["entity"]) else "?"
         raise InputError(
-            f"Wikidata calls {gone}, which class {wnid} is linked to, no entity: mend that line of the mapping; "
+            f"Wikidata calls {gone}, which class {wnid} is linked to, no entity: fix that line of the mapping; "
             "what was fetched before is kept."
         )
     if error or status != 200:

@@ -35,7 +35,7 @@ def manifest() -> pd.DataFrame:
     """Return what the shipped senses were made from, one row for each wordnet (and language of Wiktionary).
 
     Columns: `source` and `code` (the wordnet's own language code) are the key; `lang`, `name`, `authors`, `version`,
-    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not at hand), `sha256` of its file.
+    `licence`, `url`, `rows` (in the shipped senses; 0 where the wordnet was not available), `sha256` of its file.
     """
     return pd.read_csv(DATA / "senses_manifest.csv", dtype={"rows": int}, keep_default_na=False)
 

@@ -61,7 +61,7 @@ class Sizes:
 
 
 # What each corpus is trained with where nobody says otherwise: for Multi30k sizes, steps and rate of Wu et al. (2021);
-# for the words of the embedded world what did best on development drawings in 15 seconds of one core.
+# for the words of the miniature what did best on development drawings in 15 seconds of one core.
 RECIPES = {
     "pictogram-pairs": {
         "steps": 300,

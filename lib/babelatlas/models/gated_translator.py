@@ -28,10 +28,10 @@ def load(
     or of another model.
     """
     folder = tables.locate(folder)
-    mend = "train it with notebook 13_gated, or give the folder of one that was."
+    remedy = "train it with notebook 13_gated, or give the folder of one that was."
     for file in (SETTINGS, WEIGHTS, TOKENIZER):
         if not (folder / file).is_file():
-            raise InputError(f"The translator in {folder} cannot be loaded, it has no {file}: {mend}")
+            raise InputError(f"The translator in {folder} cannot be loaded, it has no {file}: {remedy}")
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
@@ -44,10 +44,10 @@ def load(
         network.load_state_dict(load_file(folder / WEIGHTS))
     except Exception as error:  # json, tokenizers, safetensors and torch each raise their own
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".:")
-        raise InputError(f"The translator in {folder} cannot be loaded ({reason}): {mend}") from error
+        raise InputError(f"The translator in {folder} cannot be loaded ({reason}): {remedy}") from error
     bad = [weight for weight, value in network.state_dict().items() if not torch.isfinite(value).all()]
     if bad:
-        raise InputError(f"The weights in {folder} hold numbers that are not finite (in {bad[0]}): {mend}")
+        raise InputError(f"The weights in {folder} hold numbers that are not finite (in {bad[0]}): {remedy}")
     place = os.fspath(tower) or (folder / place if place == TOWER else place)
     device = find_device(device)
     return LoadedTranslator(
@@ -95,7 +95,7 @@ class LoadedTranslator:
         """Return the features (n, f) of images given by path; each path is read once."""
         new = [path for path in dict.fromkeys(map(os.fspath, images)) if path not in self._seen]
         if "" in new:
-            raise InputError(f"The translator {self.name!r} needs an image beside each source, and one is '': give it.")
+            raise InputError(f"The translator {self.name!r} needs an image for each source, and one is '': give it.")
         if new and self._tower is None:
             self._tower = image_tower(self.place, self.device)
         for start in range(0, len(new), 64):
@@ -155,7 +155,7 @@ class LoadedTranslator:
         return [values[row, :, : len(ids) - 1] for row, ids in enumerate(wanted)]
 
     def gates(self, images: Sequence[str], sources: Sequence[str]) -> np.ndarray:
-        """Return the mean gate (n,) over the tokens and dimensions of each source beside its image; NaN with "text"."""
+        """Return the mean gate (n,) over the tokens and dimensions of each source given its image; NaN with "text"."""
         if not self.uses_images:
             return np.full(len(sources), np.nan)
         means = []

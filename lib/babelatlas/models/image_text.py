@@ -1,6 +1,6 @@
 """Translations scored by any image-text-to-text model that transformers has a class for: PaliGemma, Qwen-VL, LLaVA ...
 
-The model is asked to translate a source as it is meant beside an image, and the translation's tokens are appended to
+The model is asked to translate a source in view of an image, and the translation's tokens are appended to
 the question as its answer: one pass gives the probability of each, given all before it. Loads torch only when called.
 The rule of the score: Futeral et al. (2023); Kashani Motlagh et al. (2024), Eq. 1.
 """
@@ -178,7 +178,7 @@ class ImageTextScorer:
                     inputs = self.processor(images=[pictures], text=text, return_tensors="pt")
         except Exception as error:  # of the processor, its template and the tokenizer
             raise InputError(
-                f"The model {self.name!r} cannot be asked about the source {source!r} beside {image} "
+                f"The model {self.name!r} cannot be asked about the source {source!r} with {image} "
                 f"({type(error).__name__}: {first_line(error)}): see the question of its entry in "
                 "translators.py and the chat template of its files."
             ) from error

@@ -15,8 +15,8 @@ from babelatlas.base import entries
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, rows
 
-# The ways to train that the entries tell apart. Locked image: the image tower was trained before and stays as it is.
-# SigLIP 2's "sigmoid" goes with captioning and self-distillation losses.
+# The training objectives of the entries. Locked image: the image tower was trained before and stays as it is.
+# SigLIP 2's "sigmoid" comes with captioning and self-distillation losses.
 OBJECTIVES = ("contrastive", "sigmoid", "distilled", "distilled, then locked image", "locked image", "not stated")
 SHIPPED = DATA / "models.toml"
 # Names a TOML file with further models; they may use [shared], [files] and [repositories] of the shipped one.

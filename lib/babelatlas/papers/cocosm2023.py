@@ -54,7 +54,7 @@ def scores(report: pd.DataFrame, model: str) -> pd.DataFrame:
     Columns: model, lang, group, variant, metric, value.
     Rows: each cell of the report (`variant`: the translator); the means over the translators (`MEAN`); and over all
     languages (`group`: `LANGUAGES`, lang "") the means and, with ", sd" after the metric, the deviations of
-    `coco_sm.spread`. `published.compare` puts them beside the printed ones.
+    `coco_sm.spread`. `published.compare` sets them against the printed ones.
     """
     cells = report.rename(columns={"language": "lang", "meta": "variant"})
     means = coco_sm.by_language(report).rename(columns={"language": "lang"}).assign(variant=MEAN)
@@ -68,7 +68,7 @@ def scores(report: pd.DataFrame, model: str) -> pd.DataFrame:
 
 
 def reproduced() -> pd.DataFrame:
-    """Return every number that the authors computed from their reports beside ours from the same reports.
+    """Return every number that the authors computed from their reports, with ours from the same reports.
 
     Columns: model, lang, group, variant, metric, value_ours, value_published, difference (in points of a percent) and
     the others of the schema `published`; `table` says where it is printed: reduced reports and README.

@@ -173,7 +173,7 @@ def _preferred(printed: pd.DataFrame, released: pd.DataFrame, key: list[str]) ->
 
 
 def pairs() -> pd.DataFrame:
-    """Return retrieval beside zero-shot accuracy in full precision: `published.retrieval` with the released numbers.
+    """Return retrieval recall and accuracy in full precision: `published.retrieval` with the released numbers.
 
     Columns: dataset, model, lang, recall, recall_half, image_to_text, accuracy, accuracy_half (fractions).
     """

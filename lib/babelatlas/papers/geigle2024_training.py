@@ -4,7 +4,7 @@ What the paper prints is in `data/claims/geigle2024_training.csv`; the numbers o
 computations need are the published table "geigle2024-training". Accuracies come from the results that the authors
 released ("babel-imagenet-results", unrounded), or, where a definition says so, from Tables 8 and 9.
 
-Table 6 has blank cells, which the text at hand lost: eleven numbers stand under sixteen languages. They belong to the
+Table 6 has blank cells, which the text used here lost: eleven numbers stand under sixteen languages. They belong to the
 eleven languages that WikiMatrix has with English (facebookresearch/LASER, tasks/WikiMatrix/list_of_bitexts.txt, commit
 874ac7e3d8c994bc5a0eba23e7d43f2928e47980: pairs en-si, en-hi, en-et, en-sk, en-lt, en-eu, ar-en, en-ko, en-fa, de-en,
 en-zh; none with xh, lo, ur, my or ms).
@@ -79,7 +79,7 @@ def adapted() -> pd.DataFrame:
 
 
 def resources() -> pd.DataFrame:
-    """Return the statistics of languages that Table 4 prints: lang, group, classes, log_tokens, log_examples, taught.
+    """Return the statistics of languages that Table 4 prints: lang, group, classes, log_tokens, log_examples, `taught`.
 
     `log_tokens`: log10 of the millions of tokens of XLM-R's training text; `log_examples`: log10 of the examples in
     LAION-5B; `taught`: whether M-CLIP was trained in the language.
@@ -94,7 +94,7 @@ def resources() -> pd.DataFrame:
 
 
 def table7(variant: str = "translated prompts", choice: str = "XLM-R", **options) -> pd.DataFrame:
-    """Return Table 7 recomputed: model, languages_of, group, taught, other, value (the difference), n_taught, n_other.
+    """Return Table 7 recomputed: model, languages_of, group, `taught`, other, value (difference), n_taught, n_other.
 
     Accuracies in percent, of `accuracies(variant)`. `choice` of languages: "XLM-R" (the 92 in three groups, whose
     numbers are the table's), "all" (100 in three groups), "prompts" (those of XLM-R that have translated prompts),

@@ -358,7 +358,7 @@ def right_answers() -> pd.DataFrame:
 
 
 def overall() -> pd.Series:
-    """Return the accuracy over all chapters, percent, by model and lang, from the right answers of each chapter."""
+    """Return the accuracy over all chapters, percent, by model and lang, from correct predictions by chapter."""
     sums = right_answers().groupby(["model", "lang"], sort=False)[["right", "n"]].sum()
     return 100 * sums["right"] / sums["n"]
 

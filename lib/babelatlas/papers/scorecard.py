@@ -1,4 +1,4 @@
-"""What becomes of each printed number when it is computed again (`STATUSES`).
+"""Compares each reported number with its recomputation (`STATUSES`).
 
 A definition computes the cells of a table from tables that ship, or from files that the user has (`needs`). The modules
 of the papers (`MODULES`) hold them; they call the functions that score our own models. A block of claims is explained

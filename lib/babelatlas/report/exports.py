@@ -49,8 +49,8 @@ CLIP_BENCHMARK_METRICS = {
 def scores(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a `languages` table with the columns of the table `scores`, then those of the protocol.
 
-    `group` holds "", as every row is of one language; `variant` what tells apart several rows of a model in a language,
-    such as their sets of captions.
+    `group` holds "", as every row is of one language; `variant` what distinguishes several rows of a model in a
+    language, such as their sets of captions.
     """
     table = found.assign(group="", variant=leaderboard.variants(found))
     columns = [*tables.SCORE, *leaderboard.PROTOCOL]

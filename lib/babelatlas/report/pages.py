@@ -68,7 +68,7 @@ def boards(found: pd.DataFrame) -> pd.DataFrame:
 def best(found: pd.DataFrame) -> pd.DataFrame:
     """Return of `boards` the highest row in each board and language, with `models` (how many were compared).
 
-    Of equal ones the first by name; boards in order of appearance, languages by name, `described` beside it.
+    Of equal ones the first by name; boards in order of appearance, languages by name, with the columns of `described`.
     """
     by = ["title", "lang"]
     place = found.groupby("title", sort=False).ngroup()
@@ -111,7 +111,7 @@ def galleries(paths: Sequence[str | os.PathLike]) -> dict[str, int]:
 
 
 def chance(row, images: dict[str, int] | None = None) -> float:
-    """Return how often guessing finds the right answer, for a row of `boards`; NaN where that is not known.
+    """Return how often guessing is correct, for a row of `boards`; NaN where that is not known.
 
     One of the classes; from text to image one of the images to choose from (`images`, as `galleries` gives them); from
     image to text the mean over images of their captions divided by all captions: 1 divided by the number of images.

@@ -66,7 +66,7 @@ def table(
     Raises InputError where two columns have one name, or a caption is missing.
 
     >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
-    >>> '<th scope="row">A</th><td>39.4</td>' in made
+    >>> '<th scope="row">A</th><td class="number">39.4</td>' in made
     True
     """
     frame = frame.reset_index() if index else frame

@@ -59,7 +59,9 @@ def expanded_level(level: float, n: float) -> float:
     [0.992, 0.981, 0.954]
     """
     if n < 2 or not 0 < level < 1:
-        raise InputError(f"An expanded level needs two clusters and a level between 0 and 1, got {n} and {level}.")
+        raise InputError(
+            f"An expanded percentile interval needs two clusters and a level between 0 and 1, got {n} and {level}."
+        )
     quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
     return float(2 * scipy_stats.norm.cdf(quantile) - 1)
 
@@ -279,12 +281,12 @@ def sum_of_means(
 ) -> tuple[float, float, float]:
     """Return a sum of means of independent samples, each times its factor, with a bootstrap interval: value, low, high.
 
-    Each sample is drawn anew by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
+    Each sample is resampled by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
     distance from the mean is stretched by the inverse; and the level is raised as far as Student's quantile, with the
     degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. A sample of one value varies in no
-    resample: where it matters the interval is too narrow. By simulation (10 and 25 values; 2 to 33 in two strata; six
-    means of 5 or 10) it holds the truth in 94 to 96 of 100 worlds. Raises InputError for an empty sample or a missing
-    value.
+    resample: where it matters the interval is too narrow. In simulations (10 and 25 values; 2 to 33 in two strata; six
+    means of 5 or 10) it covers the true value in 94 to 96 of 100 data sets. Raises InputError for an empty sample or a
+    missing value.
 
     >>> tuple(round(float(each), 6) for each in sum_of_means([[0.4, 0.4], [0.1]], [1, -1]))
     (0.3, 0.3, 0.3)

@@ -1,7 +1,8 @@
 """How accuracy falls with the number of classes: which shape the fall has, and whether it is a straight line.
 
 Geigle et al. (2024, Figure 2) find accuracy on ImageNet log-linear in the number of classes. No straight line holds for
-all numbers; the question is how well one describes the numbers at hand, beside other shapes with as few parameters.
+all numbers; the question is how well one describes the available numbers, compared with other shapes of as few
+parameters.
 
 All shapes are fitted by least squares to the mean accuracy at each number of classes, on the scale of accuracies, so
 that their errors can be compared. A number of classes counts once, however many subsets were drawn for it.

@@ -1,4 +1,4 @@
-"""What goes with a language's accuracy: a linear mixed model with crossed random effects, its checks and its effects.
+"""What a language's accuracy depends on: a linear mixed model with crossed random effects, its checks and its effects.
 
 The rows are pairs of a model and a language. What is known of the language (tokens of text, script, family) and of the
 pair (whether the model's authors list the language) has fixed effects; models and languages have random ones: an
@@ -242,7 +242,7 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
     """Return Henderson's equations of a fit as sums over the clusters of column `cluster`, its components held.
 
     `table` takes the place of the rows of the fit. Random effects whose levels lie each within one cluster are part of
-    its covariance; the others stand in the equations beside the fixed effects. Returns `clusters` (names), `left`
+    its covariance; the others stand in the equations next to the fixed effects. Returns `clusters` (names), `left`
     (clusters, k, k), `right` (clusters, k), `prior` (k), what the diagonal gets once, `names` of the fixed effects,
     which come first, and `levels`, (name, level) of the random ones after them. Raises what `fit` raises.
     """
@@ -255,9 +255,9 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
     # An effect without variance is none; the bound keeps its prior finite.
     least = 1e-9 * variances["residual"]
     homes = {name: table.groupby(found.random[name][0])[cluster].nunique().max() == 1 for name in effects}
-    beside = {name: part for name, (_, part) in effects.items() if not homes[name]}
-    both = np.hstack([matrix.to_numpy(), *beside.values()])
-    prior = [np.full(part.shape[1], 1 / max(variances[name], least)) for name, part in beside.items()]
+    crossed = {name: part for name, (_, part) in effects.items() if not homes[name]}
+    both = np.hstack([matrix.to_numpy(), *crossed.values()])
+    prior = [np.full(part.shape[1], 1 / max(variances[name], least)) for name, part in crossed.items()]
     y = table[found.y].to_numpy(float)
     names, index = np.unique(table[cluster].astype(str), return_inverse=True)
     left, right = np.zeros((len(names), both.shape[1], both.shape[1])), np.zeros((len(names), both.shape[1]))
@@ -275,7 +275,7 @@ def sums_by_cluster(found: Fit, cluster: str, table: pd.DataFrame | None = None)
         "right": right,
         "prior": np.concatenate([np.zeros(matrix.shape[1]), *prior]),
         "names": list(matrix),
-        "levels": [(name, level) for name in beside for level in effects[name][0]],
+        "levels": [(name, level) for name in crossed for level in effects[name][0]],
     }
 
 

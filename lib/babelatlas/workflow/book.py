@@ -31,7 +31,7 @@ from babelatlas.report import page_form, page_html, runnable
 from babelatlas.report.page_html import colophon
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
-FILES = "_files"  # beside the pages: their images, the tables' library, and the data of large tables
+FILES = "_files"  # next to the pages: their images, the tables' library, and the data of large tables
 LARGE = 100_000  # characters of a script that a page does not hold itself
 # What the theme puts on every page and a page on disk cannot use: fonts loaded ahead, which a browser refuses for a
 # file, and Thebe, which runs code on a server and is declared twice.

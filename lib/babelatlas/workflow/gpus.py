@@ -1,7 +1,7 @@
 """GPUs of this machine, one job each: `with claimed(): ...` takes a free one or waits until one is.
 
 A GPU is taken by locking a file that is named after it, in a folder which all jobs of this user on this machine share.
-The kernel frees the lock when the process ends, however it ends. GPUs are told apart by their UUIDs, since on a cluster
+The kernel frees the lock when the process ends, however it ends. GPUs are identified by their UUIDs, since on a cluster
 the number 0 may be a different one in every job. `python -m babelatlas.workflow.gpus [CONFIG] [NUMBER]` prints how many
 a run may use at once, and nothing where there is none.
 """

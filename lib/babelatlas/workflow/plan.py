@@ -384,11 +384,11 @@ class Plan:
         return templates(notebook, self.valued(notebook))
 
     def tiers(self) -> dict:
-        """Return the languages of the training mix, tier by tier, as notebook 12 has them; none without training."""
+        """Return the languages of the training mix by level, as notebook 12 has them; none without training."""
         if not self.trained:
             return {}
         mix = self.valued("12_train")
-        return {"English": ["en"], **{tier: mix[tier] for tier in ("high", "mid", "low")}}
+        return {"English": ["en"], **{level: mix[level] for level in ("high", "mid", "low")}}
 
     def ambiguous_labels(self) -> list[str]:
         """Return the labels of the ambiguous words' senses that this run draws and trains on too; none without."""
@@ -463,7 +463,7 @@ class Plan:
     def given(self, notebook: str, one: str = "", dataset: str = "") -> str:
         """Return the parameters of one run of a notebook, as JSON, from weak to strong.
 
-        First those that this run shares: the seed, its models, translators, data sets, tiers of languages, and the
+        First those that this run shares: the seed, its models, translators, data sets, groups of languages, and the
         inputs' places. Then what the config gives, then what the graph sets. `one`: a model, translator or class list.
         """
         known = notebooks.declared(self.notebook(notebook))

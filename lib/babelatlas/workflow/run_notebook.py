@@ -73,7 +73,7 @@ def execute(
     What the cells print goes to `log` as they print it. `warm`: fork the kernel from this process, which has imported
     the libraries (see warm.py). Raises InputError with one sentence where a parameter is not declared or a cell raised
     InputError, and RuntimeError with the cell and the end of the traceback for any other failure; the copy as far as it
-    got is kept beside the output as `<name>.failed.ipynb`.
+    got is kept next to the output as `<name>.failed.ipynb`.
     """
     source, output = Path(source), Path(output)
     check_parameters(source, parameters)
@@ -148,7 +148,7 @@ def _check_written(source: Path, parameters: dict) -> None:
 
 
 def fail(sentence: str, log: TextIO | None = None) -> int:
-    """Tell why something failed: now, in its log, and beside it in a file .failed for the end of the run; return 1."""
+    """Tell why something failed: now, in its log, and next to it in a file .failed for the end of the run; return 1."""
     print(f"  failed   {sentence}", file=sys.stderr, flush=True)
     if log:
         print(f"failed: {sentence}", file=log, flush=True)

@@ -156,7 +156,7 @@ def main(words: list[str]) -> int:
 
 
 def _killed(words: list[str]) -> int:
-    """Say, also in the note beside the job's log, that the process of a job has ended without an exit status."""
+    """Say, also in the note next to the job's log, that the process of a job has ended without an exit status."""
     from babelatlas.workflow import run_notebook
 
     log = words[words.index("--log") + 1] if "--log" in words[:-1] else ""

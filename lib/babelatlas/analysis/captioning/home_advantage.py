@@ -20,7 +20,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import retrieval
 from babelatlas.stats import bootstrap, checks, tests
 
-# Rows of `advantages` beside the languages: their mean, with an interval over images and one over languages.
+# Rows of `advantages` after those of the languages: their mean, with an interval over images and one over languages.
 MEAN, MEAN_LANGUAGES = "mean", "mean over languages"
 
 

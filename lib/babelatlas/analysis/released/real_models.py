@@ -52,7 +52,7 @@ def board(harness: str, dataset: str, metric: str, variant: str | None = None) -
 
 
 def _scores(rows: pd.DataFrame, direction: str) -> pd.DataFrame:
-    """Return one score for each model and language: the mean of the values that column `direction` tells apart."""
+    """Return one score for each model and language: the mean over the values of column `direction`."""
     found = rows.groupby(["model", "lang"], as_index=False).agg(
         value=("value", "mean"), n=("n", "min"), directions=(direction, "nunique")
     )

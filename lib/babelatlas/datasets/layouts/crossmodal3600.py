@@ -1,6 +1,6 @@
 """The released captions of Crossmodal-3600 (Thapliyal et al. 2022): a line of JSON for each image, in 36 languages.
 
-Beside the captions a line has the language for whose region the image was selected, and each caption cut into tokens.
+Besides the captions, a line has the language for whose region the image was selected, and each caption cut into tokens.
 """
 
 import json

@@ -1,6 +1,6 @@
 """GeoDE (Ramaswamy et al. 2023): photographs of 40 kinds of objects, taken by people in six regions of the world.
 
-As published: index.csv, with a row for each image (file_path, object, ip_country, perhaps region), beside the folder
+As published: index.csv, with a row for each image (file_path, object, ip_country, perhaps region), next to the folder
 images. `data/geode.csv` ties each object to a noun synset of WordNet 3.0, chosen by us by its gloss, and says where the
 synset is narrower or wider than what the photographs show; `data/geode_countries.csv` ties each country to its region,
 as the authors' code does.

@@ -1,4 +1,4 @@
-"""Models whose text tower was taught to meet another model's vectors: M-CLIP and sentence-transformers.
+"""Models whose text tower was trained to match another model's vectors: M-CLIP and sentence-transformers.
 
 The packages that published them are not needed: the towers are read by transformers and open_clip from local folders,
 with the pooling and the linear layer that the packages put on top. Loads torch only when called.
@@ -33,9 +33,9 @@ def load_mclip(checkpoint: Checkpoint) -> Towers:
 
     The newer ones hold encoder and layer in one file and only name the encoder ("modelBase"): its configuration comes
     from the companion "text". The older ones are an encoder in transformers' format; their layer, weight (in, out) and
-    bias (out,) in a pickle named "... Linear Weights.pkl" that the authors publish elsewhere, must be put beside it, as
-    it is or as linear.safetensors. The image tower, in open_clip's format, is the companion "image".
-    Raises InputError where a file is missing or damaged. Source: Carlsson et al. (2022) and their package.
+    bias (out,) in a pickle named "... Linear Weights.pkl" that the authors publish elsewhere, must be put next to it,
+    as it is or as linear.safetensors. The image tower, in open_clip's format, is the companion "image". Raises
+    InputError where a file is missing or damaged. Source: Carlsson et al. (2022) and their package.
     """
     configuration = checkpoint.read_json(checkpoint.find_file("config.json"))
     if "modelBase" in configuration:

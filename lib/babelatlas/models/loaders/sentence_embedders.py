@@ -1,6 +1,6 @@
 """Embedding models for pictures and texts in sentence-transformers' form, as Qwen3-VL-Embedding: the package runs them.
 
-Most are language models that were taught to embed. The repository says in modules.json what is done one after the
+Most are language models that were trained to embed. The repository says in modules.json what is done one after the
 other, and how an input becomes a chat; `SentenceTransformer.encode` does it here, with the model's default prompt.
 Code of a repository runs only where its entry says that there is some, and after the user named that repository
 (`hub.check_consent`). Loads torch and sentence-transformers only when called.

@@ -59,7 +59,7 @@ def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "User
                 model = getattr(model, method)(*arguments)  # a module returns itself, from both
             except Exception as error:
                 called = f"model.{method}({', '.join(map(repr, arguments))})"
-                raise InputError(f"In {path}, {called} fails ({_reason(error, path)}): mend the file.") from error
+                raise InputError(f"In {path}, {called} fails ({_reason(error, path)}): fix the file.") from error
     encoder = UserEncoder(name or path.stem, path, module, model, digest, device)
     shades = [np.arange(width * height * 3).reshape(height, width, 3) * 7 // 29 % 256 for width, height in SIZES]
     encoder.encode_images([Image.fromarray(shade.astype(np.uint8)) for shade in shades])
@@ -138,7 +138,7 @@ class UserEncoder:
         for bad, kind in ((~np.isfinite(found).all(1), "not finite in float32"), (~found.any(1), "all zeros")):
             if bad.any():
                 raise InputError(
-                    f"{what} returned a vector that is {kind} for {noun} {bad.argmax() + 1} of {count}: mend the file "
+                    f"{what} returned a vector that is {kind} for {noun} {bad.argmax() + 1} of {count}: fix the file "
                     "or its weights."
                 )
         return found
@@ -163,13 +163,13 @@ def _run(path: Path) -> tuple[ModuleType, str]:
     except (SyntaxError, ValueError) as error:  # ValueError: a byte 0
         line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
         reason = getattr(error, "msg", error)
-        raise InputError(f"The file {path} is not Python ({reason}{line}): mend it, or give another.") from error
+        raise InputError(f"The file {path} is not Python ({reason}{line}): fix it, or give another.") from error
     sys.modules[module.__name__] = module  # where dataclasses and pickle look
     try:
         exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise InputError(f"The file {path} of your model fails ({_reason(error, path)}): mend it.") from error
+        raise InputError(f"The file {path} of your model fails ({_reason(error, path)}): fix it.") from error
     return module, digest
 
 

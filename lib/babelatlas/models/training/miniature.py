@@ -35,23 +35,23 @@ PAD, START, END = 0, 1, 2
 def recipe(
     model: str, high: list[str], mid: list[str], low: list[str], parallel: list[str], steps: int = 0, pieces: int = 0
 ) -> tuple[dict[str, list[str]], int, int]:
-    """Return the tiers of languages that a recipe trains on, English first, its steps and the pieces of its vocabulary.
+    """Return the languages that a recipe trains on, by training-data level, its steps and the pieces of its vocabulary.
 
-    `picto-en` takes English, `picto-multi` English and the three tiers, `picto-distilled` English and `parallel`.
+    `picto-en` takes English, `picto-multi` English and the three levels, `picto-distilled` English and `parallel`.
     `steps` and `pieces` 0 stand for the recipe's own number. Raises InputError for another name and a number below 0.
     """
-    tiers = {
+    levels = {
         "picto-en": {"en": ["en"]},
         "picto-multi": {"en": ["en"], "high": high, "mid": mid, "low": low},
         "picto-distilled": {"en": ["en"], "parallel": parallel},
     }
-    if model not in tiers:
-        raise InputError(f"There is no recipe {model!r}: expected one of {', '.join(tiers)}.")
+    if model not in levels:
+        raise InputError(f"There is no recipe {model!r}: expected one of {', '.join(levels)}.")
     for what, number in {"steps": steps, "pieces of the vocabulary": pieces}.items():
         if number < 0:
             raise InputError(f"The number of {what} is {number}: expected 1 or more, or 0 for the recipe's own number.")
-    chosen = {tier: [languages.canonical(lang) for lang in members] for tier, members in tiers[model].items()}
-    chosen = {tier: members for tier, members in chosen.items() if members}
+    chosen = {level: [languages.canonical(lang) for lang in members] for level, members in levels[model].items()}
+    chosen = {level: members for level, members in chosen.items() if members}
     return chosen, steps or STEPS[model], pieces or PIECES[model]
 
 
@@ -369,7 +369,7 @@ def write_record(
     parameters: dict,
     inputs: list[str | os.PathLike] = (),
 ) -> Path:
-    """Write what a checkpoint was trained on and how it went beside it; return the folder.
+    """Write what a checkpoint was trained on and how it went next to it; return the folder.
 
     `training_texts.parquet` (schema `training_texts`, `weight` the number of times shown) and `training.json` (loss of
     each step, development accuracy by language).

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, percent_axis
+from babelatlas.report.figures.look import COLOURS, in_order, percent_axis, with_data
 
 
 def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Sequence[float], label: str) -> Axes:
@@ -18,13 +18,13 @@ def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Seque
     wide whatever they span. `label` names the axis of values.
     """
     _, axis = plt.subplots()
-    bottom = np.zeros(len(edges) - 1)
-    for place, name in enumerate(dict.fromkeys(table[series])):
+    bottom, counts = np.zeros(len(edges) - 1), {}
+    for place, name in enumerate(in_order(table[series])):
         counted, _ = np.histogram(table.loc[table[series] == name, value], bins=edges)
         look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "\\\\\\", "xx"][place % 4]}
         look |= {"edgecolor": "white", "label": f"{name} ({counted.sum()})"}
         axis.bar(range(len(counted)), counted, 0.85, bottom, **look)
-        bottom += counted
+        bottom, counts[name] = bottom + counted, counted
     spans = [f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}" for low, high in pairwise(edges)]
     axis.set_xticks(range(len(spans)), spans, rotation=30 if len(spans) > 7 else 0)
     for place, total in enumerate(bottom):
@@ -33,6 +33,7 @@ def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Seque
     axis.set_xlabel(label)
     axis.set_ylabel("classes")
     axis.legend(loc="upper right")
+    with_data(axis, pd.DataFrame({label: spans, **counts}))
     return axis
 
 
@@ -41,7 +42,7 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
 
     `table`: label, part, value (fraction; a bar adds up to 1). Parts of at least `narrow` carry their percent.
     """
-    rows, parts = list(dict.fromkeys(table[label])), list(dict.fromkeys(table[part]))
+    rows, parts = in_order(table[label]), in_order(table[part])
     figure, axis = plt.subplots(figsize=(7.2, 1.3 + 0.42 * len(rows)), layout="constrained")
     wide = table.pivot_table(index=label, columns=part, values="value", observed=True, aggfunc="sum")
     wide = wide.reindex(index=rows, columns=parts).fillna(0)
@@ -62,4 +63,5 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     axis.set_xlim(0, 1)
     axis.grid(False)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    with_data(axis, table)
     return percent_axis(axis, "x")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import MARKERS, line_of, log_axis, percent_axis, side_by_side
+from babelatlas.report.figures.look import MARKERS, in_order, line_of, log_axis, percent_axis, side_by_side, with_data
 
 
 def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
@@ -17,7 +17,8 @@ def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
     intercept + slope x ln(n_classes); drawn as a line from the least to the most classes of the series.
     """
     _, axis = plt.subplots()
-    for place, (name, rows) in enumerate(points.groupby("series", sort=False)):
+    for place, name in enumerate(in_order(points["series"])):
+        rows = points[points["series"] == name]
         line = line_of(place)
         spread = np.abs(rows[["ci_low", "ci_high"]].to_numpy().T - rows["value"].to_numpy())
         look = {"fmt": MARKERS[place % len(MARKERS)], "color": line["color"], "capsize": 3, "linestyle": ""}
@@ -29,6 +30,7 @@ def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
     log_axis(axis, "x", ticks, list(map(str, ticks)))
     axis.set(ylim=(0, 1.02), xlabel="number of classes on offer (log scale)", ylabel="zero-shot accuracy")
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    with_data(axis, points)
     return percent_axis(axis)
 
 
@@ -38,7 +40,8 @@ def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     `curves`: series, threshold (fraction), value, ci_low, ci_high (numbers of languages; the band), of `total` in all.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
-    for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
+    for place, name in enumerate(in_order(curves["series"])):
+        rows = curves[curves["series"] == name]
         line, band = line_of(place), {"alpha": 0.15, "linewidth": 0}
         axis.plot(rows["threshold"], rows["value"], marker="", label=name, **line)
         axis.fill_between(rows["threshold"], rows["ci_low"], rows["ci_high"], color=line["color"], **band)
@@ -47,6 +50,7 @@ def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     axis.text(right, total, f"all {total} languages ", ha="right", va="bottom", color="0.3", size=10)
     axis.set(xlim=(0, right), ylim=(0, total * 1.08), xlabel="zero-shot accuracy of at least", ylabel="languages")
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    with_data(axis, curves)
     return percent_axis(axis, "x")
 
 
@@ -54,10 +58,11 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     """Draw how many languages have at least so many classes, a line for each value of `series`; both axes are log.
 
     `curves`: series, n_classes, n_languages, as `coverage.at_least` gives them. `marks` are numbers of classes at which
-    a dotted line stands, with the number of languages of each series written beside it.
+    a dotted line stands, with the number of languages of each series written next to it.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
-    for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
+    for place, name in enumerate(in_order(curves["series"])):
+        rows = curves[curves["series"] == name]
         line, colour = line_of(place), line_of(place)["color"]
         rows = rows.sort_values("n_classes")
         axis.step(rows["n_classes"], rows["n_languages"], where="pre", marker="", label=name, **line)
@@ -78,6 +83,7 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     axis.set(xlim=(0.8, 1200), ylim=(0.8, max(curves["n_languages"].max() * 1.6, 10)))
     axis.set(xlabel="with a label for at least so many classes (log scale)", ylabel="languages (log scale)")
     axis.legend(loc="lower left")
+    with_data(axis, curves)
     return axis
 
 
@@ -87,7 +93,8 @@ def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float 
     `curves`: series, at_least, value, ci_low, ci_high (fractions). A dotted line stands at `mark`.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.2))
-    for place, (name, rows) in enumerate(curves.groupby("series", sort=False)):
+    for place, name in enumerate(in_order(curves["series"])):
+        rows = curves[curves["series"] == name]
         line, band = line_of(place), {"alpha": 0.15, "linewidth": 0, "step": "pre"}
         axis.step(rows["at_least"], rows["value"], where="pre", marker="", label=name, **line)
         axis.fill_between(rows["at_least"], rows["ci_low"], rows["ci_high"], color=line["color"], **band)
@@ -95,6 +102,7 @@ def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float 
         axis.axvline(mark, color="0.4", linestyle=":", linewidth=1.2, zorder=1)
     axis.set(xlim=(0, curves["at_least"].max()), ylim=(0, 1.02), xlabel=xlabel, ylabel=ylabel)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=9.5)
+    with_data(axis, curves)
     return percent_axis(axis)
 
 
@@ -104,7 +112,7 @@ def temperature_curves(table: pd.DataFrame, panel: str = "metric", series: str =
     `table`: panel, series, temperature, value, ci_low, ci_high (fractions). A dotted line stands at temperature 1, the
     model as it is. Returns the Axes of the panels.
     """
-    panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[series]))
+    panels, names = in_order(table[panel]), in_order(table[series])
     figure, axes = side_by_side(panels, 3.9)
     for axis, title in zip(axes, panels, strict=True):
         axis.axvline(1, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
@@ -116,6 +124,7 @@ def temperature_curves(table: pd.DataFrame, panel: str = "metric", series: str =
             axis.plot(rows["temperature"], rows["value"], label=name, **look)
         percent_axis(axis).set_xlabel("temperature", size=10)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    with_data(axes, table)
     return axes
 
 
@@ -124,14 +133,17 @@ def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
 
     `table`: panel, series, step, value (a loss, on an axis of its own in each panel, which is log).
     """
-    panels = list(dict.fromkeys(table[panel]))
+    panels = in_order(table[panel])
     _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 2.9 * len(panels)), squeeze=False, layout="constrained")
     for axis, title in zip(axes[:, 0], panels, strict=True):
-        for place, (name, rows) in enumerate(table[table[panel] == title].groupby(series, sort=False)):
+        part = table[table[panel] == title]
+        for place, name in enumerate(in_order(part[series])):
+            rows = part[part[series] == name]
             axis.plot(rows["step"], rows["value"], label=name, linewidth=1.3, marker="", **line_of(place))
         axis.set(yscale="log", xlabel="step", ylabel="loss")
         axis.set_title(title, size=10.5)
         axis.legend(fontsize=9)
+    with_data(axes, table)
     return axes[:, 0]
 
 
@@ -142,7 +154,7 @@ def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, b
     at the last date of its panel and carries its name there, moved apart from the others; those in `bold` are thicker.
     A dotted line stands at 0 where it is in view. Returns the Axes of the panels.
     """
-    panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[series]))
+    panels, names = in_order(table[panel]), in_order(table[series])
     shared = {"sharex": True, "squeeze": False, "layout": "constrained"}
     _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 0.5 + 3.1 * len(panels)), **shared)
     low = min(table["ci_low"].min(), table["value"].min(), 0)
@@ -164,11 +176,12 @@ def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, b
         for name in sorted(last, key=last.get):
             at = max(last[name], at + least)
             look = {"color": line_of(names.index(name))["color"], "weight": "bold" if name in bold else "normal"}
-            beside = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "size": 10.5}
-            axis.annotate(f"{name} {100 * last[name]:.0f}", (end, at), annotation_clip=False, **beside, **look)
+            right = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "size": 10.5}
+            axis.annotate(f"{name} {100 * last[name]:.0f}", (end, at), annotation_clip=False, **right, **look)
         if bottom < 0 < top:
             axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
         axis.set_title(title, size=11, loc="left")
         axis.set(ylim=(bottom, top), ylabel=ylabel)
         percent_axis(axis).tick_params(labelbottom=True)
+    with_data(axes, table)
     return axes[:, 0]

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, log_axis, look_of, side_by_side
+from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, in_order, log_axis, look_of, side_by_side, with_data
 
 
 def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model") -> np.ndarray:
@@ -19,7 +19,7 @@ def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model
 
     figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.2), layout="constrained")
     first = axes[0, 0]
-    names = sorted(set(rows[series]))
+    names = in_order(sorted(set(rows[series])))
     for place, name in enumerate(names):
         part, (colour, marker) = rows[rows[series] == name], look_of(name, place)
         # Seven colours and markers: the eighth series takes the first colour with the second marker.
@@ -48,6 +48,7 @@ def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model
     for axis in axes.ravel():
         axis.tick_params(labelsize=9)
     figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, markerscale=2)
+    with_data(figure, rows)
     return axes
 
 
@@ -59,7 +60,7 @@ def residual_panels(
     `table`: panel, series, x, value, ci_low, ci_high (points; NaN where there is no interval). A line for each series,
     panels and series in the order of the table; zero, where the fit is exact, is dashed.
     """
-    panels, names = (list(dict.fromkeys(table[column])) for column in (panel, series))
+    panels, names = (in_order(table[column]) for column in (panel, series))
     figure, axes = side_by_side(panels, 3.6)
     for axis, title in zip(axes, panels, strict=True):
         for place, name in enumerate(names):
@@ -76,4 +77,5 @@ def residual_panels(
     axes[len(panels) // 2].set_xlabel("number of classes on offer (log scale)", size=10.5)
     axes[0].set_ylabel(label, size=10.5)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9.5)
+    with_data(figure, table)
     return axes

@@ -7,18 +7,19 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import SEQUENTIAL, percent_axis
+from babelatlas.report.figures.look import SEQUENTIAL, in_order, percent_axis, with_data
 
 
 def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = True, of: str = "accuracy") -> np.ndarray:
     """Draw accuracy, or another score, by language (rows) and model (columns), a panel for each group; return the Axes.
 
-    `table`: model, group, value (fraction) and the column `label` that names the rows. Rows, columns and groups are
-    drawn in the order of the table. `number` writes the percent into the cells, `of` names the colour bar. Cells
-    without a value stay blank.
+    `table`: model, group, value (fraction) and the column `label` that names the rows. Rows and columns stand in
+    the order of the table, resource groups from "very low" to "high". `number` writes the percent into the cells, `of`
+    names the colour bar. Cells without a value stay blank.
     """
     models = list(dict.fromkeys(table["model"]))
-    parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in table.groupby("group", sort=False)]
+    groups = {name: table[table["group"] == name] for name in in_order(table["group"])}
+    parts = [(name, rows, list(dict.fromkeys(rows[label]))) for name, rows in groups.items()]
     heights = [len(names) for _, _, names in parts]
     look = {"figsize": (7.2, 0.185 * sum(heights) + 1.15 * len(parts) + 0.8), "height_ratios": heights}
     figure, axes = plt.subplots(len(parts), 1, squeeze=False, layout="constrained", **look)
@@ -38,6 +39,7 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = Tr
             _write_percent(axis, cells.to_numpy(), top, 8.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label=of)
     percent_axis(bar.ax, "x")
+    with_data(figure, table)
     return axes[:, 0]
 
 
@@ -59,7 +61,7 @@ def overlap_heatmap(
     writes the percent into the cells. Panels of more than 16 names stand below one another. Returns the Axes of the
     panels.
     """
-    panels = list(dict.fromkeys(table["panel"]))
+    panels = in_order(table["panel"])
     wide = len(order) > 16
     size = 9 if len(order) <= 9 else 8
     shape = (len(panels), 1) if wide else (1, len(panels))
@@ -88,6 +90,7 @@ def overlap_heatmap(
             _write_percent(axis, cells, top, size - 0.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
     percent_axis(bar.ax, "x")
+    with_data(figure, table)
     return axes
 
 
@@ -99,7 +102,8 @@ def two_triangles(table: pd.DataFrame, panel: str, below: str, above: str, note:
     colour bar.
     """
     parts = []
-    for title, rows in table.groupby(panel, sort=False):
+    for title in in_order(table[panel]):
+        rows = table[table[panel] == title]
         parts.append((title, rows, list(dict.fromkeys([*rows["first"], *rows["second"]]))))
     heights = [0.5 * len(names) for *_, names in parts]
     look = {"figsize": (7.2, sum(heights) + 0.75 * len(parts) + 0.9), "height_ratios": heights}
@@ -125,4 +129,5 @@ def two_triangles(table: pd.DataFrame, panel: str, below: str, above: str, note:
         axis.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5))
         axis.set_title(title, size=10.5, loc="left")
     figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.02, label=label)
+    with_data(figure, table)
     return axes[:, 0]

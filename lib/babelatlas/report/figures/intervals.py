@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, MARKERS, line_of, log_axis, look_of, percent_axis, side_by_side
+from babelatlas.report.figures.look import (
+    COLOURS,
+    MARKERS,
+    in_order,
+    line_of,
+    log_axis,
+    look_of,
+    percent_axis,
+    side_by_side,
+    with_data,
+)
 
 
 def forest(
@@ -22,12 +32,13 @@ def forest(
     """Draw values with their intervals, one row for each value of column `label`; return the Axes of the panels.
 
     `table`: label, value, ci_low, ci_high (NaN where there is no interval), and, where named, `panel` (panels side by
-    side) and `series` (colours and markers within a row). All are drawn in the order of the table, the first on top.
+    side) and `series` (colours and markers within a row). All are drawn in the order of the table, the first on top;
+    resource groups always stand from "very low" to "high", then English, here and in every figure (`look.in_order`).
     `reference` draws a vertical line: one number, or one for each panel.
     """
-    labels = list(dict.fromkeys(table[label]))
-    panels = list(dict.fromkeys(table[panel])) if panel else [""]
-    names = list(dict.fromkeys(table[series])) if series else [""]
+    labels = in_order(table[label])
+    panels = in_order(table[panel]) if panel else [""]
+    names = in_order(table[series]) if series else [""]
     height = 0.9 + (0.22 + 0.12 * len(names)) * len(labels) + 0.3 * bool(series)
     figure, axes = side_by_side(panels, height, width)
     figure.get_layout_engine().set(w_pad=0.08)  # room between the last tick of a panel and the first of the next
@@ -50,6 +61,7 @@ def forest(
     if series:
         handles = axes[0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside lower center", ncols=len(names), fontsize=9.5)
+    with_data(axes, table)
     return axes
 
 
@@ -57,15 +69,18 @@ def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
     """Draw mean accuracy of every model, one panel for each group of languages; return the Axes of the panels.
 
     `table`: model, group, value, ci_low, ci_high (fractions; NaN where there is no interval), n (languages), and, where
-    named, `series`. Models (rows) and groups (panels) are drawn in the order of the table.
+    named, `series`. Models (rows) stand in the order of the table, groups (panels) from few resources to many.
     """
     sizes = table.groupby("group")["n"].max()
     titles = {name: f"{name}\nn = {size}" for name, size in sizes.items()}
-    axes = forest(table.assign(group=table["group"].map(titles)), label="model", panel="group", series=series)
+    names = in_order(table["group"])
+    drawn = table.sort_values("group", key=lambda column: column.map(names.index), kind="stable")
+    axes = forest(drawn.assign(group=drawn["group"].map(titles)), label="model", panel="group", series=series)
     for axis in axes:
         axis.set_xlim(left=0)
         percent_axis(axis, "x")
     axes[len(axes) // 2].set_xlabel("mean accuracy", size=10.5)
+    with_data(axes, table)
     return axes
 
 
@@ -75,7 +90,7 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     `table`: x, series, value, ci_low, ci_high (NaN where there is no interval).
     """
     _, axis = plt.subplots()
-    names = list(dict.fromkeys(table[series]))
+    names = in_order(table[series])
     for place, name in enumerate(names):
         rows = table[table[series] == name].sort_values(x)
         look = line_of(place) | {"marker": MARKERS[place % len(MARKERS)], "markersize": 5.5, "linewidth": 1.2}
@@ -85,16 +100,19 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.set_ylim(bottom=0)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(names))
+    with_data(axis, table)
     return axis
 
 
 def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, named: str = "") -> Axes:
     """Draw every value as a dot, one strip for each value of column `label`, with the mean and its interval above.
 
-    `points`: label, the column `value`, and, where named, `named`: a text beside the dot, "" for none. `means`: label,
-    value, ci_low, ci_high. Strips are drawn in the order of `means`, the first on top; equal values stand side by side.
+    `points`: label, the column `value`, and, where named, `named`: a text next to the dot, "" for none. `means`: label,
+    value, ci_low, ci_high. Strips are drawn in the order of `means`, the first on top (resource groups: from "very
+    low" to "high"); equal values stand side by side.
     """
-    rows = list(means[label])
+    rows = in_order(means[label])
+    means = means.set_index(label).loc[rows].reset_index()
     _, axis = plt.subplots(figsize=(7.2, 0.7 + 0.85 * len(rows)))
     for row, mean in enumerate(means.itertuples()):
         part = points[points[label] == rows[row]].sort_values(value, kind="stable")
@@ -110,15 +128,17 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
     axis.set_yticks(range(len(rows)), rows)
     axis.set_ylim(len(rows) - 0.4, -0.5)
     axis.grid(axis="y", visible=False)
+    with_data(axis, points)
     return axis
 
 
 def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
-    """Draw a leaderboard: the models' ranks, which of them are not told apart, and their means, with intervals.
+    """Draw a leaderboard: the models' ranks, which of them do not differ, and their means, with intervals.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
     rank_high, letters (as `tests.compact_letters` gives them). A column of joined dots is one letter:
-    its models are not told apart. On a narrow screen the first panels are seen first. Returns the Axes of the three.
+    its models do not differ significantly. On a narrow screen the first panels are seen first. Returns the Axes of the
+    three.
     """
     rows = table.reset_index(drop=True)
     words = [single_letters(letters) for letters in rows["letters"]]
@@ -156,6 +176,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     letter.set_xlabel("not significantly\ndifferent", size=10)
     rank.set_yticks(range(len(rows)), rows["model"])
     rank.set_ylim(len(rows) - 0.5, -0.5)
+    with_data(axes, table)
     return axes
 
 
@@ -172,7 +193,7 @@ def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
     table = counts.sort_values(["n_classes", "name"], ascending=[False, True], ignore_index=True)
-    for place, group in enumerate(groups or [""]):
+    for place, group in enumerate(in_order(groups) or [""]):
         rows = table[table["group"] == group] if groups else table
         colour, marker = look_of(group, place)
         label = f"{group} ({len(rows)})" if groups else None
@@ -186,6 +207,7 @@ def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 
     axis.set(ylim=(low, high), xlabel="languages, by number of classes", ylabel="classes with a label (log scale)")
     if groups:
         axis.legend(title="resource group (languages)", loc="upper right")
+    with_data(axis, counts)
     return axis
 
 
@@ -201,7 +223,7 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
     if rows["others"].notna().any():
         look = {"color": "0.55", "linewidth": 1.2, "linestyle": "-", "marker": ""}
         axis.step(rows.index, rows["others"], where="mid", label="mean of other models", **look)
-    for place, group in enumerate(groups):
+    for place, group in enumerate(in_order(groups)):
         part = rows[rows["group"] == group]
         colour, marker = look_of(group, place)
         axis.vlines(part.index, part["ci_low"], part["ci_high"], color=colour, linewidth=1.2)
@@ -217,6 +239,7 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
     axis.set_ylabel(label)
     handles = axis.get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=min(3, len(handles[0])), fontsize=9.5)
+    with_data(axis, table)
     return percent_axis(axis)
 
 
@@ -246,4 +269,5 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
     axis.set_xlabel("languages (log scale)")
     axis.grid(axis="y", visible=False)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9.5)
+    with_data(axis, table)
     return axis

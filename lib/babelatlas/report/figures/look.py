@@ -8,7 +8,7 @@ import base64
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,6 +46,19 @@ def look_of(name: str, place: int) -> tuple[str, str]:
     """Return colour and marker of a series: a resource group's own, in every figure; else those of its place."""
     place = languages.GROUPS.index(name) if name in languages.GROUPS else place
     return COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names once each, in the order given, but resource groups always from "very low" to "high", then English.
+
+    >>> in_order(["all", "high", "English", "low", "high"])
+    ['all', 'low', 'high', 'English']
+    """
+    given, order = list(dict.fromkeys(names)), [*languages.GROUPS, "English"]
+    if not set(given) & set(languages.GROUPS):
+        return given
+    standing = iter(sorted(set(given) & set(order), key=order.index))
+    return [next(standing) if name in order else name for name in given]
 
 
 def line_of(place: int) -> dict:
@@ -101,11 +114,19 @@ def sortable_tables() -> None:
     itables.init_notebook_mode(all_interactive=False, connected=False)
 
 
-def with_data(drawn: Figure | Axes | np.ndarray, data: pd.DataFrame) -> None:
-    """Give a figure the table that it draws, which `show` offers as CSV; columns get names as a reader writes them."""
+def with_data(drawn: Figure | Axes | np.ndarray, data: pd.DataFrame, **names: str) -> None:
+    """Give a figure the table that it draws, which `show` offers as CSV.
+
+    Columns get names as a reader writes them: those in `names`, else as in READABLE, else without underscores. Where
+    two columns would get one name, the later one keeps its own.
+    """
     first = drawn if isinstance(drawn, Figure) else np.ravel(drawn)[0].figure
-    names = {column: READABLE.get(column, str(column).replace("_", " ")) for column in data.columns}
-    first.atlas_data = data.rename(columns=names)
+    readable, taken = {}, set(data.columns)
+    for column in data.columns:
+        name = (READABLE | names).get(column, str(column).replace("_", " "))
+        readable[column] = name if name not in taken else column
+        taken.add(readable[column])
+    first.atlas_data = data.rename(columns=readable)
 
 
 def show(
@@ -114,7 +135,7 @@ def show(
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
     `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
-    `data`: the table that is drawn, offered as CSV next to the figure; those of this package bring their own.
+    `data`: the table that is drawn, offered as CSV next to the figure; figures of this package bring their own.
     A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure as SVG, with a second one for
     phones (`narrow`), and points of large clouds as pictures of `dpi`. The book shows both in the dark, too.
     """

@@ -31,7 +31,7 @@ def narrow(figure: Figure) -> Figure:
         _stack(figure, panels)
     for axis in panels:
         tall[axis] = _height(axis, tall[axis])
-    _legends(figure)
+    below = _legends(figure)
     for axis in figure.axes:
         _texts(axis, column)
     for text in [figure._suptitle, figure._supxlabel] if hasattr(figure, "_supxlabel") else []:
@@ -39,7 +39,7 @@ def narrow(figure: Figure) -> Figure:
             text.set_text(_lines(text.get_text(), text.get_size(), WIDTH))
     many = len(panels) if column else 1
     inner = sum(tall.values()) if column else max(tall.values(), default=before[1])
-    figure.set_size_inches(WIDTH, inner + 0.6 * many + 0.6)
+    figure.set_size_inches(WIDTH, inner + 0.6 * many + 0.6 + below)
     figure.draw_without_rendering()
     drawn = [axis.get_position().height * figure.get_size_inches()[1] for axis in panels]
     height = figure.get_size_inches()[1] + inner - (sum(drawn) if column else max(drawn, default=inner))
@@ -130,8 +130,12 @@ def _upright(axis: Axes) -> None:
             label.set(rotation=90, ha="left" if top else "right", va="center", rotation_mode="anchor")
 
 
-def _legends(figure: Figure) -> None:
-    """Put legends below the panels, in as many columns as fit: all of a figure, and those that stood beside a panel."""
+def _legends(figure: Figure) -> float:
+    """Put legends below the panels, in as many columns as fit; return how tall they are, about, in inches.
+
+    All of a figure, and the one of a panel where no other panel has one.
+    """
+    tall = 0.0
     given = [(figure, legend) for legend in figure.legends]
     given += [(axis, axis.get_legend()) for axis in figure.axes if axis.get_legend() is not None]
     alone = len([owner for owner, _ in given if isinstance(owner, Axes)]) == 1
@@ -148,6 +152,8 @@ def _legends(figure: Figure) -> None:
         look = {"ncols": columns, "fontsize": size, "columnspacing": 1.0, "borderaxespad": 0.2}
         look |= {"title": _lines(title, 9.5, WIDTH - 0.3), "title_fontsize": 9.5} if title else {}
         figure.legend(handles, texts, loc="outside lower center", **look)
+        tall += -(-len(texts) // columns) * max((text.count("\n") + 1 for text in texts), default=0) * 1.5 * size / 72
+    return tall
 
 
 def _handles(figure: Figure, legend: Legend) -> list:

@@ -7,16 +7,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.base import languages
 from babelatlas.report.figures.look import (
     COLOURS,
     LINES,
     MARKERS,
+    in_order,
     line_of,
     log_axis,
     look_of,
     percent_axis,
     side_by_side,
+    with_data,
 )
 
 
@@ -29,9 +30,8 @@ def correlation_panels(
     is true get a black edge. `bands`: panel, x, y, ci_low, ci_high, as `regression.regression_band` returns them. The
     names of the columns x and y label the axes. Returns the Axes of the panels.
     """
-    panels = list(dict.fromkeys(points[panel]))
-    groups = [group for group in languages.GROUPS if (points[series] == group).any()]
-    names = [*groups, *sorted(set(points[series]) - set(groups))]
+    panels = in_order(points[panel])
+    names = in_order(sorted(set(points[series])))
     figure, axes = side_by_side(panels, 4.0)
     for axis, title in zip(axes, panels, strict=True):
         rows, band = points[points[panel] == title], bands[bands[panel] == title]
@@ -49,6 +49,7 @@ def correlation_panels(
     axes[len(panels) // 2].set_xlabel(x, size=10.5)
     axes[0].set_ylabel(y, size=10.5)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    with_data(axes, points)
     return axes
 
 
@@ -67,8 +68,8 @@ def two_ways(
     `points`: the columns x, y, panel (panels, at most `columns` of them in a row) and, where named, series (colour and
     marker). All panels share their axes, which have one scale, and the labels. Returns the Axes of the panels.
     """
-    panels = list(dict.fromkeys(points[panel]))
-    names = list(dict.fromkeys(points[series])) if series else [""]
+    panels = in_order(points[panel])
+    names = in_order(points[series]) if series else [""]
     down = -(-len(panels) // columns)
     across = -(-len(panels) // down)
     width = min(7.2, 2.6 * across + 0.9)
@@ -95,6 +96,7 @@ def two_ways(
     if series:
         handles = axes[0].get_legend_handles_labels()  # at the top: below is the label that all panels share
         figure.legend(*handles, loc="outside upper center", ncols=min(4, len(names)), fontsize=9.5)
+    with_data(axes, points)
     return axes[: len(panels)]
 
 
@@ -103,11 +105,12 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
 
     `points`: panel, model, TC, IC (fractions), one row for each model and language. `means`: panel, model and, for TC
     and IC each, value, "TC low", "TC high", "IC low", "IC high" (NaN where there is no interval). Dotted lines stand at
-    one half; above the diagonal the image is told apart better than the translation. Returns the Axes of the panels.
+    one half; above the diagonal the image is chosen correctly more often than the translation. Returns the Axes of the
+    panels.
     """
-    panels = list(dict.fromkeys(means[panel]))
+    panels = in_order(means[panel])
     figure, axes = side_by_side(panels, 4.6)
-    names = list(dict.fromkeys(means["model"]))
+    names = in_order(means["model"])
     for axis, title in zip(axes, panels, strict=True):
         axis.plot([0, 1], [0, 1], color="0.8", linewidth=1, linestyle="-", marker="", zorder=0)
         for draw in (axis.axhline, axis.axvline):
@@ -131,6 +134,7 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
         drawn, said = axis.get_legend_handles_labels()
         handles |= dict(zip(said, drawn, strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=9)
+    with_data(axes, points)
     return axes
 
 
@@ -144,7 +148,7 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     _, axis = plt.subplots(figsize=(7.2, 5.6))
     edge = 0.5  # where a count of 0 is drawn on a log axis
     table = table.assign(x=table["theirs"].clip(lower=edge), y=table["ours"].clip(lower=edge))
-    for place, group in enumerate(groups):
+    for place, group in enumerate(in_order(groups)):
         rows = table[table["group"] == group]
         colour, marker = look_of(group, place)
         look = {"color": colour, "marker": marker, "alpha": 0.75, "label": f"{group} ({len(rows)})"}
@@ -160,6 +164,7 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     axis.set(xlim=(edge * 0.8, 1500), ylim=(edge * 0.8, 1500))
     axis.set(xlabel="classes in Babel-ImageNet (log scale)", ylabel="classes in this label set (log scale)")
     axis.legend(title="group by classes there (languages)", loc="upper left", fontsize=9.5)
+    with_data(axis, table.drop(columns=["x", "y"]))
     return axis
 
 
@@ -170,7 +175,7 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
     named). `bands`: series, tokens, x, y, ci_low, ci_high, as `regression.regression_band` returns them.
     `names`: series -> the languages that carry their name. Returns the Axes, shape (series, tokens).
     """
-    rows, columns = list(dict.fromkeys(points["series"])), list(dict.fromkeys(points["tokens"]))
+    rows, columns = in_order(points["series"]), in_order(points["tokens"])
     size, shared = (7.2, 0.6 + 3.1 * len(rows)), {"sharex": True, "sharey": "row"}
     _, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained", **shared)
     for (row, column), axis in np.ndenumerate(axes):
@@ -202,6 +207,7 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
         axis.set_yticks(range(4), [f"{10**tick:,}" for tick in range(4)])
         axis.set_ylim(axis.dataLim.y0 - 0.15, 3.2)
     axes[0, 0].set_xlim(0.5, points["log_tokens"].max() + 0.25)
+    with_data(axes, points)
     return axes
 
 
@@ -213,7 +219,7 @@ def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
     """
     _, axis = plt.subplots()
     ends = np.array([0, runs["languages"].max()])
-    for place, name in enumerate(dict.fromkeys(runs["contestant"])):
+    for place, name in enumerate(in_order(runs["contestant"])):
         rows, look = runs[runs["contestant"] == name], line_of(place)
         marker = MARKERS[place % len(MARKERS)]
         axis.plot(rows["languages"], rows["value"], marker, color=look["color"], label=name, alpha=0.8)
@@ -224,6 +230,7 @@ def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
     axis.set_ylim(bottom=0)
     axis.set(xlabel="languages", ylabel="seconds")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    with_data(axis, runs)
     return axis
 
 
@@ -235,7 +242,7 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     the key below gives the name of each number. Rows without a cost are left out. Returns the Axes of the panels.
     """
     drawn = points.dropna(subset=["cost"])
-    panels, names = list(dict.fromkeys(drawn["panel"])), list(dict.fromkeys(drawn["series"]))
+    panels, names = in_order(drawn["panel"]), in_order(drawn["series"])
     keys = drawn[drawn["number"] > 0].drop_duplicates("number").sort_values("number")
     lines = -(-len(keys) // 2)
     size = (7.2, 3.6 + 0.21 * (lines + 1))
@@ -263,6 +270,7 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     empty = {"linestyle": "", "color": "0.1", "markersize": 8, "markeredgewidth": 0}
     handles += [plt.Line2D([], [], marker=f"$\\mathbf{{{number}}}$", **empty) for number in keys["number"]]
     figure.legend(handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9)
+    with_data(axes, drawn, name="model")
     return axes[0]
 
 
@@ -283,7 +291,7 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
     `table`: panel, series, x (the column named), value (a fraction between 0 and 1). Sizes are on a log axis with
     `ticks`, values on one of log odds, on which each line is the least-squares one. Returns the Axes of the panels.
     """
-    panels, names = (list(dict.fromkeys(table[column])) for column in ("panel", "series"))
+    panels, names = (in_order(table[column]) for column in ("panel", "series"))
     figure, axes = side_by_side(panels, 5.0)
     for axis, title in zip(axes, panels, strict=True):
         for place, name in enumerate(names):
@@ -304,15 +312,17 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
     axes[0].yaxis.minorticks_off()
     axes[0].set_ylabel("recall@1", size=10.5)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    with_data(axes, table)
     return axes
 
 
 def cloud(points: pd.DataFrame, series: str) -> Axes:
     """Draw points without units, x against y; colour and marker for each value of column `series`; return the Axes."""
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    for place, name in enumerate(dict.fromkeys(points[series])):
+    for place, name in enumerate(in_order(points[series])):
         part, (colour, marker) = points[points[series] == name], look_of(name, place)
         axis.scatter(part["x"], part["y"], color=colour, marker=marker, s=22, alpha=0.75, linewidths=0, label=name)
     axis.set(xticks=[], yticks=[], xlabel="", ylabel="")
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    with_data(axis, points)
     return axis
