@@ -423,7 +423,7 @@ def test_the_evidence_of_the_errata_is_what_a_reader_computes(errata):
     assert "0.840 with English" in found.evidence
     assert "Ukrainian (6.5 for 6,960 million)" in found.evidence
     assert found.corrected.startswith("0.84,")
-    assert "M-CLIP mBERT B-32: 0.37 points above" in row(errata, "Section 4", "NLLB-SigLIP, of which").evidence
+    assert "M-CLIP mBERT B-32: 0.37 points above" in row(errata, "Section 4", "NLLB-SigLIP, as the text").evidence
     found = row(errata, "Section 4", "mSigLIP is said").evidence
     assert "over all 49 languages of the low and very low groups 24.99, more than 3" in found
 
