@@ -1,17 +1,17 @@
 # make book     run the study of CONFIG and leave a book in _build/html/index.html
 # make test     run the tests, a few minutes; make test-all adds the slow ones: whole runs, a cluster, a browser, sources
 # make lint     check style
-# make bench    time the engine against others: a quarter of an hour, on a machine that does nothing else
+# make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
 # make book ARGS=--dry-run    say what would run
 # make clean    remove what runs have made   make lock    resolve requirements.in again
-# make vendor   fetch the explorer's JavaScript libraries again, with npm: the pinned versions in book/_files/vendor
-# Each makes the environment in .venv first where it is missing or older than the lock; nothing else is downloaded.
+# make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
+# Each first makes the environment in .venv if it is missing or older than the lock; nothing else is downloaded.
 
 CONFIG ?= config/demo.yml
 CORES ?= all
 # A cluster's profile, as in: make book CONFIG=config/full.yml PROFILE=config/slurm (see book/cluster.md)
 PROFILE ?=
-# At most so many GPUs at once; empty for what the config says, and where it says nothing for all that are found.
+# The number of GPUs to use at once, at most; empty: as the config says, or else all.
 GPUS ?=
 # Compiled bytecode makes imports, most of a short notebook's time, several times faster.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,15 +22,15 @@ BIN := .venv/bin
 STAMP := .venv/installed
 UV_PIN := $(shell grep '^uv==' requirements.txt)
 
-# Nothing of a run depends on how many threads a library would take by itself, and nothing of the demo on the home folder;
-# other runs keep what they fetch in the user's caches, which `make clean` leaves alone.
+# No result depends on the number of threads that a library would choose, and the demo does not depend on the home folder.
+# Other runs store downloads in the user's caches, which `make clean` does not touch.
 RUN_ENV := OMP_NUM_THREADS=1
 ifeq ($(notdir $(CONFIG)),demo.yml)
 RUN_ENV += XDG_CACHE_HOME="$(CURDIR)/_build/cache" HF_HUB_OFFLINE=1
 endif
 
-# The folder's lock is one that ends with its process, unlike Snakemake's: a killed run can simply be called again, and what
-# it had not finished was never renamed into place.
+# The folder's lock ends with its process, unlike Snakemake's: a killed run can be called again at once. Unfinished files were
+# never renamed into place.
 # A job that fails stops only those that need it.
 SNAKEMAKE := $(BIN)/babelatlas locked $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
 	--quiet rules host reason

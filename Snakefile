@@ -1,4 +1,4 @@
-# The study as a graph: which notebook makes which table from which. `make book` runs it. A rule of rules/*.smk runs one
+# The study as a graph: which notebook makes which table from which others. `make book` runs it. A rule of rules/*.smk runs one
 # notebook; its named inputs and outputs are the notebook's, and `Plan` knows names, places and parameters. Stages 20 to 25
 # and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
 import os
@@ -21,7 +21,7 @@ try:
     for file in workflow.configfiles:
         configs.read(file)
     study = configs.check_config(config, HERE)
-    validate(config, "config/schema.yaml")  # beside this file
+    validate(config, "config/schema.yaml")  # next to this file
     messages.announce(study, DRY)
     book.check_contents(HERE / "_toc.yml", [name for chapter in study.chapters for name in study.pages(chapter)])
 except InputError as error:

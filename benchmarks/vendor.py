@@ -1,9 +1,9 @@
-"""Fetch the explorer's JavaScript libraries again: the pinned versions, their licences, and nothing else.
+"""Fetch the JavaScript libraries of the explorer and the tests again: pinned versions, with their licences.
 
     make vendor
 
 needs npm, which fetches each package from the registry that it is set to. A package is unpacked only where the hash of
-its archive is the one in `book/_files/vendor/versions.toml`; the files and their licences are written next to it.
+its archive is the one in the folder's `versions.toml`; the files and their licences are written next to it.
 """
 
 import base64
@@ -17,12 +17,13 @@ from pathlib import Path
 
 from babelatlas.base.errors import InputError
 
-FOLDER = Path(__file__).resolve().parents[1] / "book" / "_files" / "vendor"
+PROJECT = Path(__file__).resolve().parents[1]
+FOLDERS = [PROJECT / "book" / "_files" / "vendor", PROJECT / "tests" / "vendor"]
 
 
-def packages() -> dict[str, dict]:
-    """Return the packages by name: version, licence, integrity (as npm writes it) and files, place -> path inside."""
-    return tomllib.loads((FOLDER / "versions.toml").read_text(encoding="utf-8"))
+def packages(folder: Path) -> dict[str, dict]:
+    """Return a folder's packages by name: version, licence, integrity as npm writes it, and place -> path inside."""
+    return tomllib.loads((folder / "versions.toml").read_text(encoding="utf-8"))
 
 
 def integrity(archive: bytes) -> str:
@@ -34,9 +35,9 @@ def integrity(archive: bytes) -> str:
     return f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
 
 
-def unpack(name: str, archive: Path, folder: Path) -> None:
+def unpack(name: str, entry: dict, archive: Path, folder: Path) -> None:
     """Write the listed files of one package below a folder; InputError where its archive is not the pinned one."""
-    entry, found = packages()[name], integrity(archive.read_bytes())
+    found = integrity(archive.read_bytes())
     if found != entry["integrity"]:
         raise InputError(
             f"The archive of {name} {entry['version']} has the hash {found}, expected {entry['integrity']}: do not use "
@@ -51,11 +52,12 @@ def unpack(name: str, archive: Path, folder: Path) -> None:
 
 def main() -> int:
     """Fetch every package and write its files; return the exit status."""
+    listed = [(folder, *package) for folder in FOLDERS for package in packages(folder).items()]
     with tempfile.TemporaryDirectory() as place:
-        for name, entry in packages().items():
+        for folder, name, entry in listed:
             words = ["npm", "pack", "--silent", "--pack-destination", place, f"{name}@{entry['version']}"]
             archive = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[-1]
-            unpack(name, Path(place) / archive, FOLDER)
+            unpack(name, entry, Path(place) / archive, folder)
             print(f"{name} {entry['version']}: {len(entry['files'])} files")
     return 0
 

@@ -1,8 +1,8 @@
-# Captions that models write, what people say of them, and their scores.
+# Captions that models write, people's judgements of them, and their scores.
 
 
 rule captioners:
-    "Let four captioners describe the scenes; simulate what people say of their captions."
+    "Let four captioners describe the scenes; simulate people's judgements of their captions."
     input:
         code=study.code("17_captioners"),
         weights=study.table("models", "picto-en/open_clip_model", ".safetensors"),

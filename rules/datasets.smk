@@ -2,7 +2,7 @@
 
 
 rule pictograms:
-    "Draw the images of the embedded data set, and of the compositions of a colour and a thing; write their captions."
+    "Draw the images of the pictograms, and of the compositions of a colour and a noun; write their captions."
     input:
         code=study.code("11_pictograms"),
         labels=study.table("labels", "pictograms"),

@@ -1,4 +1,4 @@
-# Models and data to outcomes per item: the jobs for a GPU, and what is computed again from what they stored.
+# Models and data to outcomes per item: the jobs for a GPU, and what is computed from their stored vectors.
 
 
 rule zeroshot:
@@ -72,7 +72,7 @@ rule disambiguation:
         NOTEBOOK
 
 rule translation:
-    "Ask one translator how likely each translation is beside each image, in every language."
+    "Ask one translator how likely each translation is given each image, in every language."
     input:
         code=study.code("23_translators"),
         weights=lambda wildcards: study.score_files(wildcards.translator, wildcards.dataset),

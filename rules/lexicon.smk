@@ -24,7 +24,7 @@ rule senses:
 
 
 rule labels:
-    "Turn the senses of lexicons into one label for each class and language."
+    "Choose one label for each class and language from the words of lexicons."
     input:
         code=study.code("10_labels"),
         own=lambda wildcards: study.own_labels(wildcards.classes),

@@ -29,7 +29,7 @@ rule train:
         NOTEBOOK
 
 rule gated:
-    "Train one tiny translator on the words of the embedded world; images reach it as a trained model sees them."
+    "Train one tiny translator on the miniature's words, with image features of a trained model."
     input:
         code=study.code("13_gated"),
         labels=study.table("labels", "pictograms"),

@@ -1,4 +1,4 @@
-# Statements about pairs of images, and what models answer; sentences and images on the same topic.
+# Statements about pairs of images, and models' answers; sentences and images on the same topic.
 
 
 rule statements:

@@ -26,7 +26,7 @@ for chapter in study.chapters:
 
 
 rule model_page:
-    "Write the page of one model: what it scores in each language, where it is strong and weak, how it was run."
+    "Write the page of one model: its scores by language, where it is strong and weak, how it was run."
     input:
         needs=study.needs(study.MODEL_PAGE),
     output:
@@ -66,7 +66,7 @@ rule language_pages:
 
 
 rule book:
-    "Lay the executed notebooks and the prose side by side, and render them."
+    "Collect the executed notebooks and the prose, and render the book."
     input:
         pages=study.all_pages(),
         folders=[f"{study.folder}/pages"] if study.LANGUAGE_PAGES in study.chapters else [],

@@ -1,4 +1,4 @@
-# The miniature's scenes, their captions and places, and what is written about them.
+# The miniature's scenes, their captions, places and statements.
 
 
 rule scenes:
@@ -27,7 +27,7 @@ rule scenes:
         NOTEBOOK
 
 rule selection:
-    "Select images for each language by where they were taken: greedily, as Crossmodal-3600 was, and at best."
+    "Select images for each language by where they were taken: greedily, as for Crossmodal-3600, and optimally."
     input:
         code=study.code("19_selection"),
         places=study.table("places", "scenes"),

@@ -1,4 +1,4 @@
-# Computed from what the evaluations stored, or by many settings of one evaluation.
+# Computed from the stored vectors of evaluations, or by many settings of one evaluation.
 
 
 rule protocols:

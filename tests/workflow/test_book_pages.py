@@ -41,7 +41,7 @@ def notebook(text="# A page\n\nWhat?", html=""):
 
 def project(folder, chapters=("one", "two")):
     """Write a project whose contents have these chapters."""
-    (folder / "book").mkdir()
+    shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
     (folder / "book" / "references.bib").write_text("", encoding="utf-8")
     shutil.copyfile(ROOT / "_config.yml", folder / "_config.yml")
     toc = {"format": "jb-book", "root": "index", "chapters": [{"file": name} for name in chapters]}
@@ -190,8 +190,9 @@ def test_only_changed_pages_are_rendered_again_and_a_page_that_left_is_gone(tmp_
 
 
 def test_pages_offer_their_notebook_and_with_an_address_binder_and_colab(tmp_path):
-    folder, made = project(tmp_path, ["one"]), tmp_path / "results" / "small" / "notebooks"
+    folder, made = project(tmp_path, ["one", "rerun"]), tmp_path / "results" / "small" / "notebooks"
     made.mkdir(parents=True)
+    write(folder / "one.ipynb", notebook("# The page one\n\nWhat?", "<p>What is shown</p>"))
     for page in pages(folder):
         page.rename(made / page.name)
     table = pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0]})
@@ -199,12 +200,12 @@ def test_pages_offer_their_notebook_and_with_an_address_binder_and_colab(tmp_pat
     config, build = (folder / "_config.yml").read_text(encoding="utf-8"), tmp_path / "build"
     books.render(books.stage(folder, build, pages(made)), build)
     page = (build / "html" / "one.html").read_text(encoding="utf-8")
-    assert 'href="_sources/one.ipynb"' in page
+    assert '<a download href="_sources/one.ipynb">' in page
     assert not re.search("mybinder|colab", page)
     first = json.loads((build / "html" / "_sources" / "one.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
     assert "runnable.fetch_tables('small', BOOK)" in first
     packed = zipfile.ZipFile(build / "html" / runnable.PACKED).namelist()
-    assert packed == ["results/small/images/a.parquet", "pages/index.ipynb", "pages/one.ipynb"]
+    assert packed == ["results/small/images/a.parquet", "pages/index.ipynb", "pages/one.ipynb", "pages/rerun.ipynb"]
     public = config.replace('  url: ""', "  url: https://github.com/ann/atlas")
     (folder / "_config.yml").write_text(public, encoding="utf-8")
     books.render(books.stage(folder, build, pages(made)), build)

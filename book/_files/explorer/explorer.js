@@ -323,6 +323,11 @@
         hidden("board", (board) => board.id), hidden("measure", () => chosen.measure),
       ],
     });
+    made.on("tableBuilt", () => { // the part that scrolls by keyboard is the one that holds the rows
+      part("table").removeAttribute("aria-owns");
+      part("table").querySelector(".tabulator-tableholder").setAttribute("role", "rowgroup");
+      part("table").querySelector(".tabulator-table").setAttribute("role", "none");
+    });
     made.on("dataSorted", ([sorter]) => {
       if (!sorter) return;
       state.sort = `${sorter.dir === "desc" ? "-" : ""}${sorter.field}`;
@@ -378,6 +383,7 @@
       ...(cost ? byCost : intervals)(drawn, { ...look, title }, lists.length, width, place, [names, several ? Plot.frame({ strokeOpacity: 0.2 }) : null]),
     });
     figure.setAttribute("role", "img");
+    for (const mark of figure.querySelectorAll("g[aria-label]")) mark.removeAttribute("aria-label"); // the figure has one
     part("plot").append(figure);
     const left = new Set(shown.map((row) => row.code)).size - lists.length;
     part("caption").textContent = [

@@ -7,17 +7,23 @@ import json
 
 from babelatlas.base import tables
 from babelatlas.report.formatting import escape
-from babelatlas.report.reading import TAKEAWAY
+from babelatlas.report.reading import TAKEAWAY, takeaway
 
-CODE = ("hide-input", "remove-input", "inputs", "outputs", "parameters")
+ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
 FENCE = "``````"
 
 
-def formed(notebook: dict, name: str, parents: tuple[str, str] | None = None, more: list[tuple[str, str]] = ()) -> dict:
+def formed(
+    notebook: dict,
+    name: str,
+    parents: tuple[str, str] | None = None,
+    more: list[tuple[str, str]] = (),
+    ending: str = "",
+) -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
     Below the title and the question stands the takeaway, wherever it was computed; no cell shows its code; at the end
-    stand links to the pages `more` (name, title) and "About this page": its code, parameters and tables.
+    stand links to the pages `more` (name, title) and "About this page": code, parameters, tables, and `ending`.
     `parents`: name and title of the page that this one belongs to, which it names above its title.
     """
     cells = [dict(cell) for cell in notebook["cells"]]
@@ -32,7 +38,7 @@ def formed(notebook: dict, name: str, parents: tuple[str, str] | None = None, mo
     if more:
         cells.append(_prose(listed(more)))
     made = notebook.get("metadata", {}).get("babelatlas", {})
-    cells.append(_prose(about(name, ["".join(cell["source"]) for cell in code], made)))
+    cells.append(_prose(about(name, ["".join(cell["source"]) for cell in code], made, ending)))
     return notebook | {"cells": [cell for cell in cells if not _silent(cell)]}
 
 
@@ -47,8 +53,8 @@ def listed(more: list[tuple[str, str]]) -> str:
     return "## More on this subject\n\n" + "\n".join(f"- [{title}]({name})" for name, title in more)
 
 
-def about(name: str, sources: list[str], made: dict) -> str:
-    """Return the last section of a page: its code in one panel, and what it was made from.
+def about(name: str, sources: list[str], made: dict, ending: str = "") -> str:
+    """Return the last section of a page: its code in one panel, what it was made from, and `ending`, in Markdown.
 
     `sources`: the code of its cells; `made`: what a run noted of the notebook: its name, parameters and seconds.
     """
@@ -64,7 +70,7 @@ def about(name: str, sources: list[str], made: dict) -> str:
     if made:
         lines = [f"- {line}" for line in _record(made)]
         parts.append(f"{FENCE}{{dropdown}} Parameters and sources\n" + "\n".join(lines) + f"\n{FENCE}")
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *[ending] * bool(ending)])
 
 
 def _record(made: dict) -> list[str]:
@@ -94,6 +100,8 @@ def _taken(cells: list[dict]) -> str:
         kept = []
         for output in cell.get("outputs", []):
             text = "".join(output.get("data", {}).get("text/markdown", ""))
+            if text.startswith(ANSWER):
+                text = takeaway(text.removeprefix(ANSWER)).data
             found, kept = ([*found, text], kept) if text.startswith(TAKEAWAY) else (found, [*kept, output])
         if "outputs" in cell:
             cell["outputs"] = kept

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from importlib import metadata
 from pathlib import Path
@@ -27,7 +27,8 @@ from pathlib import Path
 import yaml
 
 from babelatlas.base.errors import InputError
-from babelatlas.report import page_form, runnable
+from babelatlas.report import page_form, page_html, runnable
+from babelatlas.report.page_html import colophon
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
 FILES = "_files"  # next to the pages: their images, the tables' library, and the data of large tables
@@ -42,6 +43,9 @@ UNWANTED = [
     r"<script>kernelName = .*?</script>",
     r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
 ]
+# The sidebar's part on the miniature has its colour.
+PART = '<p aria-level="2" class="caption{}" role="heading"><span class="caption-text">The miniature</span>'
+MINIATURE_PART = PART.format(""), PART.format(" atlas-miniature-part")
 # Too many for the list that every page carries: another page lists them. (They take half of the rendering there.)
 UNLISTED = ["language-*"]
 ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
@@ -166,6 +170,7 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     titles = {place.stem: title_of(file) for place, file in prose.items() if place.suffix in (".md", ".ipynb")}
     absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
     absent |= {f"language-{code}" for code in languages.table()["code"]} - staged
+    ends = _colophons(project)
     content = {Path("_config.yml"): settings((project / "_config.yml").read_text(encoding="utf-8")).encode()}
     content[Path("_toc.yml")] = yaml.safe_dump(without_sections(kept), sort_keys=False, allow_unicode=True).encode()
     for place, file in prose.items():
@@ -174,7 +179,8 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         elif place.stem not in absent:
             parent = above.get(place.stem)
             more = [(name, titles[name]) for name in below.get(place.stem, ())]
-            content |= _page(place, file, absent, parent and (parent, titles[parent]), more)
+            ending = ends(place.stem, titles[place.stem])
+            content |= _page(place, file, absent, parent and (parent, titles[parent]), more, ending)
     for home in {file.parents[1] for file in given if file.suffix == ".ipynb" and file.parent.name == "notebooks"}:
         content[Path(runnable.PACKED)] = runnable.pack(home)
     _sync(folder, content)
@@ -196,15 +202,33 @@ def settings(text: str) -> str:
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
-def _page(place: Path, file: Path, absent: set[str], parent: tuple | None, more: list[tuple]) -> dict[Path, bytes]:
+def _colophons(project: Path) -> Callable[[str, str], str]:
+    """Return what makes, of a page's name and title, how to cite it and what changed on it, in Markdown."""
+    config = yaml.safe_load((project / "_config.yml").read_text(encoding="utf-8")) or {}
+    log = project / "CHANGELOG.md"
+    changes = colophon.changes(log.read_text(encoding="utf-8")) if log.is_file() else {}
+    version, year = metadata.version("babelatlas"), str(config.get("copyright", ""))
+    address = (config.get("html") or {}).get("baseurl", "")
+
+    def colophon_of(name: str, title: str) -> str:
+        return colophon.folded(colophon.citation(name, title, version, year, address), changes.get(name[:2], []))
+
+    return colophon_of
+
+
+def _page(
+    place: Path, file: Path, absent: set[str], parent: tuple | None, more: list[tuple], ending: str
+) -> dict[Path, bytes]:
     """Return the files of the staged tree that one page needs: path in the tree -> content.
 
-    `parent`: name and title of the page that it belongs to; `more`: of the pages that belong to it.
+    `parent`: name and title of the page that it belongs to; `more`: of the pages that belong to it; `ending`: Markdown
+    of its last section.
     """
     if file.suffix == ".md":
         text = without_links(file.read_text(encoding="utf-8"), absent)
         text = page_form.with_parent(text, *parent) if parent else text
-        return {place: "\n\n".join([text, *[page_form.listed(more)] * bool(more)]).encode()}
+        parts = [text, *[page_form.listed(more)] * bool(more), page_form.about(place.stem, [], {}, ending)]
+        return {place: "\n\n".join(parts).encode()}
     original = file.read_text(encoding="utf-8")
     notebook, files = light(without_blanks(json.loads(original)))
     for cell in notebook["cells"]:
@@ -213,7 +237,7 @@ def _page(place: Path, file: Path, absent: set[str], parent: tuple | None, more:
         for data in _data(cell):
             if "text/markdown" in data:
                 data["text/markdown"] = without_links("".join(data["text/markdown"]), absent)
-    notebook = page_form.formed(notebook, place.stem, parent, more)
+    notebook = page_form.formed(notebook, place.stem, parent, more, ending)
     made = {place: json.dumps(notebook).encode(), Path(ORIGINALS, f"{place.stem}.json"): original.encode()}
     return made | {Path(FILES) / name: content for name, content in files.items()}
 
@@ -318,8 +342,11 @@ def without_blanks(notebook: dict) -> dict:
 
 def _shared(folder: Path) -> str:
     """Return a sum over what other pages show of a page: contents, settings, headings, labels, cited works, styles."""
-    whole = [Path(__file__), *(folder / name for name in ("_toc.yml", "_config.yml", "references.bib"))]
-    told = [path.read_text(encoding="utf-8") for path in (*whole, *sorted(folder.glob("_static/*")))]
+    whole = [Path(__file__), *sorted(Path(page_html.__file__).parent.glob("*.py"))]
+    whole += [folder / name for name in ("_toc.yml", "_config.yml", "references.bib")]
+    whole += folder.glob(f"{page_html.terms.PAGE}.md")
+    told = [path.read_text(encoding="utf-8") for path in whole]
+    told += [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("_static/*"))]
     told += [f"{name} {metadata.version(name)}" for name in ("jupyter-book", "sphinx", "sphinx-book-theme", "myst-nb")]
     for path in sorted([*folder.glob("*.md"), *folder.glob("*.ipynb")]):
         text = path.read_text(encoding="utf-8")
@@ -375,6 +402,7 @@ def _finish(book: Path, folder: Path) -> None:
         text = page.read_text(encoding="utf-8")
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
+        text = text.replace(*MINIATURE_PART)
         page.write_text(text, encoding="utf-8")
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")) or {}
     packed = folder / runnable.PACKED
@@ -384,6 +412,8 @@ def _finish(book: Path, folder: Path) -> None:
         original = json.loads((folder / ORIGINALS / f"{source.stem}.json").read_text(encoding="utf-8"))
         notebook = runnable.prepared(original, run, *runnable.addresses(config))
         source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
+    for source in book.glob("_sources/*.md"):
+        source.unlink()
     if (folder / FILES).is_dir():
         shutil.copytree(folder / FILES, book / FILES)
     if run:

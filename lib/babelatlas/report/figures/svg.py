@@ -22,6 +22,12 @@ BRIGHTER = {
 GREY = re.compile(r"#([0-9a-f]{2})\1\1\b")
 # What a page does not need: the prologue, metadata, comments and digits that nobody sees.
 NEEDLESS = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
+# Letters are drawn by references to their outlines, most of a file: the same with fewer characters.
+SHORTER = [
+    (re.compile(r"xlink:href="), "href="),
+    (re.compile(r'(["#])DejaVuSans-'), r"\1g"),
+    (re.compile(r'(<use href="#g[\w-]+") transform="translate\((-?[\d.]+) 0\)"/>'), r'\1 x="\2"/>'),
+]
 DIGITS = re.compile(r"(?<![\w.])(-?[1-9]\d*\.\d)\d+")
 
 
@@ -47,6 +53,8 @@ def _saved(figure: Figure, dpi: int) -> str:
     figure.savefig(made, format="svg", dpi=dpi, metadata={"Date": None, "Creator": None})
     text = DIGITS.sub(r"\1", NEEDLESS.sub("", made.getvalue()))
     text = re.sub(r"\s*\n\s*", "\n", text).strip()
+    for longer, shorter in SHORTER:
+        text = longer.sub(shorter, text)
     head, rest = text.split(">", 1)
     return f'{head} id="dark"><style>{"".join(rules(text))}</style>{rest}'
 

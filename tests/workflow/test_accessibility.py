@@ -1,0 +1,68 @@
+"""Every type of page meets WCAG 2.2 A and AA as far as axe-core can tell, light and dark, with everything unfolded."""
+
+import pytest
+
+import browsing
+from conftest import ROOT
+
+pytestmark = [pytest.mark.slow, browsing.needed]
+AXE = ROOT / "tests" / "vendor" / "axe" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# One page of each type: first page, prose, glossary, explorer, list, language, chapters on real models and on the
+# miniature, runs of stages, a model, long tables, search.
+TYPES = [
+    "index", "method", "how-to-read", "explorer", "languages", "language-ha", "data", "search", "86_ranks",
+    "20_real_leaderboard", "41_published_languages", "21_real_map", "50_coverage", "60_models", "90_scorecard",
+    "11_miniature", "30_accuracy", "38_disambiguation", "20_zeroshot_picto-en_pictograms", "10_labels_pictograms",
+    "70_model_picto-en",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    yield from browsing.browser(tmp_path_factory.mktemp("profile"))
+
+
+def check(browser, page, scheme: str) -> list[str]:
+    """Return what axe-core finds on a page: rule, number of elements, and the first of them."""
+    chosen = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", chosen)
+    browser.get("about:blank")
+    browser.get(page.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    found = browser.execute_async_script(
+        "const done = arguments[1]; axe.run(document, {runOnly: arguments[0]}).then(done)", RULES
+    )
+    assert found["passes"], "axe-core checked nothing"
+    return [f"{one['id']}: {len(one['nodes'])}, {one['nodes'][0]['html'][:200]}" for one in found["violations"]]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_page_has_no_barrier_that_axe_finds(browser, book, name):
+    page = book / f"{name}.html"
+    assert page.is_file(), f"The book has no page {name}: name another page of its type."
+    assert {scheme: found for scheme in ("light", "dark") if (found := check(browser, page, scheme))} == {}
+
+
+def test_the_keyboard_reaches_the_text_first_and_every_table_and_control_has_a_name(browser, book):
+    browser.get((book / "20_real_leaderboard.html").as_uri())
+    first = browser.execute_script("return document.querySelector('a, button, input').textContent.trim()")
+    assert first == "Skip to main content"
+    unnamed = browser.execute_script(
+        """return [...document.querySelectorAll("button, input, select, summary, .atlas-scroll")].filter(part =>
+          !(part.ariaLabel || part.title || part.textContent.trim() || part.labels?.length || part.placeholder)
+        ).map(part => part.outerHTML.slice(0, 200))"""
+    )
+    assert unnamed == []
+    assert browser.execute_script("return document.querySelectorAll('main').length") == 1
+
+
+@pytest.mark.parametrize("name", ["index", "86_ranks", "language-ha", "explorer"])
+def test_at_twice_the_size_nothing_is_cut_off(browser, book, name):
+    small = {"width": 640, "height": 450, "deviceScaleFactor": 2, "mobile": False}  # 1280 at 200 %
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", small)
+    browser.get((book / f"{name}.html").as_uri())
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width <= 640

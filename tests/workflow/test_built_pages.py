@@ -1,0 +1,97 @@
+"""The pages as they are rendered, of the small run or of --book: words, sentences that a program filled, links."""
+
+import re
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import built_pages
+from conftest import ROOT
+
+pytestmark = pytest.mark.slow
+COUNTED = (
+    "accuracies|adaptations|answers|bits|captions|cells|claims|classes|columns|comparisons|concepts|correlations|"
+    "countries|data sets|datasets|differences|drawings|entries|epochs|errors|families|files|groups|images|items|jobs|"
+    "labels|languages|lists|models|numbers|pages|pairs|papers|parameters|people|pictograms|prompts|queries|raters|"
+    "resamples|results|rows|runs|scenes|scripts|seeds|senses|sentences|sources|statements|synsets|tables|templates|"
+    "texts|tokens|translations|translators|words"
+)
+# What a sentence shows where a program filled it badly; looked for in prose and cells.
+BROKEN = {
+    "a plural of one": re.compile(rf"(?<![\d.,/–:@^+-])(?<!\d )\b1 (?:{COUNTED})\b"),
+    "a plural in brackets": re.compile(r"\w\(s\)"),
+    "not a number": re.compile(r"\bNaN\b|(?<![\w-])nan(?: |%|\)|$)", re.MULTILINE),
+    "a negative zero": re.compile(r"(?<![\w.])[-−]0\.0+(?!\d)"),
+    "a p of zero": re.compile(r"\bp = 0(?:\.0+)?(?![\d.])"),
+    "a path of Python": re.compile(r"PosixPath|\bPath\("),
+    "the name of a type": re.compile(r"<IPython|<class |<function |DataFrame\(|dtype: "),
+    "a line of a log": re.compile(
+        r"^\d{4}-\d\d-\d\d \d\d:\d\d|Traceback \(most|\b(?:User|Future|Deprecation)Warning\b", re.M
+    ),
+    "Markdown": re.compile(r"`|\*\*\w|\]\(\w|\{(?:cite|doc)"),
+    "an empty place": re.compile(r"\( ?\)|  ,|\bNone\b(?! of)"),
+    "a long share": re.compile(r"(?<![\d.])(?:[1-9]|\d{2,})\.\d{2,} ?%"),
+}
+ALLOWED = {"bibliography", "10_words"}  # titles of others; words as the sources write them
+
+
+def test_no_page_has_a_banned_word(book):
+    words = built_pages.banned_words(ROOT / "tests" / "banned_words.txt")
+    pages = [page for page in built_pages.pages(book) if page.path.stem != "bibliography"]
+    found = {page.path.stem: built_pages.banned(page.prose, words) for page in pages}
+    assert {name: hits for name, hits in found.items() if hits} == {}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_no_page_has_a_broken_sentence(book, kind):
+    found = {}
+    for page in built_pages.pages(book):
+        texts = [page.prose] if page.path.stem in ALLOWED else [page.prose, *page.cells]
+        hits = [
+            text[max(0, hit.start() - 50) : hit.end() + 30] for text in texts for hit in BROKEN[kind].finditer(text)
+        ]
+        found |= {page.path.stem: hits[:5]} if hits else {}
+    assert found == {}
+
+
+def test_every_link_leads_to_a_file_and_a_place_in_it(book):
+    pages = {page.path.name: page for page in built_pages.pages(book)}
+    lost = set()
+    for page in pages.values():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = pages.get(unquote(parts.path)) if parts.path else page
+            if target is None and not (book / unquote(parts.path)).exists():
+                lost.add((page.path.name, link))
+            views = parts.path == "explorer.html"  # its fragments choose what it shows
+            if target is not None and not views and parts.fragment and unquote(parts.fragment) not in target.ids:
+                lost.add((page.path.name, link))
+    assert sorted(lost) == []
+
+
+def test_every_page_can_be_reached_from_the_first(book):
+    pages = {page.path.name: page for page in built_pages.pages(book)}
+    reached, waiting = set(), ["index.html"]
+    while waiting:
+        name = waiting.pop()
+        if name in pages and name not in reached:
+            reached.add(name)
+            waiting += [unquote(urlsplit(link).path) for link in pages[name].links]
+    assert sorted(set(pages) - reached) == []
+
+
+def test_the_sidebar_has_at_most_35_entries(book):
+    text = (book / "index.html").read_text(encoding="utf-8")
+    assert 10 <= len(re.findall(r'<li class="toctree-l\d', text)) <= 35
+
+
+def test_every_table_has_a_caption_and_heads_that_say_what_they_head(book):
+    plain = {}
+    for path in book.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        tables = len(re.findall(r'<table[^>]*class="[^"]*dataframe|class="[^"]*itables', text))
+        heads = len(re.findall(r"<figure class=\"atlas-table\"><figcaption></figcaption>", text))
+        plain |= {path.stem: (tables, heads)} if tables or heads else {}
+    assert plain == {}
