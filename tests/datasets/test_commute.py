@@ -175,7 +175,7 @@ def test_a_language_of_which_every_item_is_left_out_is_told(tmp_path):
     ("rows", "message"),
     [
         (ROWS[:3], r"en-fr/src\.en, line 3, has no neighbouring line"),
-        ([ROWS[0], *ROWS[2:]], r"en-fr/src\.en, line 1, has no neighbouring line for its other side: mend"),
+        ([ROWS[0], *ROWS[2:]], r"en-fr/src\.en, line 1, has no neighbouring line for its other side: fix"),
         ([ROWS[0], ROWS[2]], r"line 1, has no neighbouring line for its other side \(and 1 more problem"),
         (changed(1, 1, " "), r"en-fr/correct\.fr, line 2, holds no text"),
         (changed(0, 3, "1b.png"), r"en-fr/img\.order, lines 1 and 2, name one image for both senses"),

@@ -408,7 +408,7 @@ def test_the_evidence_of_the_errata_is_what_a_reader_computes(errata):
     assert found.kind == "inference"
     found = row(errata, "Table 3", "one cell")
     assert "12.67 in Table 2 and 12.68 in Table 3" in found.evidence
-    assert "2 more images right in Oromo (of 900)" in found.evidence
+    assert "2 more correct images in Oromo (of 900)" in found.evidence
     assert [found.kind, found.sort] == ["inference", "remark"]
     found = row(errata, "Table 11", "caption")
     assert "With English 11 of 11 averages follow" in found.evidence
@@ -423,7 +423,7 @@ def test_the_evidence_of_the_errata_is_what_a_reader_computes(errata):
     assert "0.840 with English" in found.evidence
     assert "Ukrainian (6.5 for 6,960 million)" in found.evidence
     assert found.corrected.startswith("0.84,")
-    assert "M-CLIP mBERT B-32: 0.37 points above" in row(errata, "Section 4", "NLLB-SigLIP, of which").evidence
+    assert "M-CLIP mBERT B-32: 0.37 points above" in row(errata, "Section 4", "NLLB-SigLIP, as the text").evidence
     found = row(errata, "Section 4", "mSigLIP is said").evidence
     assert "over all 49 languages of the low and very low groups 24.99, more than 3" in found
 

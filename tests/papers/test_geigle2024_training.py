@@ -264,7 +264,7 @@ def test_errata_are_complete_and_say_what_is_computed():
     basque = found[found.place == "Appendix B.3"].evidence.item()
     assert basque.startswith("Table 6 has 11 numbers for each model under 16 languages; our copy of the text lost")
     assert f"{languages.name('eu')} (OpenCLIP XLMR-B B-32, +0.6 points)" in basque
-    assert "10 of these have a language that WikiMatrix has not" in basque
+    assert "10 of these have a language that WikiMatrix does not have" in basque
     unseen = found[found.place == "Section 4"].evidence.item()
     assert "27 low-resource languages" in unseen
     assert "M-CLIP XLMR-L L-14 22.7, OpenCLIP XLMR-L H-14 15.8, mSigLIP 20.9" in unseen
