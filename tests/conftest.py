@@ -48,23 +48,28 @@ def mirror() -> Path:
     return MIRROR
 
 
-@pytest.fixture(scope="session")
-def small_run(tmp_path_factory) -> Path:
-    """The folder of one run of every notebook with small parameters (tests/tiny.yml), and of its book.
+def whole_run(tmp_path_factory, name: str, config: Path) -> Path:
+    """Return the folder of one run of a config, and of its book.
 
     Where several processes share the tests (pytest-xdist), the first that asks makes it and the others wait for it.
     """
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "eine stüdie"  # a blank and an umlaut
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     said = folder.with_suffix(".txt")  # what Snakemake said, of a run that failed
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
             folder.mkdir()
             said.write_text("The run was not finished.", encoding="utf-8")
-            done = snakemake(folder, "--quiet", "rules", "host", "reason")
+            done = snakemake(folder, "--quiet", "rules", "host", "reason", config=config)
             said.write_text(done.stdout[-3000:] + done.stderr[-6000:] if done.returncode else "", encoding="utf-8")
     assert not said.read_text(encoding="utf-8"), said.read_text(encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory) -> Path:
+    """The folder of one run of every notebook with small parameters (tests/tiny.yml), and of its book."""
+    return whole_run(tmp_path_factory, "eine stüdie", ROOT / "tests" / "tiny.yml")  # a blank and an umlaut
 
 
 @pytest.fixture(scope="session")

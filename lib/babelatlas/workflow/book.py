@@ -75,7 +75,7 @@ DRAWN = re.compile(
 )
 SCRIPT = re.compile(r"<script(?: type=\"module\")?>(.*?)</script>", re.DOTALL)
 LINK = re.compile(
-    r"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
+    r"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:\{\.[\w.-]+\})?|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
 )
 
 
@@ -160,6 +160,8 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         if any(place.with_suffix(suffix) in prose for suffix in (".md", ".ipynb")):
             raise InputError(f"The book would have two pages {place.stem!r}, one of them {file}: rename one.")
         prose[place] = file
+    for place in [place for place, file in prose.items() if _lacks_data(place, file, prose)]:
+        del prose[place]
     toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
     staged = {place.stem for place in prose if place.suffix in (".md", ".ipynb")}
     if toc["root"] not in staged:
@@ -185,6 +187,12 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         content[Path(runnable.PACKED)] = runnable.pack(home)
     _sync(folder, content)
     return folder
+
+
+def _lacks_data(place: Path, file: Path, staged: dict[Path, Path]) -> bool:
+    """Return whether a page of prose loads a file that this run did not make: the explorer without any results."""
+    loaded = re.findall(rf'src="({FILES}/[^"]+)"', file.read_text(encoding="utf-8")) if place.suffix == ".md" else []
+    return any(Path(name) not in staged for name in loaded)
 
 
 def settings(text: str) -> str:
