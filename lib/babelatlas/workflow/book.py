@@ -74,8 +74,10 @@ DRAWN = re.compile(
     re.DOTALL,
 )
 SCRIPT = re.compile(r"<script(?: type=\"module\")?>(.*?)</script>", re.DOTALL)
+BUTTON = "{.atlas-button}"
 LINK = re.compile(
-    r"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:\{\.[\w.-]+\})?|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
+    rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
+    r"|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
 )
 
 
@@ -130,7 +132,7 @@ def _has_page(item: dict, staged: set[str]) -> bool:
 
 
 def without_links(text: str, absent: set[str]) -> str:
-    """Return Markdown with the links to absent pages as plain text: this run has no such page.
+    """Return Markdown with the links to absent pages as plain text, and without buttons to them.
 
     >>> without_links("See [the list](languages.md) and {doc}`data <data>`.", {"languages"})
     'See the list and {doc}`data <data>`.'
@@ -138,7 +140,9 @@ def without_links(text: str, absent: set[str]) -> str:
 
     def plain(link: re.Match) -> str:
         name = link[2] or link[4] or link[5]
-        return (link[1] or link[3] or name) if name in absent else link[0]
+        if name not in absent:
+            return link[0]
+        return "" if link[0].endswith(BUTTON) else link[1] or link[3] or name
 
     return LINK.sub(plain, text) if absent else text
 
