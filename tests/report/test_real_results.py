@@ -77,4 +77,4 @@ def test_the_best_model_of_each_language_is_the_highest_of_its_board():
 
 def test_the_list_of_languages_links_to_every_page():
     text = pages.index_page(real_results.with_results())
-    assert len(re.findall(r"\(language-[\w-]+\.md\)", text)) == len(real_results.with_results())
+    assert len(re.findall(r'"language-[\w-]+\.html"', text)) == len(real_results.with_results())

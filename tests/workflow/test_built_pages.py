@@ -54,6 +54,13 @@ def test_no_page_has_a_broken_sentence(book, kind):
     assert found == {}
 
 
+def test_no_page_shows_the_bare_value_of_an_expression(book):
+    shown = [
+        path.stem for path in book.glob("*.html") if 'class="output text_plain' in path.read_text(encoding="utf-8")
+    ]
+    assert sorted(shown) == []
+
+
 def test_every_link_leads_to_a_file_and_a_place_in_it(book):
     pages = {page.path.name: page for page in built_pages.pages(book)}
     lost = set()

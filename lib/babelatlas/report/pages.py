@@ -2,8 +2,10 @@
 
 Words of all languages and scripts stand in these pages. Every sign of them that Markdown could take for its own is
 written as a character reference, and the word is set apart from the direction of the text around it (`<bdi>`).
+Tables are HTML (`reading.table`), which a reader sorts and filters.
 """
 
+import html
 import os
 import re
 from collections import Counter
@@ -22,11 +24,11 @@ from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
 from babelatlas.report import reading, real_results
-from babelatlas.report.formatting import english_note, escape, markdown_table, percent, word
+from babelatlas.report.formatting import english_note, escape, percent, word
 
 EXAMPLES = 8
-SPEAKERS = """Do you speak {name}? Fill in a sheet (`babelatlas sheet write --language {lang} --output labels.html`)
-and [send the corrections](label-sets.md)."""
+SPEAKERS = """Do you speak {name}? [Send corrections of the labels](label-sets.md); the command
+`babelatlas sheet write --language {lang} --output labels.html` makes a sheet to fill in."""
 # What models are compared by, in the order of the pages.
 METRICS = ("accuracy@1", "t2i recall@1", "i2t recall@1")
 # COCO-SM's published metrics that a page shows, and what it calls them.
@@ -39,8 +41,8 @@ RECORDED = (
 
 
 def model_link(name: str, linked: Sequence[str] = ()) -> str:
-    """Return a model's name, a link to its page where it has one."""
-    return f"[{escape(name)}](70_model_{name}.ipynb)" if name in linked else escape(name)
+    """Return a model's name as HTML, a link to its page where it has one."""
+    return f'<a href="70_model_{name}.html">{escape(name)}</a>' if name in linked else escape(name)
 
 
 def file_name(lang: str) -> str:
@@ -144,7 +146,7 @@ def about(lang: str) -> str:
         north, east = ("N" if at["latitude"] >= 0 else "S"), ("E" if at["longitude"] >= 0 else "W")
         lines += [
             f"- Place: {row['macroarea']}, {abs(at['latitude']):.1f}° {north}, {abs(at['longitude']):.1f}° {east} (the "
-            "point that Glottolog gives; a language is spoken in more places than one)"
+            "point that Glottolog gives; the language may be spoken in other places, too)"
         ]
     else:
         lines += ["- Place: none in Glottolog's list of spoken languages"]
@@ -154,39 +156,45 @@ def about(lang: str) -> str:
 
 
 def score_table(rows: pd.DataFrame, linked: Sequence[str] = (), images: dict[str, int] | None = None) -> str:
-    """Return the models' scores in one language as a Markdown table: a row for each model, a column for each board.
+    """Return the models' scores in one language as an HTML table: a row for each model, a column for each board.
 
     `rows`: of `boards`, in that language. The first rows say what guessing gives, and n (images or queries). Models
     come by their score in the first column. The last column, where any model has such a list, says whether the authors
-    name the language.
+    list the language.
     """
     titles = list(rows["title"].unique())
     told = rows.assign(cell=[_interval(row) for row in rows.itertuples()])
-    wide = told.pivot(index="model", columns="title", values="cell").reindex(columns=titles).fillna("")
+    wide = told.pivot(index="model", columns="title", values="cell").reindex(columns=titles).fillna("–")
     first = rows[rows["title"] == titles[0]].set_index("model")["value"].reindex(wide.index)
     wide = wide.iloc[np.lexsort([wide.index, -first.fillna(-1).to_numpy()])]
     heads = rows.drop_duplicates("title").set_index("title").loc[titles]
-    guess = [percent(chance(row, images)) for row in heads.itertuples()]
+    guesses = [chance(row, images) for row in heads.itertuples()]
+    guess = ["–" if pd.isna(share) else f"{100 * share:.1f}" for share in guesses]
     sizes = rows.groupby("title")["n"].agg(["min", "max"]).loc[titles].itertuples(index=False, name=None)
-    counts = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in sizes]
-    table = pd.DataFrame([guess, counts, *wide.to_numpy().tolist()], columns=[escape(title) for title in titles])
-    table.insert(0, "model", ["*guessing*", "*n*", *(model_link(name, linked) for name in wide.index)])
+    counts = [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in sizes]
+    table = pd.DataFrame([guess, counts, *wide.to_numpy().tolist()], columns=[f"{title} (%)" for title in titles])
+    table.insert(0, "model", ["<i>guessing</i>", "<i>n</i>", *(model_link(name, linked) for name in wide.index)])
     lang = rows["lang"].iloc[0]
     known = [models.seen(name, lang) if name in models.names() else None for name in wide.index]
     if any(said is not None for said in known):
         said = {True: "yes", False: "no", None: "no list"}
-        table["named by its authors"] = ["", "", *(said[answer] for answer in known)]
-    return markdown_table(table)
+        table["listed by its authors"] = ["–", "–", *(said[answer] for answer in known)]
+    caption = (
+        f"<b>{escape(wide.index[0])} has the highest score on {escape(titles[0])}.</b> 95 % intervals over classes "
+        "or images. The order is no test: the ranking of the run has the tests. t2i: a caption searches its image; "
+        "i2t: an image searches its captions; n: images or queries."
+    )
+    return reading.table(table, caption, raw=["model"]).data
 
 
 def _interval(row) -> str:
-    """Return a score with its interval in percent, "57.0 (51.9 to 62.5)"; without one where there is none."""
-    ends = "" if pd.isna(row.ci_low) else f" ({100 * row.ci_low:.1f} to {100 * row.ci_high:.1f})"
+    """Return a score with its interval in percent, "57.0 (51.9–62.5)"; without one where there is none."""
+    ends = "" if pd.isna(row.ci_low) else f" ({100 * row.ci_low:.1f}–{100 * row.ci_high:.1f})"
     return f"{100 * row.value:.1f}{ends}"
 
 
 def published_table(lang: str) -> str:
-    """Return the published results of models in one language as a Markdown table, in percent; "" where there are none.
+    """Return the published results of models in one language as an HTML table, in percent; "" where there are none.
 
     Babel-ImageNet's accuracy of 12 models (Geigle et al. 2024, Tables 8 and 9), and COCO-SM's recall@1 of two, its mean
     over the translators that have the language (reports of the repository). Models come by their accuracy.
@@ -200,12 +208,17 @@ def published_table(lang: str) -> str:
     if wide.empty:
         return ""
     wide = wide.sort_values(wide.columns[0], ascending=False, kind="stable")
-    cells = wide.map(lambda value: "" if pd.isna(value) else f"{100 * value:.1f}")
-    return markdown_table(cells.rename_axis("model").reset_index().assign(model=[escape(name) for name in wide.index]))
+    best = wide.iloc[:, 0].idxmax()
+    caption = (
+        f"<b>{escape(best)} has the highest reported result, {percent(wide.iloc[:, 0].max())} ({wide.columns[0]}).</b> "
+        "The sources give no intervals."
+    )
+    table = (100 * wide).rename(columns="{} (%)".format).rename_axis("model")
+    return reading.table(table, caption, index=True).data
 
 
 def published_text(lang: str) -> str:
-    """Return what others have published of a language as Markdown: a sentence on each source, and `published_table`."""
+    """Return what others have published of a language as MyST: a sentence on each source, and `published_table`."""
     told = published_table(lang)
     if not told:
         return ""
@@ -224,7 +237,6 @@ def published_text(lang: str) -> str:
         names = ", ".join(coco_sm.TRANSLATORS[name] for name in sets)
         made = "English captions" if lang == "en" else f"captions translated by machine (mean of {names})"
         lines.append(f"COCO-SM {{cite:p}}`cocosm2023`: recall@1 on photographs with {made}.")
-    lines.append("In percent; neither source gives intervals.")
     return "\n\n".join([" ".join(lines), told])
 
 
@@ -237,7 +249,7 @@ def _published() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
-    """Return the labels of one language as Markdown: for each label set how many, then one table of examples.
+    """Return the labels of one language as MyST: for each label set how many, then one table of examples.
 
     `labels`: label set -> its `labels` table. Under the table stand the sources' names and licences.
     """
@@ -250,8 +262,8 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     if not parts:
         return ""
     rows = pd.concat(parts, ignore_index=True)
-    columns = {"label set": rows["set"].map(escape), "English label": rows["English"].map(escape)}
-    columns |= {"label": [word(label, lang) for label in rows["label"]], "source": "`" + rows["source"] + "`"}
+    columns = {"English label": rows["English"].map(escape), "label": [word(label, lang) for label in rows["label"]]}
+    columns |= {"source": rows["source"], "label set": rows["set"]}
     known = wordnets.sources()
     told = []
     for row in rows.drop_duplicates("source").itertuples():
@@ -261,17 +273,21 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     return "\n\n".join(
         [
             "\n".join(lines),
-            "Examples, evenly spread over each list. The English label is that of the same class, and one sense of it "
-            "is meant: a knight may be a chessman. The words are those of dictionaries that were linked to the classes "
-            "by their meaning; no speaker has checked each of them, and some are wrong. " + english_note(labels),
-            markdown_table(pd.DataFrame(columns)),
+            "Labels are words of dictionaries that are linked to the classes by their meaning. No speaker has checked "
+            "each of them, and some are wrong. The English label is that of the same class, in one sense of the word: "
+            "a knight may be a chessman. " + english_note(labels),
+            reading.table(
+                pd.DataFrame(columns),
+                f"<b>Examples of labels.</b> Up to {EXAMPLES} of each label set, evenly spread over its classes.",
+                raw=["English label", "label"],
+            ).data,
             f"Sources: {'; '.join(told)}.",
         ]
     )
 
 
 def prompt_table(changes: pd.DataFrame, lang: str, linked: Sequence[str] = ()) -> str:
-    """Return how the prompts change the models' scores in one language, as a Markdown table; "" where nothing is known.
+    """Return how the prompts change the models' scores in one language, as an HTML table; "" where nothing is known.
 
     `changes`: a `protocols` table: its rows of the setting "prompts", and the base (setting "") to compare with. A cell
     is the score in percent and, in all columns but the base's, the change in points.
@@ -291,9 +307,11 @@ def prompt_table(changes: pd.DataFrame, lang: str, linked: Sequence[str] = ()) -
     table = pd.DataFrame(cells, columns=["dataset", "model", "prompts", "told"])
     order = list(dict.fromkeys(table["prompts"]))
     wide = table.pivot(index=["dataset", "model"], columns="prompts", values="told").reindex(columns=order)
-    wide = wide.fillna("").rename(columns=escape).reset_index()
+    wide = wide.fillna("–").rename(columns=lambda name: f"{name} (%)").rename_axis(columns=None).reset_index()
     wide.insert(0, "model", [model_link(name, linked) for name in wide.pop("model")])
-    return markdown_table(wide.assign(dataset=wide["dataset"].map(escape)).rename(columns={"dataset": "data set"}))
+    caption = "<b>Accuracy with other prompts.</b> Top-1 accuracy; in brackets the change in points from "
+    caption += f"{html.escape(order[0])}."
+    return reading.table(wide.rename(columns={"dataset": "data set"}), caption, raw=["model"]).data
 
 
 def language_page(
@@ -321,10 +339,10 @@ def language_page(
     text = [
         "---\norphan: true\n---",  # the list of languages links to it, the sidebar does not
         f"# {escape(name)}",
-        f"Which model understands {escape(name)} best? Below is what was measured; "
-        f'<a href="explorer.html#lang={lang}">the explorer</a> filters it by size, licence, FLOPs and release date.',
+        f"Which model performs best in {escape(name)}? This page has all released results of real models; "
+        f'<a href="explorer.html#lang={lang}">the explorer</a> filters them by size, licence, FLOPs and release date.',
         guess,
-        real_results.section(lang) if real else "No result of a real model was released in this language.",
+        real_results.section(lang) if real else f"No result of a real model was released in {escape(name)}.",
         f"## Results reported in papers\n\n{printed}" if printed else "",
         "## The language",
         about(lang),
@@ -345,42 +363,47 @@ def _own(lang, rows, labels, changes, linked, note, images) -> list[str]:
     return [
         f"## {'The miniature models' if note else 'The models'} of this run",
         reading.miniature().data if note else "",
-        "Percent, with 95 % intervals, which resample classes or images. The order of the rows is no test: the "
-        "leaderboard has the tests. t2i: text to image; i2t: image to text.",
         score_table(rows, linked, images),
         "\n".join(
             f"- {escape(name)}: {escape(leaderboard.protocol(board))}"
             for name, board in rows.groupby("dataset", sort=False)
         ),
         absent,
-        "Other prompts: top-1 accuracy in percent, and in brackets the change in points from the first. The chapter on "
-        f"the protocol tests the changes.\n\n{told}"
+        f"[The settings of the protocol](33_protocol) tests changes of the prompts.\n\n{told}"
         if told
         else "This run did not try other prompts in this language.",
     ]
 
 
 def index_page(codes: Sequence[str]) -> str:
-    """Return the page that lists languages by family and by name, each with its best released results."""
+    """Return the page that lists languages by name, each with its family and its best released results."""
     codes = sorted(codes, key=languages.name)
     known = len({*codes} & {*real_results.with_results()})
     family = {code: name if name != code else "no family" for code, name in languages.families(codes).items()}
-    levels = {title: real_results.highest(dataset) for dataset, title in real_results.LISTED.items()}
-    sizes = pd.Series(family).value_counts()
-    count = len(sizes.drop("no family", errors="ignore"))
+    scripts = languages.table().set_index("code")["script_name"]
+    count = len({*family.values()} - {"no family"})
+    addresses = [Path(file_name(code)).with_suffix(".html") for code in codes]
+    names = [escape(languages.name(code)) for code in codes]
+    table = pd.DataFrame(
+        {"language": [f'<a href="{url}">{name}</a>' for url, name in zip(addresses, names, strict=True)]}
+    )
+    for dataset, title in real_results.LISTED.items():
+        level = real_results.highest(dataset)
+        table[f"{title} (%)"] = [100 * level.get(code, np.nan) for code in codes]
+    table["family"] = [family[code][0].upper() + family[code][1:] for code in codes]
+    table = table.assign(script=[scripts[languages.canonical(code)] for code in codes], code=codes)
+    caption = (
+        f"<b>{known} of {len(codes)} {'language has' if len(codes) == 1 else 'languages have'} released results of "
+        f"real models.</b> Languages of {count} {'family' if count == 1 else 'families'}. Highest result of an open "
+        "model; the best of several is partly luck."
+    )
     text = [
-        "# The languages",
-        f"In which languages were models evaluated? {known} of these {len(codes)} languages, of "
-        f"{count} {'family' if count == 1 else 'families'}, have released results of real models; the others have "
-        "results of this run. Below is the highest result of an open model, in percent; the best of several is partly "
-        "luck.",
+        "# Find your language",
+        "In which languages were models evaluated? Each language below has a page with its best models, all released "
+        "results and its labels.",
+        reading.table(table, caption, raw=["language"]).data,
+        "[The best open model in each language](71_languages.ipynb) has intervals.",
     ]
-    for name in sizes.sort_index().sort_values(ascending=False, kind="stable").index:
-        rows = [code for code in codes if family[code] == name]
-        table = pd.DataFrame({"language": [f"[{escape(languages.name(code))}]({file_name(code)})" for code in rows]})
-        for title, level in levels.items():
-            table[escape(title)] = [percent(level.get(code, np.nan)) for code in rows]
-        text += [f"## {escape(name[0].upper() + name[1:])}", markdown_table(table.assign(code=rows))]
     return "\n\n".join(text) + "\n"
 
 
@@ -417,7 +440,7 @@ def facts(name: str) -> pd.DataFrame:
         "image size (pixels)": row["image_size"],
         "objective": row["objective"],
         "training data": row["data"],
-        "languages spoken of": f"{row['n_languages']} (counted by {row['counted_by']})" if row["n_languages"] else "",
+        "languages counted": f"{row['n_languages']} (counted by {row['counted_by']})" if row["n_languages"] else "",
         "languages listed": f"{row['n_listed']}: {models.BASES[row['basis']]}" if row["n_listed"] else "",
         # A model that a run trains has the context of that run, which stands in the record.
         "context (tokens)": "" if entry.embedded else row["context_length"],

@@ -34,8 +34,8 @@ def miniature(text: str = "") -> HTML:
 def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
     """Return a cell of a table as HTML: counts with separators, other numbers rounded, an en dash where there is none.
 
-    >>> cell(1234), cell(0.26), cell(float("nan")), cell(-0.04), cell("a<b"), cell(True)
-    ('1,234', '0.3', '–', '0.0', 'a&lt;b', 'yes')
+    >>> cell(1234), cell(0.26), cell(float("nan")), cell(-0.04), cell(-0.26), cell("a<b"), cell(True)
+    ('1,234', '0.3', '–', '0.0', '−0.3', 'a&lt;b', 'yes')
     """
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "yes" if value else "no"
@@ -45,7 +45,7 @@ def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
         return f"{value:,}"
     if isinstance(value, Real):
         text = f"{value:,.{decimals}f}"
-        return text.lstrip("-") if not text.strip("-0.,") else text
+        return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "−")
     return str(value) if raw else html.escape(str(value), quote=False)
 
 
