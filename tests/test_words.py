@@ -26,7 +26,7 @@ ALLOWED = (
 )
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
 # Notebooks that are still to be rewritten: empty this line, and remove it, when they are.
-PENDING = ["31_class_count", "50_coverage", "51_quality", "52_prompts", "61_benchmark", "80_log_linear", "84_resources"]
+PENDING = ["50_coverage", "51_quality", "52_prompts", "61_benchmark"]
 # A doctest, or a name of the code in backticks, is code.
 CODE = re.compile(r"^\s*>>> .*$|^\s*\.\.\. .*$|``[^`]*``|`[^`\n]*`", re.MULTILINE)
 
