@@ -10,6 +10,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from conftest import ROOT
 
 LIBRARY = ROOT / "lib" / "babelatlas"
@@ -17,10 +19,14 @@ RULES = Path(__file__).with_name("banned_words.txt")
 # Values of tables, keys and prompts: other files, and results, depend on how they are written.
 ALLOWED = (
     "languages taught to ",  # a variant in `published/geigle2024-training.csv`
+    "taught minus others, ",  # a variant in the tables that chapter 83 writes
     "pictograms beside wiktionary",  # an example of a name of a label set, which joins two by " beside "
     "pictograms beside first",
     "as it is meant beside this image: {source}",  # the question of `translators.toml`: results were made with it
 )
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+# Notebooks that are still to be rewritten: empty this line, and remove it, when they are.
+PENDING = ["50_coverage", "51_quality", "52_prompts", "61_benchmark"]
 # A doctest, or a name of the code in backticks, is code.
 CODE = re.compile(r"^\s*>>> .*$|^\s*\.\.\. .*$|``[^`]*``|`[^`\n]*`", re.MULTILINE)
 
@@ -123,6 +129,14 @@ def test_readme_contributing_and_the_pages_of_the_book_are_written_in_the_fields
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_written_in_the_fields_terms(path, request):
+    if path.stem in PENDING:
+        request.applymarker(pytest.mark.xfail(reason="not rewritten yet", strict=False))
+    found = in_notebook(path)
+    assert not found, "\n".join(found)
+
+
 def test_the_list_finds_a_word_across_lines_and_lets_values_and_code_be():
     assert hits("Images are\nnamed rightly.")[0].startswith("'rightly' in 'Images are named rightly.': correctly")
     assert hits("Right\n  answers") == ["'Right answers' in 'Right answers': correct predictions; correct results"]
@@ -134,6 +148,6 @@ def test_the_list_finds_a_word_across_lines_and_lets_values_and_code_be():
 if __name__ == "__main__":
     for path in sorted(LIBRARY.rglob("*.py")):
         print(*in_code(path), sep="\n", end="\n" if in_code(path) else "")
-    for path in sorted((ROOT / "notebooks").glob("*/*.ipynb")):
+    for path in NOTEBOOKS:
         for hit in in_notebook(path):
             print(hit)

@@ -445,8 +445,8 @@ def test_a_cleaning_rule_reruns_the_labels_and_what_reads_them_only():
     # ambiguous items, and what is said of either; and those whose modules, such as that of the prompts, clean texts.
     choose = {"09_senses", "10_labels", "10_words", "14_pairs", "53_ambiguity", "82_label_sets"}
     assert concerned - readers == choose | {
-        "23_translators", "27_captioning", "84_resources", "86_ranks", "88_paper_run", "90_scorecard",
-        "91_errata", "99_status",
+        "23_translators", "27_captioning", "83_distillation", "84_resources", "86_ranks", "88_paper_run",
+        "90_scorecard", "91_errata", "99_status",
     }  # fmt: skip
     assert not {name for name in concerned if name.startswith("4")}
 
