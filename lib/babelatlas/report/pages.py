@@ -275,7 +275,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
             "\n".join(lines),
             "Labels are words of dictionaries that are linked to the classes by their meaning. No speaker has checked "
             "each of them, and some are wrong. The English label is that of the same class, in one sense of the word: "
-            "a knight may be a chessman. " + english_note(labels),
+            "a knight may be a chessman. " + english_note({name: labels[name] for name in dict.fromkeys(rows["set"])}),
             reading.table(
                 pd.DataFrame(columns),
                 f"<b>Examples of labels.</b> Up to {EXAMPLES} of each label set, evenly spread over its classes.",
