@@ -178,7 +178,7 @@ def test_the_page_of_a_language_holds_scores_published_ones_labels_and_what_the_
     labels = {"toy": pd.concat([label_rows(NASTY, "de"), label_rows(["one"], "en")])}
     text = pages.language_page("de", board_rows(), labels, protocol_rows(), ["openai-b32"], "", {"people": 50})
     assert text.startswith("---\norphan: true\n---\n\n# German\n\nWhich model performs best in German?")
-    assert text.index("Verdict") < text.index("All released results") < text.index("of this run")
+    assert text.index("Takeaway") < text.index("All released results") < text.index("of this run")
     assert "- toy: 10 of 10 classes have a label." in text
     own = text[text.index("## The models of this run") :]
     rows = cells(own)

@@ -14,7 +14,7 @@ def test_every_language_with_a_released_result_has_a_section_without_gaps():
     for lang in real_results.with_results():
         text = real_results.section(lang)
         assert not re.search(r"nan %|nan–|NaN|None| 0 models|of 1 models", text), lang
-        assert text.startswith("```{admonition} Verdict"), lang
+        assert text.startswith("```{admonition} Takeaway"), lang
         assert text.count("<details") == text.count("</details>") == len(real_results.boards(lang)), lang
 
 

@@ -313,7 +313,7 @@ def section(lang: str) -> str:
         raise InputError(f"No released result is in {languages.name(lang)} ({lang}): see released.read().")
     front = fronts(lang)
     text = [
-        "```{admonition} Verdict\n:class: tip\n" + verdict(lang) + "\n```",
+        "```{admonition} Takeaway\n:class: tip\n" + verdict(lang) + "\n```",
         rank(lang),
         "## Best for its size" if front else "",
         front,
