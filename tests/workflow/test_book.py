@@ -157,12 +157,16 @@ def test_every_row_has_an_address_that_leads_to_it(browser, book, table):
 
 
 @pytest.mark.parametrize(
-    "name", ["Hausa", "Swahili", "German", "Icelandic", "Tamil", "Yoruba", "Basque", "Quechua", "Welsh", "Persian"]
-)
-def test_the_search_finds_the_page_of_a_language_first(browser, book, name):
-    browser.get(f"{(book / 'search.html').as_uri()}?q={name}")
+    ("name", "code"),
+    [("Hausa", "ha"), ("Swahili", "sw"), ("German", "de"), ("Icelandic", "is"), ("Tamil", "ta"), ("Yoruba", "yo"),
+     ("Basque", "eu"), ("Navajo", "nv"), ("Welsh", "cy"), ("Hindi", "hi")],
+)  # fmt: skip
+def test_the_search_finds_the_page_of_a_language_first(browser, book, name, code):
     from selenium.webdriver.support.ui import WebDriverWait
 
+    if not (book / f"language-{code}.html").is_file():
+        pytest.skip(f"this run makes no page of {name}; that of `make book` does")
+    browser.get(f"{(book / 'search.html').as_uri()}?q={name}")
     first = WebDriverWait(browser, 20).until(lambda page: page.find_elements("css selector", "#search-results li a"))[0]
     assert name in first.text
-    assert "language-" in first.get_attribute("href")
+    assert f"language-{code}.html" in first.get_attribute("href")
