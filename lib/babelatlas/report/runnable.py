@@ -24,7 +24,7 @@ FIRST = """# Run this page by itself: installs the library where it is missing, 
 BOOK = {book!r}
 import importlib.util
 
-if any(importlib.util.find_spec(name) is None for name in {packages!r}):
+if importlib.util.find_spec("babelatlas") is None:
     {install}
 from babelatlas.report import runnable
 
@@ -70,13 +70,12 @@ def prepared(notebook: dict, run: str, repository: str, book: str) -> dict:
     if run:
         computes = any("models import loading" in "".join(cell["source"]) for cell in cells)
         extras = "[encoders]" if computes else ""
-        install = f'%pip install --quiet "babelatlas{extras} @ git+{repository}" itables'
-        missing = "Install the library first: pip install . itables, in a copy of the study."
+        install = f'%pip install --quiet "babelatlas{extras} @ git+{repository}"'
+        missing = "Install the library first: pip install . in a copy of the study."
         source = FIRST.format(
             book=book,
             run=run,
             fetch=fetch_tables.__name__,
-            packages=("babelatlas", "itables"),
             install=install if repository else f"raise ImportError({missing!r})",
         )
         first = {"cell_type": "code", "metadata": {"tags": ["hide-input"]}, "id": "run-by-itself"}

@@ -24,7 +24,7 @@ from babelatlas.workflow import kernels
 ADDRESS = "BABELATLAS_WARM"  # the folder of the sockets
 # What each process imports: for chapters, and for stages that load or train models.
 TABLES = [
-    *("babelatlas.workflow.run_notebook", "papermill", "nbclient.exceptions", "ipykernel.kernelapp", "itables"),
+    *("babelatlas.workflow.run_notebook", "papermill", "nbclient.exceptions", "ipykernel.kernelapp"),
     *("matplotlib.pyplot", "matplotlib_inline.backend_inline", "numpy", "pandas", "pyarrow.parquet", "scipy.stats"),
     *("seaborn", "statsmodels.api", "nltk.corpus", "yaml", "PIL.Image"),
 ]

@@ -32,7 +32,6 @@ from babelatlas.report.figures.look import (
     look_of,
     percent_axis,
     show,
-    sortable_tables,
     style,
     with_data,
 )

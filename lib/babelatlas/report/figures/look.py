@@ -105,15 +105,6 @@ def style() -> None:
     )
 
 
-def sortable_tables() -> None:
-    """Prepare a notebook for `itables.show`: tables sort by a click on a header, and the page works from disk."""
-    import itables
-
-    itables.options.text_in_header_can_be_selected = False  # else the icon alone sorts, and the text does not
-    itables.options.maxBytes = 0  # else rows of a long table are left out
-    itables.init_notebook_mode(all_interactive=False, connected=False)
-
-
 def with_data(drawn: Figure | Axes | np.ndarray, data: pd.DataFrame, **names: str) -> None:
     """Give a figure the table that it draws, which `show` offers as CSV.
 
