@@ -1,7 +1,6 @@
 """What the tests read of a rendered book: the words of each page, its addresses and its links."""
 
 import functools
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -56,17 +55,3 @@ class Page(HTMLParser):
 def pages(book: Path) -> list[Page]:
     """Return the pages of a rendered book, but for those that the theme makes."""
     return [Page(path) for path in sorted(book.glob("*.html")) if path.stem not in {"genindex", "search"}]
-
-
-def banned(text: str, words: dict[re.Pattern, str]) -> list[str]:
-    """Return where a text has banned words: each with some of its surroundings, and what to write."""
-    found = [(hit, better) for word, better in words.items() for hit in word.finditer(text)]
-    return [
-        f"…{text[max(0, hit.start() - 40) : hit.end() + 30]}… -> {better}".replace("\n", " ") for hit, better in found
-    ]
-
-
-def banned_words(path: Path) -> dict[re.Pattern, str]:
-    """Return the banned words of a list, one a line: regular expression -> what to write."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    return {re.compile(word, re.IGNORECASE): better for word, better in (line.split(" -> ") for line in lines)}

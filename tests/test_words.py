@@ -25,8 +25,6 @@ ALLOWED = (
     "as it is meant beside this image: {source}",  # the question of `translators.toml`: results were made with it
 )
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
-# Notebooks that are still to be rewritten: empty this line, and remove it, when they are.
-PENDING = ["50_coverage", "51_quality", "52_prompts", "61_benchmark"]
 # A doctest, or a name of the code in backticks, is code.
 CODE = re.compile(r"^\s*>>> .*$|^\s*\.\.\. .*$|``[^`]*``|`[^`\n]*`", re.MULTILINE)
 
@@ -123,16 +121,14 @@ def test_texts_that_ship_with_the_library_are_written_in_the_fields_terms():
 
 def test_readme_contributing_and_the_pages_of_the_book_are_written_in_the_fields_terms():
     found = []
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").glob("*.md"))):
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "book").glob("*.md"))):
         text = CODE.sub("", path.read_text(encoding="utf-8"))
         found += [f"{path.name}: {hit}" for hit in hits(text)]
     assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_written_in_the_fields_terms(path, request):
-    if path.stem in PENDING:
-        request.applymarker(pytest.mark.xfail(reason="not rewritten yet", strict=False))
+def test_a_notebook_is_written_in_the_fields_terms(path):
     found = in_notebook(path)
     assert not found, "\n".join(found)
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import built_pages
+import test_words
 from conftest import ROOT, whole_run
 
 pytestmark = pytest.mark.slow
@@ -51,9 +52,8 @@ def rendered(request, tmp_path_factory):
 
 
 def test_no_page_has_a_banned_word(rendered):
-    words = built_pages.banned_words(ROOT / "tests" / "banned_words.txt")
     pages = [page for page in built_pages.pages(rendered) if page.path.stem != "bibliography"]
-    found = {page.path.stem: built_pages.banned(page.prose, words) for page in pages}
+    found = {page.path.stem: test_words.hits(page.prose) for page in pages}
     assert {name: hits for name, hits in found.items() if hits} == {}
 
 
