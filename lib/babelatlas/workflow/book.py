@@ -42,14 +42,22 @@ UNWANTED = [
     r'<script[^>]*src="[^"]*sphinx-thebe\.js[^"]*"></script>',
     r"<script>kernelName = .*?</script>",
     r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
+    r'<script[^>]*src="[^"]*fontawesome[^"]*"></script>',  # the icons' style sheet and fonts do
 ]
+PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')  # code in the colour of text
 # The sidebar's part on the miniature has its colour.
 PART = '<p aria-level="2" class="caption{}" role="heading"><span class="caption-text">The miniature</span>'
 MINIATURE_PART = PART.format(""), PART.format(" atlas-miniature-part")
 # Too many for the list that every page carries: another page lists them. (They take half of the rendering there.)
 UNLISTED = ["language-*"]
 ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
-UNUSED = ["*.map", "locales", "sphinx-thebe.*"]  # what Sphinx and the theme copy and no page asks for
+UNUSED = [
+    "*.map",
+    "locales",
+    "sphinx-thebe.*",
+    "all.min.js*",
+    "*.ttf",
+]  # what Sphinx and the theme copy and no page asks for
 MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
 # parts does not say that it may read pages in parallel; it numbers nothing here.
@@ -414,7 +422,7 @@ def _finish(book: Path, folder: Path) -> None:
         text = page.read_text(encoding="utf-8")
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
-        text = text.replace(*MINIATURE_PART)
+        text = PLAIN.sub(r"\1", text).replace(*MINIATURE_PART)
         page.write_text(text, encoding="utf-8")
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")) or {}
     packed = folder / runnable.PACKED

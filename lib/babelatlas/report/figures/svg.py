@@ -27,6 +27,10 @@ SHORTER = [
     (re.compile(r"xlink:href="), "href="),
     (re.compile(r'(["#])DejaVuSans-'), r"\1g"),
     (re.compile(r'(<use href="#g[\w-]+") transform="translate\((-?[\d.]+) 0\)"/>'), r'\1 x="\2"/>'),
+    (re.compile(r"\n([LQCMz]) ?(?=[-\d\n])"), r"\1"),
+    (re.compile(r'( d="M) '), r"\1"),
+    # The outline of a marker: what draws it has the colour, and only there a palette reaches it.
+    (re.compile(r'(<path id="m\w+"[^>]*style="[^"]*?)stroke: #[0-9a-f]{6};? ?'), r"\1"),
 ]
 DIGITS = re.compile(r"(?<![\w.])(-?[1-9]\d*\.\d)\d+")
 
@@ -55,6 +59,8 @@ def _saved(figure: Figure, dpi: int) -> str:
     text = re.sub(r"\s*\n\s*", "\n", text).strip()
     for longer, shorter in SHORTER:
         text = longer.sub(shorter, text)
+    used = set(re.findall(r"#([\w-]+)", text))
+    text = re.sub(r' id="([\w.-]+)"', lambda found: found[0] if found[1] in used else "", text)
     head, rest = text.split(">", 1)
     return f'{head} id="dark"><style>{"".join(rules(text))}</style>{rest}'
 
