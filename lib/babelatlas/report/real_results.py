@@ -12,7 +12,8 @@ import pandas as pd
 from babelatlas.analysis.released import real_models
 from babelatlas.base import languages, released
 from babelatlas.base.errors import InputError
-from babelatlas.report.formatting import escape, markdown_table
+from babelatlas.report import reading
+from babelatlas.report.formatting import escape
 
 # What a language's results are about, in the order of a page: data set -> (the task in words, main measure).
 DATASETS = {
@@ -173,7 +174,7 @@ def _parameters(millions: float) -> str:
 
 
 def fronts(lang: str) -> str:
-    """Return the models that no other beats at the same cost, by parameters and by FLOPs, as a Markdown table.
+    """Return the models that no other beats at the same cost, by parameters and by FLOPs, as a table in HTML.
 
     From the first board of the language whose models have both costs, with at least three models; "" without one.
     """
@@ -187,7 +188,7 @@ def fronts(lang: str) -> str:
         kept = rows[rows["model"].isin(set.union(*sides.values()))].sort_values("parameters_m")
         table = pd.DataFrame(
             {
-                "model": [escape(name) for name in kept["title"]],
+                "model": kept["title"].to_numpy(),
                 "parameters (millions)": [f"{number:,.0f}" for number in kept["parameters_m"]],
                 "GFLOPs": [f"{number:,.0f}" for number in kept["gflops"]],
                 MEASURES[kept.iloc[0].metric]: kept["told"].to_numpy(),
@@ -200,7 +201,8 @@ def fronts(lang: str) -> str:
             }
         )
         told = "No open model evaluated there does better with as few parameters (size), or with as few FLOPs."
-        return f"{escape(title)}. {told}\n\n{markdown_table(table)}"
+        caption = f"<b>The best open models for their size and speed.</b> {html_escape(title)}. {told}"
+        return reading.table(table, caption, raw=[table.columns[3]]).data
     return ""
 
 
@@ -208,14 +210,10 @@ def tables_of(lang: str) -> str:
     """Return all results in a language as HTML, one table a board, each folded but the first."""
     parts = []
     for number, (title, rows) in enumerate(boards(lang)):
-        heads = ["model", MEASURES[rows.iloc[0].metric], "parameters (millions)", "GFLOPs", "weights", "n"]
-        counts = [f"{n:,}" if n else "–" for n in rows["n"]]
-        columns = [rows[name] for name in ("link", "told", "size", "flops", "weights")]
-        cells = zip(*columns, counts, strict=True)
-        body = "\n".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
-        head = f"<thead><tr><th>{'</th><th>'.join(heads)}</th></tr></thead>"
-        table = f'<table class="table">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
-        table = f'<div class="pst-scrollable-table-container">\n{table}\n</div>'
+        columns = ["link", "told", "size", "flops", "weights"]
+        names = ["model", MEASURES[rows.iloc[0].metric], "parameters (millions)", "GFLOPs", "weights"]
+        shown = rows[columns].set_axis(names, axis=1).assign(n=[f"{n:,}" if n else "–" for n in rows["n"]])
+        table = reading.table(shown, f"<b>{html_escape(title)}.</b>", raw=names).data
         count = f"{len(rows)} model{'' if len(rows) == 1 else 's'}"
         opened = " open" if number == 0 and len(rows) <= 20 else ""
         parts.append(f"<details{opened}><summary>{html_escape(title)}: {count}</summary>\n{table}\n</details>")
@@ -311,9 +309,9 @@ def section(lang: str) -> str:
     """
     if not boards(lang):
         raise InputError(f"No released result is in {languages.name(lang)} ({lang}): see released.read().")
-    front = fronts(lang)
+    front, told = fronts(lang), verdict(lang)
     text = [
-        "```{admonition} Takeaway\n:class: tip\n" + verdict(lang) + "\n```",
+        "```{admonition} Takeaway\n:class: tip\n" + (told if "\n- " in told else told.removeprefix("- ")) + "\n```",
         rank(lang),
         "## Best for its size" if front else "",
         front,

@@ -247,8 +247,9 @@ def _page(
     if file.suffix == ".md":
         text = without_links(file.read_text(encoding="utf-8"), absent)
         text = page_form.with_parent(text, *parent) if parent else text
+        text, files = without_data(text)
         parts = [text, *[page_form.listed(more)] * bool(more), page_form.about(place.stem, [], {}, ending)]
-        return {place: "\n\n".join(parts).encode()}
+        return {place: "\n\n".join(parts).encode()} | _in_files(files)
     original = file.read_text(encoding="utf-8")
     notebook, files = light(without_blanks(json.loads(original)))
     for cell in notebook["cells"]:
@@ -259,7 +260,11 @@ def _page(
                 data["text/markdown"] = without_links("".join(data["text/markdown"]), absent)
     notebook = page_form.formed(notebook, place.stem, parent, more, ending)
     made = {place: json.dumps(notebook).encode(), Path(ORIGINALS, f"{place.stem}.json"): original.encode()}
-    return made | {Path(FILES) / name: content for name, content in files.items()}
+    return made | _in_files(files)
+
+
+def _in_files(files: dict[str, bytes]) -> dict[Path, bytes]:
+    return {Path(FILES) / name: content for name, content in files.items()}
 
 
 def title_of(file: Path) -> str:
@@ -315,6 +320,19 @@ def _sync(folder: Path, content: dict[Path, bytes]) -> None:
             path.write_bytes(text)
 
 
+def without_data(text: str) -> tuple[str, dict[str, bytes]]:
+    """Return HTML whose addresses refer to files in place of holding images and tables, and these: name -> content."""
+    files: dict[str, bytes] = {}
+    return HELD.sub(lambda held: _filed(base64.b64decode(held[2]), held[1], files), text), files
+
+
+def _filed(content: bytes, suffix: str, files: dict[str, bytes]) -> str:
+    """Add content to the files that pages share, once; return its address."""
+    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+    files[name] = content
+    return f"{FILES}/{name}"
+
+
 def light(notebook: dict) -> tuple[dict, dict[str, bytes]]:
     """Return an executed notebook whose HTML refers to files for images and long scripts, and these: name -> content.
 
@@ -322,18 +340,15 @@ def light(notebook: dict) -> tuple[dict, dict[str, bytes]]:
     """
     files: dict[str, bytes] = {}
 
-    def filed(content: bytes, suffix: str) -> str:
-        name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
-        files[name] = content
-        return f"{FILES}/{name}"
-
     def script(found: re.Match) -> str:
-        return f'<script src="{filed(found[1].encode(), "js")}"></script>' if len(found[1]) > LARGE else found[0]
+        long = len(found[1]) > LARGE
+        return f'<script src="{_filed(found[1].encode(), "js", files)}"></script>' if long else found[0]
 
     for cell in notebook["cells"]:
         for data in _data(cell):
             if "text/html" in data:
-                text = HELD.sub(lambda one: filed(base64.b64decode(one[2]), one[1]), "".join(data["text/html"]))
+                text, held = without_data("".join(data["text/html"]))
+                files |= held
                 data["text/html"] = SCRIPT.sub(script, DRAWN.sub(_in_both_lights, text))
     return notebook, files
 
