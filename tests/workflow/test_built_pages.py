@@ -25,7 +25,7 @@ COUNTED = (
 BROKEN = {
     "a plural of one": re.compile(rf"(?<![\d.,/–:@^+-])(?<!\d )\b1 (?:{COUNTED})\b"),
     "a plural in brackets": re.compile(r"\w\(s\)"),
-    "not a number": re.compile(r"\bNaN\b|(?<![\w-])nan(?: |%|\)|$)", re.MULTILINE),
+    "not a number": re.compile(r"\bNaN\b|(?<![\w-])nan(?: ?%|\)|,)", re.MULTILINE),
     "a negative zero": re.compile(r"(?<![\w.])[-−]0\.0+(?!\d)"),
     "a p of zero": re.compile(r"\bp = 0(?:\.0+)?(?![\d.])"),
     "a path of Python": re.compile(r"PosixPath|\bPath\("),
@@ -35,7 +35,7 @@ BROKEN = {
     ),
     "Markdown": re.compile(r"`|\*\*\w|\]\(\w|\{(?:cite|doc)"),
     "an empty place": re.compile(r"(?<!\w)\( ?\)|  ,|\bis None\b"),
-    "a long share": re.compile(r"(?<![\d.])(?:[1-9]|\d{2,})\.\d{2,} ?%"),
+    "a long share": re.compile(r"(?<![\d.])(?:[1-9]|\d{2,})\.\d{2,} ?%(?!, \d+ of)"),
 }
 ALLOWED = {"bibliography", "10_words"}  # titles of others; words as the sources write them
 
