@@ -98,6 +98,12 @@ document.addEventListener("DOMContentLoaded", () => {
       links.append(make("a", { href: "#about-this-page", textContent: "Code, parameters and sources" }));
     }
   }
+  // Tables of prose: who has no mouse scrolls them, too.
+  for (const box of document.querySelectorAll(".pst-scrollable-table-container")) {
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", "Table");
+  }
   // Rows get their addresses only now.
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target) {
