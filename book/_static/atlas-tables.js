@@ -89,7 +89,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
     for (const row of rows) {
       row.id = unused(`${figure.id.replace(/^table-/, "")}-${slug(row.cells[0].textContent)}`);
-      const link = make("a", { href: `#${row.id}`, className: "atlas-row-link", textContent: "#", tabIndex: -1 });
+      const link = make("a", { href: `#${row.id}`, className: "atlas-row-link", tabIndex: -1 });
       link.setAttribute("aria-label", "Link to this row");
       row.cells[0].append(link);
     }
