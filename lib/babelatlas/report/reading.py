@@ -87,7 +87,7 @@ def table(
         rest = "".join(f"<td{kind}>{text}</td>" for text, kind in zip(cells[1:], classes[1:], strict=True))
         rows.append(f'<tr><th scope="row">{cells[0]}</th>{rest}</tr>')
     plain = frame.assign(**{name: frame[name].map(_bare) for name in frame.columns if str(name) in raw})
-    data = base64.b64encode(plain.to_csv(index=False).encode()).decode()
+    data = base64.b64encode(plain.to_csv(index=False, float_format="%.6g").encode()).decode()
     body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
     label = html.escape(_bare(caption), quote=True)
     return HTML(

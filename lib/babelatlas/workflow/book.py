@@ -44,6 +44,9 @@ UNWANTED = [
     r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
     r'<script[^>]*src="[^"]*fontawesome[^"]*"></script>',  # the icons' style sheet and fonts do
 ]
+WHITE = re.compile(
+    r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL
+)  # keeps its blanks
 PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')  # code in the colour of text
 # The sidebar's part on the miniature has its colour.
 PART = '<p aria-level="2" class="caption{}" role="heading"><span class="caption-text">The miniature</span>'
@@ -438,6 +441,8 @@ def _finish(book: Path, folder: Path) -> None:
         for unwanted in UNWANTED:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
         text = PLAIN.sub(r"\1", text).replace(*MINIATURE_PART)
+        parts = WHITE.split(text)
+        text = "".join(part if place % 2 else re.sub(r"\n\s+", "\n", part) for place, part in enumerate(parts))
         page.write_text(text, encoding="utf-8")
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")) or {}
     packed = folder / runnable.PACKED

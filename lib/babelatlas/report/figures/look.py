@@ -151,7 +151,7 @@ def show(
     name = re.sub(r"[^a-z0-9]+", "-", html.unescape(re.sub("<[^>]*>", "", caption)).lower()).strip("-")[:60].strip("-")
     links = ""
     if data is not None:
-        held = _address(data.to_csv(index=False).encode(), "text/csv")
+        held = _address(data.to_csv(index=False, float_format="%.6g").encode(), "text/csv")
         links = f'<a download="{name or "figure"}.csv" href="{held}">CSV</a>'
     return HTML(
         f'<figure class="atlas-figure">{shown}<figcaption>{caption}</figcaption>'
