@@ -35,6 +35,16 @@ def percent(value: float) -> str:
     return "" if pd.isna(value) else f"{100 * value:.1f} %"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a count with its noun, in the singular where it is one.
+
+    >>> counted(1, "language"), counted(1234, "class"), counted(0, "family")
+    ('1 language', '1,234 classes', '0 families')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith(("s", "x", "ch")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
     """Return the sentences that say which English class names label sets have; "" where they have none.
 

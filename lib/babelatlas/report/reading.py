@@ -13,8 +13,6 @@ from babelatlas.base.errors import InputError
 
 # A page's box of one verdict; the book moves it below the title (`page_form`).
 TAKEAWAY = "```{admonition} Takeaway\n:class: tip\n"
-# What marks the page, or the section, in which it stands: its heading, figures and tables say "miniature".
-MARK = '<p class="atlas-mark">{}</p>'
 
 
 def takeaway(text: str) -> Markdown:
@@ -25,10 +23,10 @@ def takeaway(text: str) -> Markdown:
     return Markdown(f"{TAKEAWAY}{' '.join(text.split())}\n```")
 
 
-def miniature(text: str = "") -> HTML:
+def miniature(text: str = "") -> Markdown:
     """Return the mark of the section or page in which it stands: what it shows comes from the miniature."""
     said = text or "Tiny models trained on drawings: they show how the method behaves, not how good real models are."
-    return HTML(MARK.format(f'<span class="atlas-badge">Miniature</span> {said} <a href="11_miniature.html">Why?</a>'))
+    return Markdown(f"{{.atlas-mark}}\n**Miniature.** {said} ([why and how](11_miniature))")
 
 
 def cell(value: object, decimals: int = 1, raw: bool = False) -> str:

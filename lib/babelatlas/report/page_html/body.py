@@ -20,8 +20,6 @@ def mark_miniature(doctree: nodes.document) -> None:
 
 
 def _is_mark(node: nodes.Node) -> bool:
-    if isinstance(node, nodes.raw):
-        return f'class="{MARK}"' in node.astext()
     return isinstance(node, nodes.Element) and MARK in node.get("classes", [])
 
 
