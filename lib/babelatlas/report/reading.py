@@ -11,6 +11,7 @@ from IPython.display import HTML, Markdown
 
 from babelatlas.base.errors import InputError
 
+MINUS = re.compile(r"(?<![\w.–-])-(?=\d)")  # a hyphen before a number
 # A page's box of one verdict; the book moves it below the title (`page_form`).
 TAKEAWAY = "```{admonition} Takeaway\n:class: tip\n"
 
@@ -19,8 +20,14 @@ def takeaway(text: str) -> Markdown:
     """Return the box that opens a page: one verdict and at most three numbers, with their intervals.
 
     `text`: Markdown of one paragraph. A notebook shows it last, since it computes it last; its page shows it first.
+
+    >>> print(takeaway("It changes by -0.3 points\\n(-1.0 to 0.4).").data)
+    ```{admonition} Takeaway
+    :class: tip
+    It changes by −0.3 points (−1.0 to 0.4).
+    ```
     """
-    return Markdown(f"{TAKEAWAY}{' '.join(text.split())}\n```")
+    return Markdown(f"{TAKEAWAY}{MINUS.sub('−', ' '.join(text.split()))}\n```")
 
 
 def miniature(text: str = "") -> Markdown:
