@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   place.hidden = false;
 
   // What the page says of real models, hidden while somebody guesses.
-  const shown = () => [...document.querySelectorAll(".bd-article .admonition, #best-for-its-size, #all-released-results")];
+  const shown = () => [...document.querySelectorAll(".bd-article .admonition, .bd-article .admonition + p, #best-for-its-size, #all-released-results, #results-reported-in-papers")];
   if (told.best) {
     const slider = make("input", { type: "range", min: 0, max: 100, value: 50, id: "atlas-guess-value" });
     const value = make("output", { textContent: "50 %" });

@@ -309,9 +309,10 @@ def section(lang: str) -> str:
     """
     if not boards(lang):
         raise InputError(f"No released result is in {languages.name(lang)} ({lang}): see released.read().")
-    front, told = fronts(lang), verdict(lang)
+    front = fronts(lang)
+    first, _, others = verdict(lang).partition("\n")
     text = [
-        "```{admonition} Takeaway\n:class: tip\n" + (told if "\n- " in told else told.removeprefix("- ")) + "\n```",
+        reading.takeaway(first.removeprefix("- ")).data,
         rank(lang),
         "## Best for its size" if front else "",
         front,
@@ -319,6 +320,7 @@ def section(lang: str) -> str:
         "In percent with exact 95 % intervals, where the number of queries is known; for similarity of sentences, "
         "Spearman's correlation. A model's name leads to the file that its number is from. Numbers of two harnesses "
         "differ in protocol and do not compare: see [the chapter on harnesses](22_harnesses.ipynb).",
+        others,
         tables_of(lang),
         missing(lang),
     ]
