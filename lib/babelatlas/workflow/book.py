@@ -451,7 +451,7 @@ def _finish(book: Path, folder: Path) -> None:
     for source in book.glob("_sources/*.ipynb"):
         original = json.loads((folder / ORIGINALS / f"{source.stem}.json").read_text(encoding="utf-8"))
         notebook = runnable.prepared(original, run, *runnable.addresses(config))
-        source.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
+        source.write_text(json.dumps(notebook, ensure_ascii=False), encoding="utf-8")
     for source in book.glob("_sources/*.md"):
         source.unlink()
     if (folder / FILES).is_dir():

@@ -63,6 +63,10 @@ def _saved(figure: Figure, dpi: int) -> str:
     text = GLYPH.sub(lambda found: f'{found[1]}{_relative(found[2])}" transform="scale(.125)"', text)
     used = set(re.findall(r"#([\w-]+)", text))
     text = re.sub(r' id="([\w.-]+)"', lambda found: found[0] if found[1] in used else "", text)
+    for place, name in enumerate(sorted(set(re.findall(r'id="([mp][0-9a-f]{10})"', text)))):
+        text = text.replace(name, f"{name[0]}{place}")
+    text = re.sub(r'(?<=style=")[^"]*', lambda found: found[0].replace(": ", ":").replace("; ", ";"), text)
+    text = text.replace(">\n<", "><")
     head, rest = text.split(">", 1)
     return f'{head} id="dark"><style>{"".join(rules(text))}</style>{rest}'
 
@@ -88,8 +92,8 @@ def rules(text: str) -> list[str]:
     Greys are turned over, so that ink is light; a white ground goes. Black and white text stays as it is: it stands on
     the colour of a cell.
 
-    >>> rules('<path style="fill: #0072b2; stroke: #262626"/>')[0]
-    ':target [style*="fill: #0072b2"],:target [fill="#0072b2"]{fill:#3d9be9!important}'
+    >>> rules('<path style="fill:#0072b2;stroke:#262626"/>')[0]
+    ':target [style*="fill:#0072b2"],:target [fill="#0072b2"]{fill:#3d9be9!important}'
     """
     found = sorted(set(re.findall(r"#[0-9a-f]{6}\b", text)))
     made = []
@@ -100,13 +104,13 @@ def rules(text: str) -> list[str]:
             turned = round(0xE6 - (0xE6 - 0x20) * max(0, value - 0x26) / (0xFF - 0x26))
             new = f"#{turned:02x}{turned:02x}{turned:02x}"
         if new:
-            made.append(f':target [style*="fill: {colour}"],:target [fill="{colour}"]{{fill:{new}!important}}')
-            made.append(f':target [style*="stroke: {colour}"]{{stroke:{new}!important}}')
-    whites = ",:target ".join(f'{tag}[style*="fill: #ffffff"]' for tag in ("path", "use"))
+            made.append(f':target [style*="fill:{colour}"],:target [fill="{colour}"]{{fill:{new}!important}}')
+            made.append(f':target [style*="stroke:{colour}"]{{stroke:{new}!important}}')
+    whites = ",:target ".join(f'{tag}[style*="fill:#ffffff"]' for tag in ("path", "use"))
     made.append(f":target {whites}{{fill:{DARK}!important}}")
-    made.append(':target path[style="fill: #ffffff"]{fill:none!important}')
-    made.append(f':target [style*="stroke: #ffffff"]{{stroke:{DARK}!important}}')
-    made.append(':target [style*="stroke: #000000"]{stroke:#d9d9d9!important}')
+    made.append(':target path[style="fill:#ffffff"]{fill:none!important}')
+    made.append(f':target [style*="stroke:#ffffff"]{{stroke:{DARK}!important}}')
+    made.append(':target [style*="stroke:#000000"]{stroke:#d9d9d9!important}')
     return made
 
 
