@@ -242,7 +242,7 @@ def test_a_run_without_tables_offers_its_notebooks_as_they_are(tmp_path):
 @pytest.mark.slow
 def test_the_book_is_small_and_so_is_every_page(book):
     sizes = {path.relative_to(book).as_posix(): path.stat().st_size for path in book.rglob("*") if path.is_file()}
-    assert sum(sizes.values()) <= 80e6
-    assert {name: size for name, size in sizes.items() if name.endswith(".html") and size > 1.5e6} == {}
+    assert sum(sizes.values()) <= 60e6
+    assert {name: size for name, size in sizes.items() if name.endswith(".html") and size > 1e6} == {}
     sources = [json.loads(path.read_text(encoding="utf-8")) for path in (book / "_sources").glob("*.ipynb")]
     assert not any(cell.get("outputs") for source in sources for cell in source["cells"])

@@ -94,7 +94,7 @@ def table(
     plain = frame.assign(**{name: frame[name].map(_bare) for name in frame.columns if str(name) in raw})
     data = base64.b64encode(plain.to_csv(index=False, float_format="%.6g").encode()).decode()
     body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
-    label = html.escape(_bare(caption), quote=True)
+    label = html.escape(_bare(caption.partition("</b>")[0]), quote=True)
     return HTML(
         f'<figure class="atlas-table"><figcaption>{caption}</figcaption>'
         f'<div class="atlas-scroll" tabindex="0" role="region" aria-label="{label}">'

@@ -54,13 +54,8 @@ MINIATURE_PART = PART.format(""), PART.format(" atlas-miniature-part")
 # Too many for the list that every page carries: another page lists them. (They take half of the rendering there.)
 UNLISTED = ["language-*"]
 ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
-UNUSED = [
-    "*.map",
-    "locales",
-    "sphinx-thebe.*",
-    "all.min.js*",
-    "*.ttf",
-]  # what Sphinx and the theme copy and no page asks for
+# What Sphinx and the theme copy and no page asks for.
+UNUSED = ["*.map", "locales", "sphinx-thebe.*", "all.min.js*", "*.ttf", "fa-brands*", "fa-v4*"]
 MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
 # parts does not say that it may read pages in parallel; it numbers nothing here.
