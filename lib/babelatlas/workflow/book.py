@@ -44,6 +44,7 @@ UNWANTED = [
     r'<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>',
     r'<script[^>]*src="[^"]*fontawesome[^"]*"></script>',  # the icons' style sheet and fonts do
 ]
+NEEDLESS = re.compile(r"<!--.*?-->|(?<=\n)\s+", re.DOTALL)
 WHITE = re.compile(
     r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL
 )  # keeps its blanks
@@ -437,7 +438,7 @@ def _finish(book: Path, folder: Path) -> None:
             text = re.sub(unwanted, "", text, flags=re.DOTALL)
         text = PLAIN.sub(r"\1", text).replace(*MINIATURE_PART)
         parts = WHITE.split(text)
-        text = "".join(part if place % 2 else re.sub(r"\n\s+", "\n", part) for place, part in enumerate(parts))
+        text = "".join(part if place % 2 else NEEDLESS.sub("", part) for place, part in enumerate(parts))
         page.write_text(text, encoding="utf-8")
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8")) or {}
     packed = folder / runnable.PACKED
