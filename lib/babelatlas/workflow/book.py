@@ -56,7 +56,7 @@ MINIATURE_PART = PART.format(""), PART.format(" atlas-miniature-part")
 UNLISTED = ["language-*"]
 ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
 # What Sphinx and the theme copy and no page asks for.
-UNUSED = ["*.map", "locales", "sphinx-thebe.*", "all.min.js*", "*.ttf", "fa-brands*", "fa-v4*"]
+UNUSED = ["*.map", "locales", "sphinx-thebe.*", "all.min.js*", "*.ttf", "fa-brands*", "fa-v4*", "all-packages.js"]
 MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
 # parts does not say that it may read pages in parallel; it numbers nothing here.
@@ -459,7 +459,10 @@ def _finish(book: Path, folder: Path) -> None:
     for name in MATHJAX:
         place = book / "_static" / "mathjax" / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if (home / name).is_dir() else shutil.copyfile)(home / name, place)
+        if (home / name).is_dir():
+            shutil.copytree(home / name, place, ignore=shutil.ignore_patterns(*UNUSED))
+        else:
+            shutil.copyfile(home / name, place)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 MANY = 600  # points; from there on they are one picture within the file
-LARGE = 250_000  # bytes; where a file would be larger, all but its text becomes pictures
+LARGE = 200_000  # bytes; where a file would be larger, all but its text becomes pictures
 DARK = "#121212"  # the ground that the dark palette is made for
 # The colours of `look.COLOURS`, brighter, with a contrast of at least 3 : 1 on DARK.
 BRIGHTER = {
