@@ -182,7 +182,7 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     above, below = relatives(kept, staged)
     titles = {place.stem: title_of(file) for place, file in prose.items() if place.suffix in (".md", ".ipynb")}
     absent = (staged | {name for name in listed(toc) if "*" not in name}) - shown
-    absent |= {f"language-{code}" for code in languages.table()["code"]} - staged
+    absent |= {"rerun", *(f"language-{code}" for code in languages.table()["code"])} - staged
     ends = _colophons(project)
     content = {Path("_config.yml"): settings((project / "_config.yml").read_text(encoding="utf-8")).encode()}
     content[Path("_toc.yml")] = yaml.safe_dump(without_sections(kept), sort_keys=False, allow_unicode=True).encode()
@@ -258,6 +258,7 @@ def _page(
             if "text/markdown" in data:
                 data["text/markdown"] = without_links("".join(data["text/markdown"]), absent)
     notebook = page_form.formed(notebook, place.stem, parent, more, ending)
+    notebook["cells"][-1]["source"] = without_links(notebook["cells"][-1]["source"], absent)
     made = {place: json.dumps(notebook).encode(), Path(ORIGINALS, f"{place.stem}.json"): original.encode()}
     return made | _in_files(files)
 
