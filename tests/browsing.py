@@ -25,5 +25,6 @@ def browser(profile: Path) -> Iterator:
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
     driver.set_window_size(1280, 900)
+    driver.set_page_load_timeout(90)
     yield driver
     driver.quit()

@@ -18,9 +18,10 @@ TYPES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    yield from browsing.browser(tmp_path_factory.mktemp("profile"))
+@pytest.fixture
+def browser(tmp_path):
+    """A browser for each page: one that has checked many sometimes stops answering."""
+    yield from browsing.browser(tmp_path)
 
 
 def check(browser, page, scheme: str) -> list[str]:

@@ -56,7 +56,7 @@ MINIATURE_PART = PART.format(""), PART.format(" atlas-miniature-part")
 UNLISTED = ["language-*"]
 ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
 # What Sphinx and the theme copy and no page asks for.
-UNUSED = ["*.map", "locales", "sphinx-thebe.*", "all.min.js*", "*.ttf", "fa-brands*", "fa-v4*", "all-packages.js"]
+UNUSED = ["*.map", "locales", "sphinx-thebe.*", "all.min.js*", "*.ttf", "fa-v4*", "all-packages.js"]
 MATHJAX = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of jobs. The extension that numbers
 # parts does not say that it may read pages in parallel; it numbers nothing here.

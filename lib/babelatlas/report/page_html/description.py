@@ -5,7 +5,7 @@ import re
 
 from docutils import nodes
 
-LONGEST = 300  # characters of a description
+LONGEST = 200  # characters of a description
 CARD = "_static/card.png"
 
 
@@ -18,7 +18,7 @@ def tags(doctree: nodes.document, config) -> str:
     box = next((one for one in doctree.findall(nodes.Admonition) if isinstance(one, nodes.Element)), None)
     first = (box or doctree).next_node(nodes.paragraph)
     told = " ".join("".join(map(text_of, first.children)).split()) if first is not None else ""
-    told = told if len(told) <= LONGEST else told[:LONGEST].rpartition(" ")[0] + "…"
+    told = shortened(told, LONGEST)
     found = {"og:title": title.astext() if title is not None else config.html_title, "og:type": "article"}
     found |= {"og:site_name": "Babel Atlas"} | ({"og:description": told} if told else {})
     if config.html_baseurl:
@@ -26,6 +26,15 @@ def tags(doctree: nodes.document, config) -> str:
     lines = [f'<meta property="{name}" content="{html.escape(value)}">' for name, value in found.items()]
     lines += [f'<meta name="description" content="{html.escape(told)}">'] * bool(told)
     return "\n".join(["", *lines])
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters and an ellipsis, whose last word is whole.
+
+    >>> shortened("One word and another", 10)
+    'One word…'
+    """
+    return text if len(text) <= most else text[:most].rpartition(" ")[0] + "…"
 
 
 def text_of(node: nodes.Node) -> str:

@@ -5,6 +5,8 @@ import re
 
 from docutils import nodes
 
+from babelatlas.report.page_html.description import LONGEST, shortened
+
 PAGE = "how-to-read"  # holds the glossary
 ENTRY = re.compile(r"^(?P<term>\S.*)\n: (?P<text>.+(?:\n {2}.+)*)", re.MULTILINE)
 # Within these a term stays as it is: headings and code are read as a whole, and a link leads elsewhere.
@@ -81,7 +83,7 @@ def _in_prose(text: nodes.Text) -> bool:
 
 
 def _linked(said: str, term: str, definition: str) -> nodes.raw:
-    shown = html.escape(f"{term}: {definition}", quote=True)
+    shown = html.escape(shortened(f"{term}: {definition}", LONGEST), quote=True)
     address = f"{PAGE}.html#{anchor(term)}"
     return nodes.raw(
         "", f'<a class="atlas-term" href="{address}" data-definition="{shown}">{html.escape(said)}</a>', format="html"
