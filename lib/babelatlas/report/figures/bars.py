@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, in_order, percent_axis, with_data
+from babelatlas.report.figures.look import COLOURS, in_order, percent_axis, series_in_order, with_data
 
 
 def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Sequence[float], label: str) -> Axes:
@@ -19,8 +19,8 @@ def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Seque
     """
     _, axis = plt.subplots()
     bottom, counts = np.zeros(len(edges) - 1), {}
-    for place, name in enumerate(in_order(table[series])):
-        counted, _ = np.histogram(table.loc[table[series] == name, value], bins=edges)
+    for place, name, rows in series_in_order(table, series):
+        counted, _ = np.histogram(rows[value], bins=edges)
         look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "\\\\\\", "xx"][place % 4]}
         look |= {"edgecolor": "white", "label": f"{name} ({counted.sum()})"}
         axis.bar(range(len(counted)), counted, 0.85, bottom, **look)

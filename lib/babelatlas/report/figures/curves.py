@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import MARKERS, in_order, line_of, log_axis, percent_axis, side_by_side, with_data
+from babelatlas.report.figures.look import (
+    MARKERS,
+    in_order,
+    line_of,
+    log_axis,
+    percent_axis,
+    series_in_order,
+    side_by_side,
+    with_data,
+)
 
 
 def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
@@ -17,8 +26,7 @@ def class_count_curves(points: pd.DataFrame, fits: pd.DataFrame) -> Axes:
     intercept + slope x ln(n_classes); drawn as a line from the least to the most classes of the series.
     """
     _, axis = plt.subplots()
-    for place, name in enumerate(in_order(points["series"])):
-        rows = points[points["series"] == name]
+    for place, name, rows in series_in_order(points, "series"):
         line = line_of(place)
         spread = np.abs(rows[["ci_low", "ci_high"]].to_numpy().T - rows["value"].to_numpy())
         look = {"fmt": MARKERS[place % len(MARKERS)], "color": line["color"], "capsize": 3, "linestyle": ""}
@@ -40,8 +48,7 @@ def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     `curves`: series, threshold (fraction), value, ci_low, ci_high (numbers of languages; the band), of `total` in all.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
-    for place, name in enumerate(in_order(curves["series"])):
-        rows = curves[curves["series"] == name]
+    for place, name, rows in series_in_order(curves, "series"):
         line, band = line_of(place), {"alpha": 0.15, "linewidth": 0}
         axis.plot(rows["threshold"], rows["value"], marker="", label=name, **line)
         axis.fill_between(rows["threshold"], rows["ci_low"], rows["ci_high"], color=line["color"], **band)
@@ -61,8 +68,7 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     a dotted line stands, with the number of languages of each series written next to it.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
-    for place, name in enumerate(in_order(curves["series"])):
-        rows = curves[curves["series"] == name]
+    for place, name, rows in series_in_order(curves, "series"):
         line, colour = line_of(place), line_of(place)["color"]
         rows = rows.sort_values("n_classes")
         axis.step(rows["n_classes"], rows["n_languages"], where="pre", marker="", label=name, **line)
@@ -93,8 +99,7 @@ def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float 
     `curves`: series, at_least, value, ci_low, ci_high (fractions). A dotted line stands at `mark`.
     """
     _, axis = plt.subplots(figsize=(7.2, 4.2))
-    for place, name in enumerate(in_order(curves["series"])):
-        rows = curves[curves["series"] == name]
+    for place, name, rows in series_in_order(curves, "series"):
         line, band = line_of(place), {"alpha": 0.15, "linewidth": 0, "step": "pre"}
         axis.step(rows["at_least"], rows["value"], where="pre", marker="", label=name, **line)
         axis.fill_between(rows["at_least"], rows["ci_low"], rows["ci_high"], color=line["color"], **band)
@@ -137,8 +142,7 @@ def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
     _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 2.9 * len(panels)), squeeze=False, layout="constrained")
     for axis, title in zip(axes[:, 0], panels, strict=True):
         part = table[table[panel] == title]
-        for place, name in enumerate(in_order(part[series])):
-            rows = part[part[series] == name]
+        for place, name, rows in series_in_order(part, series):
             axis.plot(rows["step"], rows["value"], label=name, linewidth=1.3, marker="", **line_of(place))
         axis.set(yscale="log", xlabel="step", ylabel="loss")
         axis.set_title(title, size=10.5)

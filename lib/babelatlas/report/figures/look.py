@@ -8,7 +8,7 @@ import base64
 import html
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -59,6 +59,12 @@ def in_order(names: Iterable[str]) -> list[str]:
         return given
     standing = iter(sorted(set(given) & set(order), key=order.index))
     return [next(standing) if name in order else name for name in given]
+
+
+def series_in_order(table: pd.DataFrame, column: str) -> Iterator[tuple[int, str, pd.DataFrame]]:
+    """Yield the series of a table, by a column, as `in_order`: place, name and rows of each."""
+    for place, name in enumerate(in_order(table[column])):
+        yield place, name, table[table[column] == name]
 
 
 def line_of(place: int) -> dict:

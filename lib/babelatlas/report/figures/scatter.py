@@ -16,6 +16,7 @@ from babelatlas.report.figures.look import (
     log_axis,
     look_of,
     percent_axis,
+    series_in_order,
     side_by_side,
     with_data,
 )
@@ -219,8 +220,8 @@ def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
     """
     _, axis = plt.subplots()
     ends = np.array([0, runs["languages"].max()])
-    for place, name in enumerate(in_order(runs["contestant"])):
-        rows, look = runs[runs["contestant"] == name], line_of(place)
+    for place, name, rows in series_in_order(runs, "contestant"):
+        look = line_of(place)
         marker = MARKERS[place % len(MARKERS)]
         axis.plot(rows["languages"], rows["value"], marker, color=look["color"], label=name, alpha=0.8)
         for line in lines[lines["contestant"] == name].itertuples():
@@ -319,8 +320,8 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
 def cloud(points: pd.DataFrame, series: str) -> Axes:
     """Draw points without units, x against y; colour and marker for each value of column `series`; return the Axes."""
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    for place, name in enumerate(in_order(points[series])):
-        part, (colour, marker) = points[points[series] == name], look_of(name, place)
+    for place, name, part in series_in_order(points, series):
+        colour, marker = look_of(name, place)
         axis.scatter(part["x"], part["y"], color=colour, marker=marker, s=22, alpha=0.75, linewidths=0, label=name)
     axis.set(xticks=[], yticks=[], xlabel="", ylabel="")
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
