@@ -1,7 +1,7 @@
 """A headless Chromium for the tests of pages."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,5 +26,31 @@ def browser(profile: Path) -> Iterator:
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
     driver.set_window_size(1280, 900)
     driver.set_page_load_timeout(90)
+    driver.set_script_timeout(90)
+    driver.get("about:blank")  # the page that a browser shows at first loads parts of its own
     yield driver
     driver.quit()
+
+
+def show(browser, address: str, emulated: Mapping[str, dict] | None = None) -> None:
+    """Open a page from disk, as on the screen that `emulated` describes (CDP command -> parameters), and wait for it.
+
+    Where the browser stops answering, which it does now and then on a busy machine, it is tried once more in a new tab.
+    """
+    from selenium.common.exceptions import TimeoutException
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    there = "return location.protocol === 'file:' && document.readyState === 'complete' && !!document.body"
+    for again in (False, True):
+        try:
+            if again:
+                browser.switch_to.new_window("tab")
+            for command, parameters in (emulated or {}).items():
+                browser.execute_cdp_cmd(command, parameters)
+            browser.get("about:blank")  # else the same address with another fragment is not loaded anew
+            browser.get(address)
+            WebDriverWait(browser, 30).until(lambda one: one.execute_script(there))
+            return
+        except TimeoutException:
+            if again:
+                raise

@@ -30,9 +30,7 @@ def check(browser, page, scheme: str) -> list[str]:
     Of each table it sees twelve rows, which are alike: the contrast of thousands of cells takes minutes.
     """
     chosen = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", chosen)
-    browser.get("about:blank")
-    browser.get(page.as_uri())
+    browsing.show(browser, page.as_uri(), {"Emulation.setEmulatedMedia": chosen})
     browser.execute_script(
         """document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important; }</style>");
         document.querySelectorAll("details").forEach(part => { part.open = true; });
@@ -54,7 +52,7 @@ def test_a_page_has_no_barrier_that_axe_finds(browser, book, name):
 
 
 def test_the_keyboard_reaches_the_text_first_and_every_table_and_control_has_a_name(browser, book):
-    browser.get((book / "20_real_leaderboard.html").as_uri())
+    browsing.show(browser, (book / "20_real_leaderboard.html").as_uri())
     first = browser.execute_script("return document.querySelector('a, button, input').textContent.trim()")
     assert first == "Skip to main content"
     unnamed = browser.execute_script(
@@ -69,8 +67,7 @@ def test_the_keyboard_reaches_the_text_first_and_every_table_and_control_has_a_n
 @pytest.mark.parametrize("name", ["index", "86_ranks", "language-hi", "explorer"])
 def test_at_twice_the_size_nothing_is_cut_off(browser, book, name):
     small = {"width": 640, "height": 450, "deviceScaleFactor": 2, "mobile": False}  # 1280 at 200 %
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", small)
-    browser.get((book / f"{name}.html").as_uri())
+    browsing.show(browser, (book / f"{name}.html").as_uri(), {"Emulation.setDeviceMetricsOverride": small})
     width = browser.execute_script("return document.documentElement.scrollWidth")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert width <= 640

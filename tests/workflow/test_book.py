@@ -12,6 +12,7 @@ import browsing
 from browsing import PHONE
 
 pytestmark = [pytest.mark.slow, browsing.needed]
+DESKTOP = {"Emulation.clearDeviceMetricsOverride": {}}
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,8 @@ def visits(browser, book) -> dict[str, dict]:
 
 
 def visit(browser, page: Path) -> dict:
-    browser.get("about:blank")  # the page that the browser shows at first loads parts of its own
     browser.get_log("performance"), browser.get_log("browser")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.get(page.as_uri())
+    browsing.show(browser, page.as_uri(), DESKTOP)
     browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
     browser.execute_async_script(  # also those further down, and those of the other theme
         """const done = arguments[0], all = [...document.images];
@@ -51,7 +50,7 @@ def visit(browser, page: Path) -> dict:
     seen["width"] = browser.execute_script("return document.documentElement.scrollWidth")
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    seen["requests"] = [url for url in sent if not url.startswith(("file:", "data:", "blob:"))]
+    seen["requests"] = [url for url in sent if not url.startswith(("file:", "data:", "blob:", "about:"))]
     seen["messages"] = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     return seen
 
@@ -108,8 +107,7 @@ def test_no_page_is_wider_than_a_phone(visits):
 @pytest.fixture
 def table(browser, book):
     """The first table of a page with at least twenty rows."""
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.get((book / "60_models.html").as_uri())
+    browsing.show(browser, (book / "60_models.html").as_uri(), DESKTOP)
     tables = browser.find_elements("css selector", "figure.atlas-table")
     return next(one for one in tables if len(one.find_elements("css selector", "tbody tr")) >= 20)
 
@@ -147,7 +145,7 @@ def test_a_table_shows_the_rows_that_hold_what_is_typed(browser, table):
 
 
 def test_a_table_shows_eight_columns_until_more_are_chosen(browser, book):
-    browser.get((book / "60_models.html").as_uri())
+    browsing.show(browser, (book / "60_models.html").as_uri())
     heads = "one.querySelectorAll('thead th:not([hidden])').length"
     counts = browser.execute_script(f"return [...document.querySelectorAll('.atlas-table')].map(one => {heads})")
     assert counts
@@ -156,8 +154,7 @@ def test_a_table_shows_eight_columns_until_more_are_chosen(browser, book):
 
 def test_every_row_has_an_address_that_leads_to_it(browser, book, table):
     page, row = book / "60_models.html", table.find_elements("css selector", "tbody tr")[15].get_attribute("id")
-    browser.get("about:blank")
-    browser.get(f"{page.as_uri()}#{row}")
+    browsing.show(browser, f"{page.as_uri()}#{row}")
     assert "atlas-target" in browser.find_element("id", row).get_attribute("class")
 
 
@@ -171,7 +168,7 @@ def test_the_search_finds_the_page_of_a_language_first(browser, book, name, code
 
     if not (book / f"language-{code}.html").is_file():
         pytest.skip(f"this run makes no page of {name}; that of `make book` does")
-    browser.get(f"{(book / 'search.html').as_uri()}?q={name}")
+    browsing.show(browser, f"{(book / 'search.html').as_uri()}?q={name}")
     first = WebDriverWait(browser, 20).until(lambda page: page.find_elements("css selector", "#search-results li a"))[0]
     assert name in first.text
     assert f"language-{code}.html" in first.get_attribute("href")
