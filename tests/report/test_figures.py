@@ -1,5 +1,7 @@
 """Figures: what is drawn is what the table says, and the table is left alone."""
 
+from itertools import pairwise
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -259,6 +261,34 @@ def test_a_legend_of_many_names_fits_a_phone():
     assert box.y0 >= 0
     assert box.x1 <= axis.figure.bbox.x1
     assert box.y1 < axis.get_window_extent().y0
+
+
+def inside_and_apart(labels, figure) -> bool:
+    """Whether no label is cut off and none runs into the next."""
+    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
+    inside = all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    return inside and all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+
+
+def test_many_languages_stand_apart_on_a_phone():
+    table = pd.DataFrame({"row": [f"Language {number}" for number in range(36)], "value": 0.5})
+    (axis,) = figures.forest(table.assign(ci_low=0.4, ci_high=0.6), "row")
+    narrow(axis.figure).draw_without_rendering()
+    assert inside_and_apart(axis.get_yticklabels(), axis.figure)
+
+
+def test_a_leaderboard_of_long_names_shows_names_letters_and_means_on_a_phone():
+    names = [f"OpenCLIP XLM-R large ViT-H/14 (LAION-5B) {number}" for number in range(20)]
+    table = pd.DataFrame({"model": names, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "rank": range(1, 21)})
+    table = table.assign(rank_low=table["rank"], rank_high=table["rank"], letters="a")
+    rank, letter, mean = figures.ranks(table)
+    narrow(rank.figure).draw_without_rendering()
+    assert not rank.get_visible()
+    assert inside_and_apart(letter.get_yticklabels(), letter.figure)
+    assert [label.get_text().replace("\n", " ") for label in letter.get_yticklabels()] == names
+    boxes = [letter.get_tightbbox(), mean.get_tightbbox()]
+    assert boxes[0].x1 <= boxes[1].x0
+    assert mean.get_window_extent().width > 0.2 * mean.figure.bbox.width
 
 
 def test_reach_draws_no_dot_where_nothing_is_reached_and_writes_the_share():

@@ -137,19 +137,18 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
     rank_high, letters (as `tests.compact_letters` gives them). A column of joined dots is one letter:
-    its models do not differ significantly. On a narrow screen the first panels are seen first. Returns the Axes of the
-    three.
+    its models do not differ significantly. A phone shows the last two panels. Returns the Axes of the three.
     """
     rows = table.reset_index(drop=True)
     words = [single_letters(letters) for letters in rows["letters"]]
     letters = sorted({word for row in words for word in row})
     order = sorted(letters, key=lambda word: [word in row for row in words].index(True))
     size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
-    widths = [2.4, min(3, 0.5 + 0.22 * len(order)), 3]
+    widths = [2.4, float(np.clip(0.5 + 0.22 * len(order), 1.5, 3)), 3]
     size_in = (7.2, 1.1 + height * len(rows))
     figure, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
-    figure.atlas_row = True  # on a phone, too, each model is one row
     rank, letter, mean = axes
+    figure.atlas_row = [rank]  # on a phone, too, each model is one row; the order shows the ranks
     for axis, place, columns in (
         (rank, 1, ("rank", "rank_low", "rank_high")),
         (mean, 0, ("value", "ci_low", "ci_high")),

@@ -9,24 +9,29 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 
 WIDTH = 3.9  # inches; with text of 9 points that is what a screen of 390 pixels shows
 LARGEST = 9.5  # points, of numbers and names
 LETTER = 0.56  # of the size of a letter: its mean width
+LINE = 0.17  # inches from one line of names to the next
+NAME, SMALL = 29, 8.5  # letters of a name in one line, and the points of longer ones
 
 
 def narrow(figure: Figure) -> Figure:
     """Rearrange a figure for a phone, in place; return it.
 
     Panels side by side come to stand below one another, with their own numbers and names, unless the figure has
-    `atlas_row`: where each row of panels is one row of a table. Legends come to stand below, long titles in lines.
+    `atlas_row`: where each row of panels is one row of a table, of which those in `atlas_row` are left out. Legends
+    come to stand below, long titles in lines.
     """
     before = figure.get_size_inches()
+    figure.draw_without_rendering()
+    _leave_out(figure, getattr(figure, "atlas_row", []))
     panels = [axis for axis in figure.axes if axis.get_subplotspec() is not None and axis.get_visible()]
     tall = {axis: axis.get_position().height * before[1] for axis in panels}
     figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.06, w_pad=0.04))
-    column = not getattr(figure, "atlas_row", False)
+    column = not hasattr(figure, "atlas_row")
     if column and any(axis.get_subplotspec().get_gridspec().ncols > 1 for axis in panels):
         _stack(figure, panels)
     for axis in panels:
@@ -47,6 +52,29 @@ def narrow(figure: Figure) -> Figure:
     for axis in panels:
         _upright(axis)
     return figure
+
+
+def _leave_out(figure: Figure, unwanted: list[Axes]) -> None:
+    """Remove panels of a row; those that stay share its width as before, and the first has the names."""
+    if not unwanted:
+        return
+    shared = unwanted[0].get_subplotspec().get_gridspec()
+    stay = [axis for axis in figure.axes if axis not in unwanted]
+    ratios = [shared.get_width_ratios()[axis.get_subplotspec().colspan.start] for axis in stay]
+    grid = GridSpec(1, len(stay), figure=figure, width_ratios=ratios)
+    for place, axis in enumerate(stay):
+        axis.set_subplotspec(grid[place])
+    stay[0].tick_params(labelleft=True)
+    for axis in unwanted:
+        axis.set_visible(False)
+        axis.set_in_layout(False)
+
+
+def _names(axis: Axes) -> list[str]:
+    """Return the names of the rows of a panel; [] where its vertical axis has numbers."""
+    texts = [label.get_text() for label in axis.get_yticklabels()]
+    fixed = isinstance(axis.yaxis.get_major_locator(), FixedLocator) and axis.get_yscale() == "linear"
+    return texts if fixed and any(letter.isalpha() for text in texts for letter in text) else []
 
 
 def _stack(figure: Figure, panels: list[Axes]) -> None:
@@ -81,8 +109,9 @@ def _height(axis: Axes, before: float) -> float:
         return min(
             before, (WIDTH - 0.9 * bool(len(axis.get_yticks()))) * (high - low) / (right - left) * axis.get_aspect()
         )
-    if isinstance(axis.yaxis.get_major_formatter(), FixedFormatter) and axis.get_yscale() == "linear":
-        return before if len(axis.get_yticks()) < 20 else max(0.17 * len(axis.get_yticks()), 0.75 * before)
+    if names := _names(axis):
+        lines = len(names) * max(len(textwrap.wrap(name, NAME)) for name in names)
+        return before if lines < 20 else max(LINE * lines, 0.75 * before)
     return float(np.clip(before, 1.2, 2.9))
 
 
@@ -101,16 +130,15 @@ def _texts(axis: Axes, column: bool) -> None:
         if drawn > LARGEST or isinstance(size, str):
             which.set_tick_params(labelsize=min(LARGEST, drawn))
         which.label.set_size(min(10, which.label.get_size()))
-    across = WIDTH - 0.7 if column else WIDTH / 3
+    across = WIDTH - 0.7 if column else WIDTH / 4
     axis.xaxis.label.set_text(_lines(axis.get_xlabel(), axis.xaxis.label.get_size(), across))
     if axis.get_ylabel():
         axis.yaxis.label.set_text(_lines(axis.get_ylabel(), axis.yaxis.label.get_size(), 2.6))
     for title in (axis.title, axis._left_title, axis._right_title):
         title.set_text(_lines(title.get_text(), title.get_size(), across))
-    if isinstance(axis.yaxis.get_major_formatter(), FixedFormatter):
-        names = [label.get_text() for label in axis.get_yticklabels()]
-        if max(map(len, names), default=0) > 26:
-            axis.set_yticks(axis.get_yticks(), [textwrap.fill(name, 24) for name in names])
+    names = _names(axis)
+    if max(map(len, names), default=0) > NAME:
+        axis.set_yticks(axis.get_yticks(), [textwrap.fill(name, NAME) for name in names], size=SMALL)
     if axis.images:
         cells = axis.images[0].get_array().shape
         if cells[1] > 12:
