@@ -288,7 +288,20 @@ def test_a_leaderboard_of_long_names_shows_names_letters_and_means_on_a_phone():
     assert [label.get_text().replace("\n", " ") for label in letter.get_yticklabels()] == names
     boxes = [letter.get_tightbbox(), mean.get_tightbbox()]
     assert boxes[0].x1 <= boxes[1].x0
+    assert boxes[1].x1 <= mean.figure.bbox.x1
     assert mean.get_window_extent().width > 0.2 * mean.figure.bbox.width
+
+
+def test_the_label_of_all_panels_stands_below_the_last_and_above_the_legend_on_a_phone():
+    figure, axes = matplotlib.pyplot.subplots(1, 2, sharex=True, sharey=True, layout="constrained")
+    for axis in axes:
+        axis.plot([0, 1], [0, 1], label="a model")
+    figure.supxlabel("accuracy")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center")
+    figures.with_data(axes, pd.DataFrame({"x": [0], "y": [1]}))
+    narrow(figure).draw_without_rendering()
+    assert axes[1].get_xlabel() == "accuracy"
+    assert figure.legends[0].get_window_extent().y1 <= axes[1].xaxis.label.get_window_extent().y0
 
 
 def test_reach_draws_no_dot_where_nothing_is_reached_and_writes_the_share():

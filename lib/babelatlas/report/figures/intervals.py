@@ -144,7 +144,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     letters = sorted({word for row in words for word in row})
     order = sorted(letters, key=lambda word: [word in row for row in words].index(True))
     size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
-    widths = [2.4, float(np.clip(0.5 + 0.22 * len(order), 1.5, 3)), 3]
+    widths = [2.4, float(np.clip(0.5 + 0.22 * len(order), 1.2, 3)), 3]
     size_in = (7.2, 1.1 + height * len(rows))
     figure, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
     rank, letter, mean = axes
@@ -172,7 +172,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     letter.set_xlim(-0.6, max(len(order), 2) - 0.4)
     letter.tick_params(labelsize=size)
     letter.grid(axis="x", visible=False)
-    letter.set_xlabel("not significantly\ndifferent", size=10)
+    letter.set_xlabel("no significant\ndifference", size=10)
     rank.set_yticks(range(len(rows)), rows["model"])
     rank.set_ylim(len(rows) - 0.5, -0.5)
     with_data(axes, table)

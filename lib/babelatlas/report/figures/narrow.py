@@ -39,9 +39,11 @@ def narrow(figure: Figure) -> Figure:
     below = _legends(figure)
     for axis in figure.axes:
         _texts(axis, column)
-    for text in [figure._suptitle, figure._supxlabel] if hasattr(figure, "_supxlabel") else []:
-        if text is not None:
-            text.set_text(_lines(text.get_text(), text.get_size(), WIDTH))
+    if figure.get_suptitle():
+        figure.suptitle(_lines(figure.get_suptitle(), figure._suptitle.get_size(), WIDTH))
+    if figure.get_supxlabel():  # below the last panel, as a legend stands below the figure
+        panels[-1].set_xlabel(_lines(figure.get_supxlabel(), 10, WIDTH - 0.7), size=10)
+        figure.supxlabel("")
     many = len(panels) if column else 1
     inner = sum(tall.values()) if column else max(tall.values(), default=before[1])
     figure.set_size_inches(WIDTH, inner + 0.6 * many + 0.6 + below)
@@ -60,8 +62,9 @@ def _leave_out(figure: Figure, unwanted: list[Axes]) -> None:
         return
     shared = unwanted[0].get_subplotspec().get_gridspec()
     stay = [axis for axis in figure.axes if axis not in unwanted]
-    ratios = [shared.get_width_ratios()[axis.get_subplotspec().colspan.start] for axis in stay]
-    grid = GridSpec(1, len(stay), figure=figure, width_ratios=ratios)
+    before = [shared.get_width_ratios()[axis.get_subplotspec().colspan.start] for axis in stay]
+    widths = [max(width, 0.7 * max(before)) for width in before]  # room for the label below a narrow one
+    grid = GridSpec(1, len(stay), figure=figure, width_ratios=widths)
     for place, axis in enumerate(stay):
         axis.set_subplotspec(grid[place])
     stay[0].tick_params(labelleft=True)
@@ -129,7 +132,7 @@ def _texts(axis: Axes, column: bool) -> None:
         drawn = labels[0].get_size() if labels else 99
         if drawn > LARGEST or isinstance(size, str):
             which.set_tick_params(labelsize=min(LARGEST, drawn))
-        which.label.set_size(min(10, which.label.get_size()))
+        which.label.set_size(min(10 if column else SMALL, which.label.get_size()))
     across = WIDTH - 0.7 if column else WIDTH / 4
     axis.xaxis.label.set_text(_lines(axis.get_xlabel(), axis.xaxis.label.get_size(), across))
     if axis.get_ylabel():
@@ -148,11 +151,14 @@ def _texts(axis: Axes, column: bool) -> None:
 
 
 def _upright(axis: Axes) -> None:
-    """Turn the names along a panel upright where they run into each other or aslant."""
+    """Turn the names along a panel upright where they run into each other or aslant; leave out single letters."""
     labels = [label for label in axis.get_xticklabels() if label.get_text() and label.get_visible()]
     boxes = [label.get_window_extent() for label in labels]
     aslant = any(0 < label.get_rotation() % 180 < 90 for label in labels)
-    if aslant or any(one.x1 > other.x0 and one.x0 < other.x1 for one, other in pairwise(boxes)):
+    clash = any(one.x1 > other.x0 and one.x0 < other.x1 for one, other in pairwise(boxes))
+    if clash and all(len(label.get_text()) == 1 for label in labels):  # letters are as wide upright
+        axis.set_xticklabels([])
+    elif aslant or clash:
         top = axis.xaxis.get_tick_params().get("labeltop")
         for label in axis.get_xticklabels():
             label.set(rotation=90, ha="left" if top else "right", va="center", rotation_mode="anchor")
