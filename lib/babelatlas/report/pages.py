@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from babelatlas.analysis import leaderboard
-from babelatlas.base import languages, published, tables
+from babelatlas.base import checksums, languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
@@ -108,6 +108,8 @@ def ranks(scores: pd.DataFrame, model: str, names: Sequence[str], sets: Sequence
 def galleries(paths: Sequence[str | os.PathLike]) -> dict[str, int]:
     """Return of `retrieval` tables how many images there are to choose from: data set -> number."""
     asked = {"columns": ["dataset", "n_candidates"], "filters": [("direction", "=", "t2i")]}
+    for path in paths:
+        checksums.check(path)
     rows = [pq.read_table(tables.locate(path), **asked).to_pandas() for path in paths]
     return pd.concat(rows).groupby("dataset")["n_candidates"].max().to_dict() if rows else {}
 
