@@ -8,11 +8,12 @@ a checksum is read as it is: it is the user's, another program's, or of an older
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA, locate, root
+from babelatlas.base.paths import DATA, beside, locate, root
 
 MARK = "sha256-of-this-file:"
 BLANK = MARK + 64 * "0"  # what a writer puts into a file before `stamp`
@@ -71,17 +72,15 @@ def fix(path: str | os.PathLike) -> str:
     return "put a whole copy in its place, or give another path."
 
 
-def write_list(folder: str | os.PathLike) -> Path:
-    """Write the checksums of all files in a folder and below to its SHA256SUMS, hidden ones left out; return its path.
+def write_list(folder: str | os.PathLike, names: Iterable[str]) -> Path:
+    """Write the checksums of files of a folder to its SHA256SUMS, which `sha256sum -c` checks, too; return its path.
 
-    `sha256sum -c SHA256SUMS` checks them, too.
+    `names`: the files, by their paths below the folder. Another list that was there is lost.
     """
-    folder = locate(folder)
-    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    kept = [name for name in sorted(names) if name != LIST and not any(part[0] == "." for part in name.split("/"))]
-    lines = [f"{_digest(folder / name)}  {name}\n" for name in kept]
-    (folder / LIST).write_text("".join(lines), encoding="utf-8")
-    return folder / LIST
+    path = locate(folder) / LIST
+    with beside(path) as part:
+        part.write_text("".join(f"{_digest(path.parent / name)}  {name}\n" for name in names), encoding="utf-8")
+    return path
 
 
 def check_list(folder: str | os.PathLike) -> str:

@@ -37,7 +37,7 @@ NO_TEXT = {
 }
 TYPES = {column: kind for kind, columns in NO_TEXT.items() for column in columns.split()}
 # The numbers that are never missing; others may be, such as the interval of one item.
-FULL = "n_correct n_correct_top5 weight loss cost probability x y".split()
+FULL = ["n_correct", "n_correct_top5", "weight", "loss", "cost", "probability", "x", "y"]
 # How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
 EVALUATION = ["model", "dataset", "labels", "prompts", *PROTOCOL, "lang"]
@@ -137,7 +137,7 @@ def check(table: pd.DataFrame, name: str, what: str = "", fix: str = "") -> pd.D
     if missing or surplus:
         raise InputError(
             f"{what} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}"
-            f"{fix and f'; {fix}' or '.'}"
+            f"{(fix and f'; {fix}') or '.'}"
         )
     table = table[list(columns)]
     empty = [column for column in key if table[column].isna().any()]
@@ -347,7 +347,7 @@ def _alike(got: pa.DataType, kind: pa.DataType) -> bool:
 
 
 def _check_gaps(table: pa.Table, name: str, what: str) -> None:
-    """Raise InputError where a column lacks values that has one in each row: all but some numbers, such as intervals."""
+    """Raise InputError where a column lacks values that should have one in each row, as all but some numbers have."""
     for column in table.column_names:
         values = table[column]
         gaps, number = values.null_count, pa.types.is_floating(values.type)

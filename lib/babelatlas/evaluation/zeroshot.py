@@ -393,7 +393,9 @@ def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[s
 
 def _unreadable(path: str | os.PathLike, reason: str) -> InputError:
     remedy = "run notebook 20 for this model, or give a file that it wrote."
-    return InputError(f"The embeddings {locate(path)} cannot be read ({' '.join(reason.split()).rstrip('.')}): {remedy}")
+    return InputError(
+        f"The embeddings {locate(path)} cannot be read ({' '.join(reason.split()).rstrip('.')}): {remedy}"
+    )
 
 
 def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:

@@ -30,7 +30,7 @@ from PIL import Image
 from torch import nn
 from torch.nn import functional as F
 
-from babelatlas.base import languages, tables
+from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import pictograms
 from babelatlas.datasets import registry as datasets
@@ -464,6 +464,8 @@ def save(
     }
     with tables.beside(folder / SETTINGS) as part:
         part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    copied = sorted(f"{TOWER}/{file.name}" for file in (folder / TOWER).glob("*")) if place == TOWER else []
+    checksums.write_list(folder, [TOKENIZER, WEIGHTS, SETTINGS, *copied])
     return folder
 
 
