@@ -12,7 +12,6 @@ order in the list would decide.
 """
 
 import os
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from scipy import special
 
 from babelatlas.base import checksums
 from babelatlas.base.errors import InputError
-from babelatlas.base.tables import PROTOCOL, beside, locate
+from babelatlas.base.tables import PROTOCOL, locate
 from babelatlas.stats import bootstrap
 
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
@@ -317,12 +316,7 @@ def write_vectors(
     arrays |= {"partial": np.array(partial)} if partial else {}
     arrays |= {} if regions is None else {"regions": np.array(list(regions), dtype=str)}
     arrays |= {f"of {name}": np.array(value) for name, value in (source or {}).items()}
-    with beside(path) as part:
-        with part.open("wb") as file:
-            np.savez(file, **arrays)
-        with zipfile.ZipFile(part, "a") as archive:
-            archive.comment = checksums.BLANK.encode()
-        checksums.stamp(part)
+    checksums.save_arrays(path, **arrays)
     return path
 
 

@@ -412,7 +412,7 @@ def index_page(codes: Sequence[str]) -> str:
 def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
     """Write pages, file name -> text, into a folder; pages of languages that an earlier run left there are removed.
 
-    Each file appears whole or not at all. Returns the paths.
+    Each file appears whole or not at all, and after them the list of their checksums. Returns the paths.
     """
     folder = tables.locate(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -422,6 +422,7 @@ def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
     for name, text in pages.items():
         with tables.beside(folder / name) as part:
             part.write_text(text, encoding="utf-8")
+    checksums.write_list(folder, pages)
     return [folder / name for name in pages]
 
 
