@@ -113,7 +113,7 @@ def check_list(folder: str | os.PathLike) -> str:
         known, _, name = line.partition("  ")
         path = listing.parent / name
         if not name or not path.is_file():
-            return f"{name or line!r} is in its {LIST} but not in the folder"
+            return f"{name or line} is in its {LIST} but not in the folder"
         if _digest(path) != known:
             return f"{name} does not have the SHA-256 of its {LIST}"
     return ""

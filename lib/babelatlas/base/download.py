@@ -305,9 +305,16 @@ def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]
         for member in source:
             if member.isfile():
                 yield member.name, member.size, lambda member=member: source.extractfile(member)
-        # tarfile takes a damaged header for the end of the archive, and reads no checksum that stands behind it.
-        source.fileobj.seek(source.offset)
-        if source.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
-            raise tarfile.ReadError("what follows its last file is no header")
-        while source.fileobj.read(1 << 20):
-            pass
+        check_end(source)
+
+
+def check_end(source: tarfile.TarFile) -> None:
+    """Raise one of `DAMAGE` where the members of a tar file, which were read, end before it or its checksum is wrong.
+
+    tarfile takes a damaged header for the end of the archive, and compares no checksum of a compressed one.
+    """
+    source.fileobj.seek(source.offset)
+    if source.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
+        raise tarfile.ReadError("what follows its last file is no header")
+    while source.fileobj.read(1 << 20):
+        pass

@@ -38,6 +38,8 @@ NO_TEXT = {
 TYPES = {column: kind for kind, columns in NO_TEXT.items() for column in columns.split()}
 # The numbers that are never missing; others may be, such as the interval of one item.
 FULL = ["n_correct", "n_correct_top5", "weight", "loss", "cost", "probability", "x", "y"]
+# The folders of a run in which each table has the results of one model on one data set, and is called so.
+OF_PAIRS = ("answers", "disambiguation", "label_sets", "matching", "retrieval", "subsets", "tokens", "zeroshot")
 # How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
 EVALUATION = ["model", "dataset", "labels", "prompts", *PROTOCOL, "lang"]
@@ -120,24 +122,23 @@ SCHEMAS = {
 SCHEMAS["published"] = (SCHEMAS["published"][0], [*SCORE_KEY, "source", "table"])
 
 
-def check(table: pd.DataFrame, name: str, what: str = "", fix: str = "") -> pd.DataFrame:
+def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFrame:
     """Return `table` with the columns of schema `name`, in their order; raise InputError where it does not fit.
 
-    `what`: what the table is called in messages, "" for its schema; `fix`: how to mend another form of it.
+    `path`: the file that it is from, which messages name.
 
     >>> check(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0]}), "images").shape
     (1, 3)
     """
-    if name not in SCHEMAS:
-        raise InputError(f"There is no table {name!r}: expected one of {', '.join(SCHEMAS)}.")
+    _schema(name)  # or there is no such table
     columns, key = SCHEMAS[name]
-    what = what or f"Table {name!r}"
+    what = f"The table {path}" if path else f"Table {name!r}"
     missing = [column for column in columns if column not in table]
     surplus = [column for column in table if column not in columns]
     if missing or surplus:
         raise InputError(
             f"{what} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}"
-            f"{(fix and f'; {fix}') or '.'}"
+            f"{f'; {_of_another_form(path, name)}' if path else '.'}"
         )
     table = table[list(columns)]
     empty = [column for column in key if table[column].isna().any()]
@@ -154,6 +155,8 @@ def check(table: pd.DataFrame, name: str, what: str = "", fix: str = "") -> pd.D
 
 
 def _schema(name: str) -> pa.Schema:
+    if name not in SCHEMAS:
+        raise InputError(f"There is no table {name!r}: expected one of {', '.join(SCHEMAS)}.")
     return pa.schema(SCHEMAS[name][0])
 
 
@@ -292,26 +295,40 @@ def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFr
         raise InputError(f"The file {path} cannot be read as a table ({reason}): {remedy}") from error
     if not partial:
         check_whole(path)
-    return check(table, name, f"The table {path}", _of_another_form(path, name))
+    return check(table, name, path)
 
 
 def _stored(path: Path, name: str) -> pd.DataFrame:
     """Return a Parquet file, the columns of schema `name` in their types; InputError where it is damaged or another."""
     if damage := checksums.problem(path):
         raise pa.ArrowInvalid(damage)
-    stored, kinds = pq.read_table(path), SCHEMAS[name][0]
+    stored, kinds = pq.read_table(path), _schema(name)
     for place, column in enumerate(stored.column_names):
-        if column in kinds:
+        if column in kinds.names:
             try:
-                stored = stored.set_column(place, column, _as(stored[column], kinds[column]))
+                stored = stored.set_column(place, column, _as(stored[column], kinds.field(column).type))
             except pa.ArrowInvalid as error:
                 raise InputError(
                     f"The table {path} has values of another type in the column {column!r} ({error}): "
                     f"{_of_another_form(path, name)}"
                 ) from error
-    known = [column for column in stored.column_names if column in kinds]
-    _check_gaps(stored.select(known), name, f"The table {path}")
+    _check_place(stored, path)
+    _check_gaps(stored, name, f"The table {path}")
     return stored.to_pandas()
+
+
+def _check_place(table: pa.Table, path: Path) -> None:
+    """Raise InputError where a run's table <model>_<dataset> has rows of others: its name says what it is read for."""
+    place = path.relative_to(root() / "results").parts if path.is_relative_to(root() / "results") else ()
+    if len(place) != 3 or place[0] == "scratch" or place[1] not in OF_PAIRS or not table.num_rows:
+        return
+    if {"model", "dataset"} <= set(table.column_names):
+        models, datasets = (pc.unique(table[column]).to_pylist() for column in ("model", "dataset"))
+        if [path.stem] != [f"{model}_{dataset}" for model in models for dataset in datasets]:
+            raise InputError(
+                f"The table {path} has rows of {' and '.join(map(str, models))} on {' and '.join(map(str, datasets))}, "
+                f"and its name says otherwise: {checksums.fix(path)}"
+            )
 
 
 def _of_another_form(path: Path, name: str) -> str:
@@ -348,7 +365,9 @@ def _alike(got: pa.DataType, kind: pa.DataType) -> bool:
 
 def _check_gaps(table: pa.Table, name: str, what: str) -> None:
     """Raise InputError where a column lacks values that should have one in each row, as all but some numbers have."""
-    for column in table.column_names:
+    for column in _schema(name).names:
+        if column not in table.column_names:
+            continue
         values = table[column]
         gaps, number = values.null_count, pa.types.is_floating(values.type)
         if number and (column not in FULL or name == "released"):

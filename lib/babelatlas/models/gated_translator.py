@@ -44,6 +44,7 @@ def load(
         network.load_state_dict(load_file(folder / WEIGHTS))
     except Exception as error:  # json, tokenizers, safetensors and torch each raise their own
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".:")
+        reason = f"{damage}; {reason}" if (damage := checksums.check_list(folder)) else reason
         raise InputError(f"The translator in {folder} cannot be loaded ({reason}): {remedy}") from error
     bad = [weight for weight, value in network.state_dict().items() if not torch.isfinite(value).all()]
     if bad:

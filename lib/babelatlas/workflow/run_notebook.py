@@ -26,7 +26,7 @@ from babelatlas.base import checksums
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import gpus
 from babelatlas.workflow.kernels import kernel_manager
-from babelatlas.workflow.notebooks import check_parameters, declared
+from babelatlas.workflow.notebooks import cells, check_parameters, declared
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -139,6 +139,7 @@ def history(folder: str | os.PathLike) -> list[dict]:
     pages = [path for path in sorted(Path(folder).glob("*.ipynb")) if not path.name.endswith(".failed.ipynb")]
     for path in pages:
         checksums.check(path)
+        cells(path)
     notes = {path.stem: nbformat.read(path, as_version=4).metadata.get("babelatlas") for path in pages}
     return [{"page": name, **note} for name, note in notes.items() if note]
 
