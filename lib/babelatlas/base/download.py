@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from babelatlas import __version__
+from babelatlas.base import checksums
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, rows
 
@@ -113,17 +114,21 @@ def _pooch():
 
 
 def write_json(path: Path, content) -> None:
-    """Write `content` to a JSON file that appears whole or not at all."""
+    """Write `content` to a JSON file that appears whole or not at all, with its checksum."""
+    whole = {"content": content, "checksum": checksums.BLANK}
     with beside(path) as part:
-        part.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+        part.write_text(json.dumps(whole, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+        checksums.stamp(part)
 
 
 def read_json(path: Path):
     """Return the content of a JSON file that `write_json` wrote, None where there is none or it is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = None if checksums.problem(path) else json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
+    known = isinstance(found, dict) and found.keys() == {"content", "checksum"}  # others are of an older version
+    return found["content"] if known else found
 
 
 # --- Services ---------------------------------------------------------------------------------------------------------
@@ -300,3 +305,16 @@ def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]
         for member in source:
             if member.isfile():
                 yield member.name, member.size, lambda member=member: source.extractfile(member)
+        check_end(source)
+
+
+def check_end(source: tarfile.TarFile) -> None:
+    """Raise one of `DAMAGE` where the members of a tar file, which were read, end before it or its checksum is wrong.
+
+    tarfile takes a damaged header for the end of the archive, and compares no checksum of a compressed one.
+    """
+    source.fileobj.seek(source.offset)
+    if source.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
+        raise tarfile.ReadError("what follows its last file is no header")
+    while source.fileobj.read(1 << 20):
+        pass

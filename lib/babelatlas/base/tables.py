@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from babelatlas.base import checksums
 from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, locate
@@ -34,6 +36,10 @@ NO_TEXT = {
     pa.list_(pa.float64()): "log_probabilities",
 }
 TYPES = {column: kind for kind, columns in NO_TEXT.items() for column in columns.split()}
+# The numbers that are never missing; others may be, such as the interval of one item.
+FULL = ["n_correct", "n_correct_top5", "weight", "loss", "cost", "probability", "x", "y"]
+# The folders of a run in which each table has the results of one model on one data set, and is called so.
+OF_PAIRS = ("answers", "disambiguation", "label_sets", "matching", "retrieval", "subsets", "tokens", "zeroshot")
 # How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
 EVALUATION = ["model", "dataset", "labels", "prompts", *PROTOCOL, "lang"]
@@ -116,44 +122,51 @@ SCHEMAS = {
 SCHEMAS["published"] = (SCHEMAS["published"][0], [*SCORE_KEY, "source", "table"])
 
 
-def check(table: pd.DataFrame, name: str) -> pd.DataFrame:
+def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFrame:
     """Return `table` with the columns of schema `name`, in their order; raise InputError where it does not fit.
+
+    `path`: the file that it is from, which messages name.
 
     >>> check(pd.DataFrame({"path": ["a.png"], "wnid": ["n1"], "number": [0]}), "images").shape
     (1, 3)
     """
-    if name not in SCHEMAS:
-        raise InputError(f"There is no table {name!r}: expected one of {', '.join(SCHEMAS)}.")
+    _schema(name)  # or there is no such table
     columns, key = SCHEMAS[name]
+    what = f"The table {path}" if path else f"Table {name!r}"
     missing = [column for column in columns if column not in table]
     surplus = [column for column in table if column not in columns]
     if missing or surplus:
         raise InputError(
-            f"Table {name!r} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}."
+            f"{what} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}"
+            f"{f'; {_of_another_form(path, name)}' if path else '.'}"
         )
     table = table[list(columns)]
     empty = [column for column in key if table[column].isna().any()]
     if empty:
-        raise InputError(f"Table {name!r} has rows without a value in its key column(s) {', '.join(empty)}.")
+        raise InputError(f"{what} has rows without a value in its key column(s) {', '.join(empty)}.")
     double = table.duplicated(key)
     if double.any():
         first = ", ".join(f"{column} {value}" for column, value in table.loc[double, key].iloc[0].items())
         raise InputError(
-            f"Table {name!r} has {int(double.sum())} row(s) with a key that occurs before, the first: {first}; "
+            f"{what} has {int(double.sum())} row(s) with a key that occurs before, the first: {first}; "
             f"keep one row for each {', '.join(key)}."
         )
     return table
 
 
 def _schema(name: str) -> pa.Schema:
+    if name not in SCHEMAS:
+        raise InputError(f"There is no table {name!r}: expected one of {', '.join(SCHEMAS)}.")
     return pa.schema(SCHEMAS[name][0])
 
 
 def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
     try:
-        return pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
+        arrow = pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
+    _check_gaps(arrow, name, f"Table {name!r}")
+    return arrow
 
 
 def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -219,9 +232,10 @@ def write(
     marks = [(parameters or {}).get(partials.MARK, ""), *map(partial, inputs)]
     if reason := next(filter(None, marks), ""):
         note[partials.MARK] = reason
-    arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
+    metadata = {"babelatlas": json.dumps(note, sort_keys=True, default=str), "checksum": checksums.BLANK}
     with beside(path) as part:
-        pq.write_table(arrow, part, compression="zstd")
+        pq.write_table(arrow.replace_schema_metadata(metadata), part, compression="zstd")
+        checksums.stamp(part)
     return path
 
 
@@ -249,7 +263,7 @@ def partial(path: str | os.PathLike) -> str:
         return partials.of_vectors(path)
     try:
         return made_from(path).get(partials.MARK, "") if path.suffix == ".parquet" and path.is_file() else ""
-    except (pa.ArrowException, OSError):  # told where it is read
+    except (pa.ArrowException, OSError, ValueError):  # told where it is read
         return ""
 
 
@@ -272,13 +286,95 @@ def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFr
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
     try:
-        table = read_csv(path, name) if path.suffix == ".csv" else pq.read_table(path).to_pandas()
+        table = read_csv(path, name) if path.suffix == ".csv" else _stored(path, name)
+    except InputError:
+        raise
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
-        raise InputError(f"The file {path} cannot be read as a table ({reason}): delete it and run again.") from error
+        remedy = checksums.fix(path)
+        raise InputError(f"The file {path} cannot be read as a table ({reason}): {remedy}") from error
     if not partial:
         check_whole(path)
-    return check(table, name)
+    return check(table, name, path)
+
+
+def _stored(path: Path, name: str) -> pd.DataFrame:
+    """Return a Parquet file, the columns of schema `name` in their types; InputError where it is damaged or another."""
+    if damage := checksums.problem(path):
+        raise pa.ArrowInvalid(damage)
+    stored, kinds = pq.read_table(path), _schema(name)
+    for place, column in enumerate(stored.column_names):
+        if column in kinds.names:
+            try:
+                stored = stored.set_column(place, column, _as(stored[column], kinds.field(column).type))
+            except pa.ArrowInvalid as error:
+                raise InputError(
+                    f"The table {path} has values of another type in the column {column!r} ({error}): "
+                    f"{_of_another_form(path, name)}"
+                ) from error
+    _check_place(stored, path)
+    _check_gaps(stored, name, f"The table {path}")
+    return stored.to_pandas()
+
+
+def _check_place(table: pa.Table, path: Path) -> None:
+    """Raise InputError where a run's table <model>_<dataset> has rows of others: its name says what it is read for."""
+    place = path.relative_to(root() / "results").parts if path.is_relative_to(root() / "results") else ()
+    if len(place) != 3 or place[0] == "scratch" or place[1] not in OF_PAIRS or not table.num_rows:
+        return
+    if {"model", "dataset"} <= set(table.column_names):
+        models, datasets = (pc.unique(table[column]).to_pylist() for column in ("model", "dataset"))
+        if [path.stem] != [f"{model}_{dataset}" for model in models for dataset in datasets]:
+            raise InputError(
+                f"The table {path} has rows of {' and '.join(map(str, models))} on {' and '.join(map(str, datasets))}, "
+                f"and its name says otherwise: {checksums.fix(path)}"
+            )
+
+
+def _of_another_form(path: Path, name: str) -> str:
+    """Return what to do about a file that does not fit schema `name`, as the end of a sentence."""
+    made = made_from(path).get("table") if path.suffix == ".parquet" else None
+    if made is None:
+        return f"correct it there, `babelatlas tables {name}` says what its columns hold."
+    if made != name:
+        return f"it is a table {made!r}, give one of {name!r}."
+    return f"it is of another version of the study, {checksums.fix(path)}"
+
+
+def _as(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column in the type that is declared for it; raises ArrowInvalid where its values are of another."""
+    if values.type == kind:
+        return values
+    if not _alike(values.type, kind):
+        raise pa.ArrowInvalid(f"{values.type}, not {kind}")
+    return values.cast(kind)
+
+
+def _alike(got: pa.DataType, kind: pa.DataType) -> bool:
+    """Return whether values of a type can be those of a declared one: numbers of any width, texts however stored."""
+    if pa.types.is_dictionary(got):
+        got = got.value_type
+    if pa.types.is_list(kind) and (pa.types.is_list(got) or pa.types.is_large_list(got)):
+        return _alike(got.value_type, kind.value_type)
+    if kind == TEXT:
+        return pa.types.is_string(got) or pa.types.is_large_string(got) or pa.types.is_null(got)
+    if kind in (pa.int64(), pa.float64()):
+        return pa.types.is_integer(got) or pa.types.is_floating(got) or pa.types.is_null(got)
+    return got == kind
+
+
+def _check_gaps(table: pa.Table, name: str, what: str) -> None:
+    """Raise InputError where a column lacks values that should have one in each row, as all but some numbers have."""
+    for column in _schema(name).names:
+        if column not in table.column_names:
+            continue
+        values = table[column]
+        gaps, number = values.null_count, pa.types.is_floating(values.type)
+        if number and (column not in FULL or name == "released"):
+            continue
+        gaps += (pc.sum(pc.is_nan(values)).as_py() or 0) if number else 0
+        if gaps:
+            raise InputError(f"{what} has {gaps} row(s) without a value in the column {column!r}: complete them.")
 
 
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:

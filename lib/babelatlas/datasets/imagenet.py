@@ -97,6 +97,7 @@ def devkit(path: Path) -> list[str]:
             held = {PurePosixPath(member.name).name: member for member in kit if member.isfile()}
             meta = loadmat(io.BytesIO(kit.extractfile(held["meta.mat"]).read()))["synsets"].ravel()
             truth = kit.extractfile(held["ILSVRC2012_validation_ground_truth.txt"]).read()
+            download.check_end(kit)
         numbers = np.array(truth.split(), dtype=int)
         names = {int(row["ILSVRC2012_ID"].item()): str(row["WNID"].item()) for row in meta}
         found = [names[number] for number in numbers]

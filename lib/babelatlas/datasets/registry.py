@@ -340,6 +340,8 @@ def open_image(path: str | os.PathLike) -> Image.Image:
             image = Image.open(content)
         with image:
             image.load()
+            if image.format == "PNG":  # it has checksums, which are not looked at where the picture is decoded
+                Image.open(content).verify()
             image.info.pop("transparency", None)  # changes no colour, and may be of a kind that Pillow warns of
             if not image.mode.startswith(("I", "F")):
                 return image.convert("RGB")

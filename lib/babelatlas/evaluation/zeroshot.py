@@ -12,7 +12,6 @@ order in the list would decide.
 """
 
 import os
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,8 +19,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from babelatlas.base import checksums
 from babelatlas.base.errors import InputError
-from babelatlas.base.tables import PROTOCOL, beside, locate
+from babelatlas.base.tables import PROTOCOL, locate
 from babelatlas.stats import bootstrap
 
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
@@ -30,6 +30,8 @@ CHUNK = 4096
 # How images and classes are compared. Cosine: with the mean of the prompts' embeddings, each of length 1. Plain mean:
 # cosine with the mean of the embeddings as they are. Dot product: with that mean as it is.
 RULES = ("cosine", "plain mean", "dot product")
+# What a file of vectors says that they are of, by the column of a result, and in words.
+SOURCE = {"model": "model", "dataset": "data set", "labels": "label set"}
 
 
 def normalise(vectors: np.ndarray) -> np.ndarray:
@@ -291,15 +293,20 @@ def write_vectors(
     protocol: dict[str, dict[str, str]] | None = None,
     partial: str = "",
     regions: Iterable[str] | None = None,
+    source: dict[str, str] | None = None,
 ) -> Path:
     """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
     made with, `protocol` to what else decides a result: similarity, precision and preprocessing. `partial`: how it came
     that these are not all images, "" for all; tables that are made from the file say it too (`tables.write`).
-    `regions`: where each image is from, None where that is not known.
+    `regions`: where each image is from, None where that is not known. `source`: the model, data set and label set, by
+    the keys of `SOURCE`. The file holds its own checksum (`checksums`). Raises InputError for a name that does not end
+    in .npz.
     """
     path = locate(path)
+    if path.suffix != ".npz" or path.is_dir():
+        raise InputError(f"Vectors are written to a file of their own, got {path}: give one that ends in .npz.")
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
     for lang, (wnids, vectors) in classes.items():
         arrays |= {f"{lang} wnids": np.array(wnids, dtype=str), f"{lang} classes": np.asarray(vectors, np.float32)}
@@ -308,17 +315,35 @@ def write_vectors(
         arrays |= {f"{lang} {name}": np.array(option) for name, option in settings.items()}
     arrays |= {"partial": np.array(partial)} if partial else {}
     arrays |= {} if regions is None else {"regions": np.array(list(regions), dtype=str)}
-    with beside(path) as part, part.open("wb") as file:
-        np.savez(file, **arrays)
+    arrays |= {f"of {name}": np.array(value) for name, value in (source or {}).items()}
+    checksums.save_arrays(path, **arrays)
     return path
 
 
-def read_vectors(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, dict]:
-    """Return what `write_vectors` saved: image embeddings, wnids, and {language: (class wnids, class vectors)}."""
+def read_vectors(path: str | os.PathLike, **source: str) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Return what `write_vectors` saved: image embeddings, wnids, and {language: (class wnids, class vectors)}.
+
+    `source`: the model, data set or label set that they should be of, where the file says so. Raises InputError for
+    another one, and for a file that is absent, damaged or not whole.
+    """
     arrays = _stored(path)
+    for name, wanted in source.items():
+        if str(arrays.get(f"of {name}", wanted)) != wanted:
+            raise InputError(
+                f"The embeddings {locate(path)} are of the {SOURCE[name]} {str(arrays[f'of {name}'])!r}, and those of "
+                f"{wanted!r} are needed: give their path, or run notebook 20 for these."
+            )
     languages = [name.removesuffix(" wnids") for name in arrays if name.endswith(" wnids")]
-    classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
-    return arrays["images"], arrays["image_wnids"], classes
+    try:
+        classes = {lang: (arrays[f"{lang} wnids"].tolist(), arrays[f"{lang} classes"]) for lang in languages}
+        images, wnids = arrays["images"], arrays["image_wnids"]
+    except KeyError as error:
+        raise _unreadable(path, f"it has no {error.args[0]!r}") from error
+    for name, names, vectors in [("images", wnids, images), *((lang, *pair) for lang, pair in classes.items())]:
+        fits = vectors.ndim == 2 and len(vectors) == len(names) and vectors.shape[1] == images.shape[-1]
+        if not fits or not np.isfinite(vectors).all():
+            raise _unreadable(path, f"the vectors of {name!r} do not fit the others, or are not finite numbers")
+    return images, wnids, classes
 
 
 def read_regions(path: str | os.PathLike) -> np.ndarray | None:
@@ -352,10 +377,19 @@ def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[s
     """Return the arrays of a file whose names end so; InputError where the file is absent or damaged."""
     path = locate(path)
     try:
+        if damage := checksums.problem(path):
+            raise ValueError(damage)
         with path.open("rb") as file, np.load(file) as stored:
             return {name: stored[name] for name in stored.files if name.endswith(endings)}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
+    except Exception as error:  # NumPy, zipfile and zlib each raise their own
+        raise _unreadable(path, str(error) or type(error).__name__) from error
+
+
+def _unreadable(path: str | os.PathLike, reason: str) -> InputError:
+    remedy = "run notebook 20 for this model, or give a file that it wrote."
+    return InputError(
+        f"The embeddings {locate(path)} cannot be read ({' '.join(reason.split()).rstrip('.')}): {remedy}"
+    )
 
 
 def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from babelatlas.base import checksums
 from babelatlas.base.errors import InputError
 from babelatlas.models.registry import Model
 from babelatlas.models.translators import Translator
@@ -53,6 +54,11 @@ class Checkpoint:
             yield
         except Exception as error:
             raise self.error(f"{said} ({first_line(error)})", fix) from error
+
+    def check_list(self) -> None:
+        """Raise InputError where a file of a model that a run trained is not as its SHA256SUMS says."""
+        if self.entry.embedded and (damage := checksums.check_list(self.folder)):
+            raise self.error(f"{self.folder} is damaged ({damage})", f"delete that folder, then {self.hint}")
 
     def find_file(self, *names: str) -> Path:
         """Return the first of `names` that is in the main folder; raises InputError, naming it, where none is."""

@@ -30,7 +30,7 @@ from PIL import Image
 from torch import nn
 from torch.nn import functional as F
 
-from babelatlas.base import languages, tables
+from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import pictograms
 from babelatlas.datasets import registry as datasets
@@ -303,11 +303,16 @@ def photographs(
     rows, file = [place[name] for name in names], tables.locate(cache) if os.fspath(cache) else None
     if file is not None and file.is_file():
         try:
+            if damage := checksums.problem(file):
+                raise ValueError(damage)
             with np.load(file, allow_pickle=False) as kept:
                 if str(kept["tower"]) == os.fspath(tower) and kept["names"].tolist() == different:
                     return kept["features"], rows
         except Exception as error:  # numpy, zip and zlib each raise their own
-            raise InputError(f"The features in {file} cannot be read: delete the file and run again.") from error
+            raise InputError(
+                f"The features in {file} cannot be read ({str(error) or type(error).__name__}): delete the file and "
+                "run again."
+            ) from error
     features_of, parts = image_tower(tower, device), []
     for start in range(0, len(paths), 64):
         parts.append(features_of([datasets.open_image(path) for path in paths[start : start + 64]]))
@@ -315,8 +320,7 @@ def photographs(
             print(f"features of {start} of {len(paths)} images", flush=True)
     features = np.concatenate(parts)
     if file is not None:
-        with tables.beside(file) as part, part.open("wb") as open_file:
-            np.savez(open_file, tower=os.fspath(tower), names=np.array(different), features=features)
+        checksums.save_arrays(file, tower=os.fspath(tower), names=np.array(different), features=features)
     return features, rows
 
 
@@ -464,6 +468,8 @@ def save(
     }
     with tables.beside(folder / SETTINGS) as part:
         part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    copied = sorted(f"{TOWER}/{file.name}" for file in (folder / TOWER).glob("*")) if place == TOWER else []
+    checksums.write_list(folder, [TOKENIZER, WEIGHTS, SETTINGS, *copied])
     return folder
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from babelatlas.base import languages, tables
+from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.models.encoder import find_device
@@ -44,10 +44,13 @@ def load(
         network.load_state_dict(load_file(folder / WEIGHTS))
     except Exception as error:  # json, tokenizers, safetensors and torch each raise their own
         reason = next(filter(None, str(error).splitlines()), type(error).__name__).rstrip(".:")
+        reason = f"{damage}; {reason}" if (damage := checksums.check_list(folder)) else reason
         raise InputError(f"The translator in {folder} cannot be loaded ({reason}): {remedy}") from error
     bad = [weight for weight, value in network.state_dict().items() if not torch.isfinite(value).all()]
     if bad:
         raise InputError(f"The weights in {folder} hold numbers that are not finite (in {bad[0]}): {remedy}")
+    if damage := checksums.check_list(folder):
+        raise InputError(f"The translator in {folder} is damaged ({damage}): delete that folder, then {remedy}")
     place = os.fspath(tower) or (folder / place if place == TOWER else place)
     device = find_device(device)
     return LoadedTranslator(

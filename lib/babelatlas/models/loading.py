@@ -86,6 +86,7 @@ def load(
         return sentence_embedders.load(checkpoint, hub.key(entry, checkpoint.folders), device, precision)
     towers = LOADERS[entry.family](checkpoint)
     check_weights(towers.module, entry.name, checkpoint.folder)
+    checkpoint.check_list()
     _check_towers(checkpoint, towers)
     towers.module.to(device, getattr(torch, precision)).eval()
     return LoadedEncoder(entry.name, towers, hub.key(entry, checkpoint.folders), device, precision)

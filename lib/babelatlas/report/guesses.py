@@ -116,5 +116,5 @@ def asked_of(
     if labels is None or not files:
         return {}, ""
     model = max(files, key=lambda one: len(zeroshot.read_prompts(files[one])))
-    stored = zeroshot.read_vectors(files[model])
+    stored = zeroshot.read_vectors(files[model], model=model, dataset="pictograms")
     return {lang: items(stored, labels, lang) for lang in langs}, model

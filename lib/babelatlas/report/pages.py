@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from babelatlas.analysis import leaderboard
-from babelatlas.base import languages, published, tables
+from babelatlas.base import checksums, languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
@@ -108,6 +108,8 @@ def ranks(scores: pd.DataFrame, model: str, names: Sequence[str], sets: Sequence
 def galleries(paths: Sequence[str | os.PathLike]) -> dict[str, int]:
     """Return of `retrieval` tables how many images there are to choose from: data set -> number."""
     asked = {"columns": ["dataset", "n_candidates"], "filters": [("direction", "=", "t2i")]}
+    for path in paths:
+        checksums.check(path)
     rows = [pq.read_table(tables.locate(path), **asked).to_pandas() for path in paths]
     return pd.concat(rows).groupby("dataset")["n_candidates"].max().to_dict() if rows else {}
 
@@ -410,7 +412,7 @@ def index_page(codes: Sequence[str]) -> str:
 def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
     """Write pages, file name -> text, into a folder; pages of languages that an earlier run left there are removed.
 
-    Each file appears whole or not at all. Returns the paths.
+    Each file appears whole or not at all, and after them the list of their checksums. Returns the paths.
     """
     folder = tables.locate(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -420,6 +422,7 @@ def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
     for name, text in pages.items():
         with tables.beside(folder / name) as part:
             part.write_text(text, encoding="utf-8")
+    checksums.write_list(folder, pages)
     return [folder / name for name in pages]
 
 

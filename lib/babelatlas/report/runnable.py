@@ -80,7 +80,8 @@ def prepared(notebook: dict, run: str, repository: str, book: str) -> dict:
         )
         first = {"cell_type": "code", "metadata": {"tags": ["hide-input"]}, "id": "run-by-itself"}
         cells.insert(0, first | {"source": source + MODELS * computes, "outputs": [], "execution_count": None})
-    return notebook | {"cells": cells}
+    # The checksum is that of the page, with its outputs.
+    return notebook | {"cells": cells, "metadata": {k: v for k, v in notebook["metadata"].items() if k != "checksum"}}
 
 
 def fetch_tables(run: str, book: str = "") -> Path:

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import yaml
 
+from babelatlas.base import checksums
 from babelatlas.base.errors import InputError
 from babelatlas.report import page_form, page_html, runnable
 from babelatlas.report.page_html import colophon
@@ -163,7 +164,10 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
     from babelatlas.base import languages  # with pandas, which nobody else needs who imports this module
 
     folder = build / "stage"
+    for page in pages:
+        _check_page(page)
     given = [file for page in pages for file in (sorted(page.glob("[!.]*")) if page.is_dir() else [page])]
+    given = [file for file in given if file.name != checksums.LIST]
     prose = {file.relative_to(project / "book"): file for file in (project / "book").rglob("*") if file.is_file()}
     check_contents(project / "_toc.yml", [file.stem for file in given if file.suffix != ".js"])
     for file in given:
@@ -198,6 +202,18 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         content[Path(runnable.PACKED)] = runnable.pack(home)
     _sync(folder, content)
     return folder
+
+
+def _check_page(page: Path) -> None:
+    """Raise InputError where an executed notebook, or a file in a folder of pages, is damaged."""
+    damage = checksums.check_list(page) if page.is_dir() else checksums.problem(page)
+    if not damage and page.suffix == ".ipynb":
+        try:
+            json.loads(page.read_text(encoding="utf-8"))["cells"]
+        except (ValueError, KeyError, TypeError) as error:
+            damage = f"it is no notebook, {error}"
+    if damage:
+        raise InputError(f"The page {page} cannot be shown ({damage}): {checksums.fix(page)}")
 
 
 def _lacks_data(place: Path, file: Path, staged: dict[Path, Path]) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from babelatlas.base import partial
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, locate, root
 
 LIBRARY = DATA.parent
 TAGS = ("inputs", "outputs", "parameters")
@@ -50,8 +50,9 @@ def cells(path: str | os.PathLike) -> list[dict]:
         found = json.loads(path.read_text(encoding="utf-8"))["cells"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
     except (ValueError, KeyError, TypeError) as error:
-        reason = f"cannot be read as a notebook ({error}); restore it from the repository"
-        raise InputError(f"The file {path} {reason}.") from error
+        executed = path.resolve().is_relative_to(root() / "results")
+        remedy = "delete it and run again" if executed else "restore it from the repository"
+        raise InputError(f"The file {path} cannot be read as a notebook ({error}): {remedy}.") from error
 
 
 def declared(path: str | os.PathLike) -> dict[str, dict]:
@@ -117,6 +118,18 @@ def check_parameters(path: str | os.PathLike, given: dict) -> None:
                     f"The parameter {name!r} of the notebook {Path(path).stem} should be {WORDS[kind]}{where}, such as "
                     f"{expected!r}, got {got!r}."
                 )
+    _check_outputs(path, given)
+
+
+def _check_outputs(path: str | os.PathLike, given: dict) -> None:
+    """Raise InputError where a file to write is given as a folder, or with another ending: known before the work."""
+    for name, default in declared(path)["outputs"].items():
+        value, ending = given.get(name), Path(default).suffix
+        if value and ending and (Path(value).suffix != ending or locate(value).is_dir()):
+            raise InputError(
+                f"The output {name!r} of the notebook {Path(path).stem} is a file, got {value!r}: give a path that "
+                f"ends in {ending}."
+            )
 
 
 def placed(value, run: str):

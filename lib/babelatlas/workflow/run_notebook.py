@@ -22,10 +22,11 @@ from typing import TextIO
 
 import nbformat
 
+from babelatlas.base import checksums
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import gpus
 from babelatlas.workflow.kernels import kernel_manager
-from babelatlas.workflow.notebooks import check_parameters, declared
+from babelatlas.workflow.notebooks import cells, check_parameters, declared
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -57,6 +58,7 @@ def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds
             cell.source += f"\n\n# Given in this run:\n{values}" if values else ""
             cell.metadata["tags"] = ["parameters", "hide-input"]
     notebook.metadata["babelatlas"] = {"notebook": name, "parameters": parameters, "seconds": round(seconds, 1)}
+    notebook.metadata["checksum"] = checksums.BLANK
     return notebook
 
 
@@ -105,6 +107,7 @@ def execute(
         seconds = time.monotonic() - started
         _check_written(source, parameters)
         nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
+        checksums.stamp(part)
         part.replace(output)
         failed.unlink(missing_ok=True)
     except papermill.PapermillExecutionError as error:
@@ -129,8 +132,14 @@ def execute(
 
 
 def history(folder: str | os.PathLike) -> list[dict]:
-    """Return what the executed copies in `folder` say of themselves: page, notebook, seconds and parameters of each."""
+    """Return what the executed copies in `folder` say of themselves: page, notebook, seconds and parameters of each.
+
+    Raises InputError for a damaged one.
+    """
     pages = [path for path in sorted(Path(folder).glob("*.ipynb")) if not path.name.endswith(".failed.ipynb")]
+    for path in pages:
+        checksums.check(path)
+        cells(path)
     notes = {path.stem: nbformat.read(path, as_version=4).metadata.get("babelatlas") for path in pages}
     return [{"page": name, **note} for name, note in notes.items() if note]
 

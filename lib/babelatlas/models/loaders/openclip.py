@@ -67,6 +67,7 @@ def load_local(folder: str | os.PathLike, name: str = "") -> tuple:
     checkpoint = Checkpoint(replace(models.get_model("picto-en"), name=name or folder.name), {"": folder})
     model, tokenizer = _read(checkpoint)
     check_weights(model, checkpoint.name, folder)
+    checkpoint.check_list()
     return model, tokenizer
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.models import registry
 from babelatlas.models.encoder import LoadedEncoder
@@ -224,6 +224,7 @@ def adapt(
             folder.mkdir(parents=True, exist_ok=True)
             with tables.beside(folder / STATE) as part:
                 torch.save(done | {"schedule": schedule.state_dict()}, part)
+                checksums.stamp_archive(part)
             saved = now
             left = (now - began + spent) / (epoch + 1) * (recipe.epochs - epoch - 1)
             print(f"{name}: epoch {epoch + 1} of {recipe.epochs}, loss {losses[-1]:.3f}, {left:.0f} s left", flush=True)
@@ -294,6 +295,8 @@ def _read_state(file: Path, settings: dict) -> dict | None:
     import torch
 
     try:
+        if damage := checksums.problem(file):
+            raise ValueError(damage)
         state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # torch, zip and pickle each raise their own
         raise InputError(f"The file {file} cannot be read: delete it, and train again.") from error

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
-from babelatlas.base import tables
+from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models.registry import base_of
 
@@ -181,6 +181,7 @@ def save(weights: dict, folder: str | os.PathLike, settings: dict) -> Path:
     for name, content in contents.items():
         with tables.beside(folder / name) as part:
             part.write_bytes(content)
+    checksums.write_list(folder, contents)
     return folder
 
 
@@ -195,6 +196,8 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
             f"The adapter {name or file.parent.name} cannot be read, {file} is absent or damaged: train it with "
             "`babelatlas adapt` or notebook 25_adapt."
         ) from error
+    if damage := checksums.check_list(file.parent):
+        raise InputError(f"The adapter in {file.parent} is damaged ({damage}): delete that folder and train it again.")
     wanted = base_of(name) if name else base
     if base != wanted:
         raise InputError(

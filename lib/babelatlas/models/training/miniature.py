@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import pictograms, training_set
@@ -103,12 +103,14 @@ def new_model(folder: str | os.PathLike, seed: int = 0):
 
 
 def save(model, folder: str | os.PathLike) -> Path:
-    """Write the weights of `model` to `folder` under open_clip's name for them, whole or not at all."""
+    """Write the weights of `model` to `folder` under open_clip's name for them, and SHA256SUMS of its files."""
     from safetensors.torch import save as to_bytes
 
     path = tables.locate(folder) / "open_clip_model.safetensors"
     with tables.beside(path) as part:
         part.write_bytes(to_bytes({name: value.contiguous() for name, value in model.state_dict().items()}))
+    names = (*openclip.EMBEDDED, "tokenizer_config.json")
+    checksums.write_list(folder, [name for name in names if (path.parent / name).is_file()])
     return path
 
 
