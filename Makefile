@@ -51,7 +51,7 @@ endif
 # The folder's lock ends with its process, unlike Snakemake's: a killed run can be called again at once. Unfinished files were
 # never renamed into place.
 # A job that fails stops only those that need it.
-SNAKEMAKE := $(BIN)/babelatlas locked $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
+SNAKEMAKE := $(BIN)/babelatlas locked -- $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
 	--quiet rules host reason
 # Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
 ifeq ($(PROFILE),)
@@ -69,9 +69,9 @@ book: $(STAMP)
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
 	@case "$$CORES" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; \
 		*) printf 'CORES is how many processors to use, got %s: give a number, or all.\n' "$$CORES"; exit 1;; esac
-	@gpus=$$($(BIN)/python -m babelatlas.workflow.gpus "$$CONFIG" "$$GPUS") || exit 1; \
+	@gpus=$$($(BIN)/python -m babelatlas.workflow.gpus -- "$$CONFIG" "$$GPUS") || exit 1; \
 		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
-	@$(if $(filter -n --dry-run,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
+	@$(if $(filter -n --dry-run --help -h,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
