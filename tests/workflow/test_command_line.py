@@ -10,9 +10,8 @@ import click
 import pandas as pd
 import pytest
 
-from babelatlas.base.paths import DATA
 from babelatlas.lexicon import wordnets
-from babelatlas.workflow import command_line, shipped
+from babelatlas.workflow import command_line
 
 BABELATLAS = [sys.executable, "-m", "babelatlas"]
 

@@ -509,7 +509,7 @@ def _waited(process) -> int:
 
 
 def _check_options(words: Sequence[str]) -> None:
-    """Raise InputError for options that Snakemake does not have; its own message lists all that it has, in 100 lines."""
+    """Raise InputError for options that Snakemake does not have; its own message lists all that it has."""
     from snakemake.cli import get_argument_parser
 
     def refuse(reason: str) -> None:
