@@ -352,7 +352,7 @@ def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[s
     """Return the arrays of a file whose names end so; InputError where the file is absent or damaged."""
     path = locate(path)
     try:
-        with path.open("rb") as file, np.load(file) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files if name.endswith(endings)}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"The embeddings {path} cannot be read ({error}): run notebook 20 for this model.") from error
