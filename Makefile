@@ -17,47 +17,66 @@ GPUS ?=
 unexport PYTHONDONTWRITEBYTECODE
 # A Python of 3.11 or later, with venv: make book PYTHON=python3.12
 PYTHON ?= python3
+# More words for what a target runs, as in: make book ARGS=--dry-run, make test TESTS=tests/stats
+ARGS ?=
+TESTS ?=
 
 BIN := .venv/bin
 STAMP := .venv/installed
 UV_PIN := $(shell grep '^uv==' requirements.txt)
+TARGETS := book test test-all lint bench clean lock vendor
+
+# What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
+# is a command.
+GIVEN := CONFIG CORES PROFILE GPUS PYTHON ARGS TESTS
+$(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
+export $(GIVEN)
+# A misspelt variable would run the demonstration in place of what was meant, a misspelt target would stop after an hour.
+COMMAND_LINE := $(strip $(foreach name,$(.VARIABLES),$(if $(findstring command,$(origin $(name))),$(name))))
+ifneq ($(COMMAND_LINE),)
+$(error There is no variable $(firstword $(COMMAND_LINE)): expected one of $(GIVEN))
+endif
+UNKNOWN := $(filter-out $(TARGETS) $(STAMP) .venv/bench/installed,$(MAKECMDGOALS))
+ifneq ($(UNKNOWN),)
+$(error There is no target $(firstword $(UNKNOWN)): expected one of $(TARGETS))
+endif
 
 # No result depends on the number of threads that a library would choose, and the demo does not depend on the home folder.
 # Other runs store downloads in the user's caches, which `make clean` does not touch.
 RUN_ENV := OMP_NUM_THREADS=1
 ifeq ($(notdir $(CONFIG)),demo.yml)
-RUN_ENV += XDG_CACHE_HOME="$(CURDIR)/_build/cache" HF_HUB_OFFLINE=1
+RUN_ENV += XDG_CACHE_HOME="$$PWD/_build/cache" HF_HUB_OFFLINE=1
 endif
 
 # The folder's lock ends with its process, unlike Snakemake's: a killed run can be called again at once. Unfinished files were
 # never renamed into place.
 # A job that fails stops only those that need it.
-SNAKEMAKE := $(BIN)/babelatlas locked $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
+SNAKEMAKE := $(BIN)/babelatlas locked -- $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
 	--quiet rules host reason
 # Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
 ifeq ($(PROFILE),)
-WHERE = --cores $(CORES) $${gpus:+--resources gpu=$$gpus}
+WHERE := --cores "$$CORES" $${gpus:+--resources gpu=$$gpus}
 else
-WHERE = --profile "$(PROFILE)"
+WHERE := --profile "$$PROFILE"
 endif
 
-.PHONY: book test test-all lint bench clean lock vendor
+.PHONY: $(TARGETS)
 .DEFAULT_GOAL := book
 
 book: $(STAMP)
-	@test -f "$(CONFIG)" || { echo "There is no config file $(CONFIG): give one of `ls config/*.yml | tr '\n' ' '`as CONFIG=..."; exit 1; }
-	@test -z "$(PROFILE)" || test -f "$(PROFILE)/config.yaml" || \
-		{ echo "There is no profile $(PROFILE)/config.yaml: give one of `ls -d config/*/ | tr '\n' ' '`as PROFILE=..."; exit 1; }
-	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; \
-		*) echo "CORES is how many processors to use, got $(CORES): give a number, or all."; exit 1;; esac
-	@gpus=$$($(BIN)/python -m babelatlas.workflow.gpus "$(CONFIG)" "$(GPUS)") || exit 1; \
-		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$(CONFIG)" $(ARGS)
-	@$(if $(filter -n --dry-run,$(ARGS)),true,echo "The book: $(CURDIR)/_build/html/index.html")
+	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
+	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
+		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
+	@case "$$CORES" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; \
+		*) printf 'CORES is how many processors to use, got %s: give a number, or all.\n' "$$CORES"; exit 1;; esac
+	@gpus=$$($(BIN)/python -m babelatlas.workflow.gpus -- "$$CONFIG" "$$GPUS") || exit 1; \
+		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
+	@$(if $(filter -n --dry-run --help -h,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
 test test-all: $(STAMP)
-	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(PICK) $(TESTS)
+	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(PICK) $$TESTS
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -66,7 +85,7 @@ lint: $(STAMP)
 
 # ARGS="--quick", ARGS="--gpu": see .venv/bin/python benchmarks/engine.py --help
 bench: .venv/bench/installed
-	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python benchmarks/engine.py $(ARGS)
+	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python benchmarks/engine.py $$ARGS
 
 .venv/bench/installed: $(STAMP) requirements-bench.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target .venv/bench --no-deps -r requirements-bench.txt
@@ -83,12 +102,12 @@ vendor: $(STAMP)
 	$(BIN)/python benchmarks/vendor.py
 
 $(STAMP): requirements.txt pyproject.toml
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "$(PYTHON) is missing or older than Python 3.11: install Python 3.11 or later, or name it, as in: make book PYTHON=python3.12"; exit 1; }
-	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || \
-		{ echo "$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv), or name another Python with PYTHON=..."; exit 1; }
+	@"$$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { printf '%s is missing or older than Python 3.11: %s\n' \
+		"$$PYTHON" "install Python 3.11 or later, or name it, as in: make book PYTHON=python3.12"; exit 1; }
+	@"$$PYTHON" -c 'import venv, ensurepip' 2>/dev/null || { printf '%s has no venv module: %s\n' "$$PYTHON" \
+		"install it (on Debian and Ubuntu: apt-get install python3-venv), or name another Python with PYTHON=..."; exit 1; }
 	@echo "Making the environment in .venv (5 to 6 GB, one to five minutes) ..."
-	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
+	@test -x $(BIN)/python || "$$PYTHON" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV_PIN)" || true
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.txt \
 		$$(command -v nvidia-smi >/dev/null || echo --overrides requirements-nogpu.txt) || \

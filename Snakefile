@@ -3,6 +3,7 @@
 # and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from snakemake.utils import validate
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import book, config as configs, messages, warm
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # while it plans, Ctrl-C has no job to stop
 HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
 DRY = any(re.fullmatch(r"-\w*n\w*|--dry-?run", word) for word in sys.argv)
@@ -53,6 +55,7 @@ wildcard_constraints:
 
 
 onstart:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     messages.listen(study.folder)
     warm.start()
 

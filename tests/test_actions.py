@@ -71,16 +71,23 @@ def test_a_workflow_runs_once_at_a_time_and_ends(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_actions_are_the_hosts_own_at_a_major_version(name):
-    used = [step["uses"] for step in steps(name) if "uses" in step]
-    assert used
-    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in used)
+def test_actions_are_the_hosts_own_at_a_commit_with_its_version(name):
+    lines = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8").splitlines()
+    used = [line.split("uses:")[1].strip() for line in lines if re.match(r"\s*(- )?uses:", line)]
+    assert len(used) == len([step for step in steps(name) if "uses" in step]) > 0
+    assert all(re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in used)
+
+
+def test_an_action_has_one_commit_everywhere():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
+    pinned = set(re.findall(r"(actions/[a-z-]+)@(\S+) # (\S+)", "\n".join(texts)))
+    assert len({action for action, *_ in pinned}) == len(pinned)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_are_of_this_repository(name):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE).group(1).split())
+    targets = set(re.search(r"^TARGETS := (.+)$", makefile, re.MULTILINE).group(1).split())
     called = 0
     for run in (step["run"] for step in steps(name) if "run" in step):
         for words in re.findall(r"^\s*make (.+)$", run, re.MULTILINE):

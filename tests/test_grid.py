@@ -214,6 +214,19 @@ def test_a_job_that_died_without_a_word_is_listed_too(tmp_path):
     assert f"log: {log}" in listed
 
 
+def test_of_a_run_that_was_stopped_what_was_stopped_is_no_failure(tmp_path, monkeypatch, capsys):
+    (tmp_path / "wrong.failed").write_text("wrong: a sentence", encoding="utf-8")
+    logs = {str(tmp_path / "wrong.txt"): "", str(tmp_path / "stopped.txt"): "exit status 130"}
+    monkeypatch.setattr(messages, "FAILED", logs)
+    monkeypatch.setattr(messages, "STOPPED", ["Terminating processes on user request, this might take some time."])
+    messages.report()
+    told = capsys.readouterr().err
+    assert "One job failed" in told
+    assert "wrong: a sentence" in told
+    assert "stopped.txt" not in told
+    assert told.endswith("\nStopped: the same command goes on with what is not done.\n")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("snakemake_executor_plugin_slurm"), reason="pip install -r requirements-cluster.txt")
 def test_slurm_runs_the_grid_asks_for_a_gpu_and_lists_what_failed(tmp_path, monkeypatch):

@@ -1,3 +1,7 @@
+import os
+import shutil
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,7 +128,53 @@ def test_an_empty_table_has_the_columns_and_types_of_its_schema():
 
 def test_provenance_needs_no_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
+    tables.commit.cache_clear()
     assert tables.provenance()["commit"] == "unknown"
+    tables.commit.cache_clear()
+
+
+def git(folder, *words: str) -> str:
+    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | who
+    return subprocess.run(["git", *words], cwd=folder, env=settings, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A repository that holds a package as the study does, with one commit."""
+    package = tmp_path / "study" / "lib" / "babelatlas"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (tmp_path / "study" / "README.md").touch()
+    git(package.parents[1], "init", "--quiet")
+    git(package, "add", ":/")
+    git(package, "commit", "--quiet", "-m", "one")
+    return package
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_the_commit_is_that_of_the_study_and_says_whether_its_code_was_changed(checkout):
+    known = git(checkout, "rev-parse", "HEAD").strip()
+    assert tables.commit(checkout) == known
+    tables.commit.cache_clear()
+    (checkout.parents[1] / "README.md").write_text("another", encoding="utf-8")
+    assert tables.commit(checkout) == known
+    tables.commit.cache_clear()
+    (checkout / "__init__.py").write_text("changed = True", encoding="utf-8")
+    assert tables.commit(checkout) == f"{known}+changes"
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_the_commit_of_a_repository_that_surrounds_an_installed_package_is_none_of_ours(checkout):
+    installed = checkout.parents[1] / ".venv" / "lib" / "babelatlas"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").touch()
+    copied = checkout.parents[1] / "another" / "lib" / "babelatlas"
+    shutil.copytree(checkout, copied)
+    (checkout / "__init__.py").unlink()
+    git(checkout, "rm", "--quiet", "--cached", "__init__.py")  # the same place, of which git knows nothing
+    (checkout / "__init__.py").touch()
+    assert [tables.commit(path) for path in (installed, copied, checkout)] == ["unknown"] * 3
 
 
 def test_a_table_is_written_to_a_name_that_says_what_it_is(tmp_path):

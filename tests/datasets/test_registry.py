@@ -13,6 +13,7 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -266,7 +267,7 @@ def folders(home, names, number=2):
 def archive(path, names, content=b""):
     content = content or JPEG.getvalue()
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as file:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
             for name in names:
                 file.writestr(name, content)
         return path
@@ -424,6 +425,72 @@ def test_an_archive_never_writes_outside_of_its_folder(tmp_path):
     twice = archive(tmp_path / "twice.tar", [f"a/{TENCH}/1.jpg", f"b/{TENCH}/1.jpg"])
     with pytest.raises(InputError, match=f"holds two files for {TENCH}/1.jpg"):
         imagenet.unpacked(twice, False)
+
+
+@pytest.mark.parametrize("kind", ["SYMTYPE", "LNKTYPE", "CHRTYPE", "BLKTYPE", "FIFOTYPE", "DIRTYPE"])
+def test_of_an_archive_only_plain_files_are_written(tmp_path, kind):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as packed:
+        for name in (f"a/{TENCH}/1.jpg", f"a/{TENCH}/2.jpg"):
+            member = tarfile.TarInfo(name)
+            if name.endswith("1.jpg"):
+                member.type, member.linkname = getattr(tarfile, kind), "/etc/passwd"
+            packed.addfile(member, io.BytesIO())
+    images = imagenet.unpacked(path, False)
+    assert [one.name for one in images.rglob("*.jpg")] == ["2.jpg"]
+    assert (images / TENCH / "2.jpg").stat().st_size == 0
+
+
+def test_a_link_in_a_zip_file_is_written_as_its_text(tmp_path):
+    path = tmp_path / "a.zip"
+    link = zipfile.ZipInfo(f"a/{TENCH}/1.jpg")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(link, "/etc/passwd")
+    file = imagenet.unpacked(path, False) / TENCH / "1.jpg"
+    assert not file.is_symlink()
+    assert file.read_text() == "/etc/passwd"
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])
+def test_an_archive_that_is_made_to_fill_the_disk_is_refused_before_it_does(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(download, "MOST_SPARE", 1 << 20)
+    names = [f"a/{TENCH}/{number}.jpg" for number in range(3)]
+    path = archive(tmp_path / name, names, bytes(5 << 20))
+    assert path.stat().st_size < 1 << 17
+    written = []
+    monkeypatch.setattr(download.shutil, "copyfileobj", lambda *arguments: written.append(arguments))
+    with pytest.raises(InputError, match=r"unpacks to \d or more files of \d+ MB, .* do not use it"):
+        imagenet.unpacked(path, False)
+    assert written == []
+    assert [one.name for one in tmp_path.iterdir() if one.is_dir()] == []
+
+
+def test_an_archive_of_too_many_files_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "MOST_FILES", 2)
+    names = [f"a/{TENCH}/{number}.jpg" for number in range(3)]
+    with pytest.raises(InputError, match="unpacks to 3 or more files"):
+        imagenet.unpacked(archive(tmp_path / "a.tar", names), False)
+
+
+def test_a_zip_file_that_lies_about_sizes_is_damaged(tmp_path):
+    path = archive(tmp_path / "a.zip", [f"a/{TENCH}/1.jpg"], bytes(1 << 20))
+    content = bytearray(path.read_bytes())
+    for mark, place in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):  # the size that it says, in both of its places
+        at = content.index(mark) + place
+        content[at : at + 4] = (100).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged or not complete"):
+        imagenet.unpacked(path, False)
+
+
+def test_what_does_not_fit_is_not_begun(tmp_path, monkeypatch):
+    path = archive(tmp_path / "a.zip", [f"a/{TENCH}/{number}.jpg" for number in range(3)], bytes(1000))
+    monkeypatch.setattr(download.shutil, "disk_usage", lambda path: SimpleNamespace(free=2999))
+    with pytest.raises(InputError, match=r"no room to unpack .*a\.zip"):
+        imagenet.unpacked(path, False)
+    monkeypatch.setattr(download.shutil, "disk_usage", lambda path: SimpleNamespace(free=3000))
+    assert len(list(imagenet.unpacked(path, False).rglob("*.jpg"))) == 3
 
 
 def test_a_disk_without_room_is_told(tmp_path, monkeypatch):

@@ -158,5 +158,5 @@ def test_the_package_has_to_be_there_and_new_enough(version, said, tmp_path, mon
         return version
 
     monkeypatch.setattr(sentence_embedders.metadata, "version", installed)
-    with pytest.raises(InputError, match=rf"sentence-transformers 5\.4 or newer, {said}: run `pip install"):
+    with pytest.raises(InputError, match=rf"sentence-transformers 6\.0 or newer, {said}: run `pip install"):
         loading.load(ENTRY, tmp_path, "cpu")

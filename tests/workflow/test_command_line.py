@@ -1,5 +1,7 @@
 """The command line: fast, explains itself, and says what is wrong in one sentence."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,9 +10,8 @@ import click
 import pandas as pd
 import pytest
 
-from babelatlas.base.paths import DATA
 from babelatlas.lexicon import wordnets
-from babelatlas.workflow import command_line, shipped
+from babelatlas.workflow import command_line
 
 BABELATLAS = [sys.executable, "-m", "babelatlas"]
 
@@ -99,56 +100,23 @@ def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, caps
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["models"], ["labels", "sw"], ["tables", "labels", "--csv"]])
-def test_a_reader_who_has_seen_enough_ends_the_command_quietly(words):
-    with subprocess.Popen([*BABELATLAS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout.readline()
-        running.stdout.close()
-        assert running.stderr.read() == ""
-        assert running.wait() == 0
+def test_ctrl_c_is_told_as_stopped(monkeypatch, capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line.app, "invoke", interrupt)
+    assert command_line.main(["models"]) == 130
+    assert capsys.readouterr().err == "Stopped.\n"
 
 
-def test_the_commands_print_words_and_tables(capsys):
-    assert command_line.main(["labels"]) == 0
-    assert " Swahili " in capsys.readouterr().out
-    assert command_line.main(["labels", "sw", "--csv"]) == 0
-    assert capsys.readouterr().out.startswith("wnid,label,alternatives,source,licence")
-    assert command_line.main(["senses", "sw"]) == 0
-    assert "lemma" in capsys.readouterr().out
-    assert command_line.main(["tables"]) == 0
-    assert "Made by a run" in capsys.readouterr().out
-    assert command_line.main(["tables", "senses"]) == 0
-    assert "the word" in capsys.readouterr().out
-    assert command_line.main(["translators"]) == 0
-    assert "trained by the run" in capsys.readouterr().out
-    assert command_line.main(["translators", "llava-1.5-7b"]) == 0
-    assert "llava-hf/llava-1.5-7b-hf at " in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("words", [["--help"], ["nonsense"], []])
-def test_nothing_that_ships_is_made_again_by_asking_what_can_be(words, capsys):
-    before = {file: file.stat().st_mtime_ns for file in DATA.rglob("*")}
-    assert command_line.main(["ship", *words]) == (words == ["nonsense"])
-    assert {file: file.stat().st_mtime_ns for file in DATA.rglob("*")} == before
-    out = capsys.readouterr().out
-    assert words or all(name in out for name in shipped.MADE)
-
-
-@pytest.mark.parametrize("name", ["coverage", "senses"])
-def test_a_command_without_its_sources_says_so_in_a_sentence(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
-    assert command_line.main(["ship", name]) == 1
-    assert "NLTK" in capsys.readouterr().err
-
-
-def test_every_command_that_a_document_names_exists():
-    import re
-
-    from conftest import ROOT  # the documents of the repository
-
-    known = {" ".join(words) for words, _ in commands()} | {"run"}
-    pages = [*(ROOT / "book").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
-    pages += (ROOT / "lib").rglob("*.py")
-    for page in pages:
-        for word in re.findall(r"(?:`|bin/|^)babelatlas ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
-            assert word in known, f"{page.relative_to(ROOT)} names babelatlas {word}"
+def test_ctrl_c_leaves_a_run_the_time_to_end_its_jobs(tmp_path):
+    code = (
+        "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    time.sleep(1)\n    print('ended')\n    raise SystemExit(3)"
+    )
+    words = [*BABELATLAS, "locked", "--", sys.executable, "-c", code]
+    run = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert run.stdout.readline() == "begun\n"
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.communicate()[0] == "ended\n"
+    assert run.returncode == 3

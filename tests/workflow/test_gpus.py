@@ -170,6 +170,12 @@ def test_a_number_or_a_config_that_is_none_is_told(machine, tmp_path, capsys, gi
     assert (told.out, sentence in told.err) == ("", True)
 
 
+def test_help_is_no_config(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        gpus.main(["--help"])
+    assert "Print how many GPUs a run may use at once" in capsys.readouterr().out
+
+
 def test_without_a_gpu_no_number_is_printed(machine, capsys):
     machine("", status=1)
     gpus.main([])

@@ -29,6 +29,8 @@ from babelatlas.base.paths import beside, rows
 TRIES = 5
 LONGEST = 300.0  # seconds; a service that asks for a longer wait is left alone until the user comes back
 ENDINGS = (".tar", ".tar.gz", ".tgz", ".zip")
+# What an archive may unpack to, so that a small one cannot fill the disk: images hardly shrink, texts to a tenth.
+MOST_TIMES, MOST_SPARE, MOST_FILES = 100, 1 << 30, 20_000_000
 DAMAGE = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError)
 
 
@@ -224,7 +226,8 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
     The folder, `<archive>.<size>.<time>.unpacked` with the time of the archive's last change, lies next to the archive,
     or in the cache where that cannot be written. It appears when it is complete; of runs at the same time one unpacks
     and the others wait.
-    Raises InputError for a damaged archive, one that holds nothing of what is expected, and a disk without room.
+    Raises InputError for a damaged archive, one that holds nothing of what is expected or unpacks to far more than its
+    size, and a disk without room: before it writes what would not fit, as far as the archive says what it holds.
     """
     known = archive.stat()
     name = f"{archive.name}.{known.st_size}.{known.st_mtime_ns:x}.unpacked"
@@ -272,12 +275,17 @@ def unpack(archive: Path, place: Callable[[str], str], expected: str) -> Path:
 def _write(archive: Path, part: Path, place: Callable[[str], str]) -> tuple[str, int]:
     """Write the files of an archive to the folder `part`; return the name of its first file and the number written."""
     part.mkdir()
-    first, done = "", 0
+    first, done, whole = "", 0, 0
+    if archive.name.lower().endswith(".zip"):  # which lists its files; of a tar they are known as they come
+        sizes = [size for name, size, _ in _members(archive) if place(name)]
+        _check_room(archive, part, len(sizes), sum(sizes), sum(sizes))
     for name, size, source in _members(archive):
         first = first or name
         where = place(name)
         if not where:
             continue
+        whole += size
+        _check_room(archive, part, done + 1, whole, size)
         target = part / where
         if not target.resolve().is_relative_to(part.resolve()):
             raise InputError(f"The archive {archive} would write outside of its folder ({name}): do not use it.")
@@ -291,6 +299,18 @@ def _write(archive: Path, part: Path, place: Callable[[str], str]) -> tuple[str,
             raise EOFError(f"{name} has {target.stat().st_size} of {size} bytes")
         done += 1
     return first, done
+
+
+def _check_room(archive: Path, part: Path, files: int, whole: int, now: int) -> None:
+    """Raise InputError for an archive of too many files or bytes, OSError where `now` bytes do not fit on the disk."""
+    packed = archive.stat().st_size
+    if whole > MOST_TIMES * packed + MOST_SPARE or files > MOST_FILES:
+        raise InputError(
+            f"The archive {archive} has {packed / 1e6:,.1f} MB and unpacks to {files:,} or more files of "
+            f"{whole / 1e6:,.0f} MB, as one that is made to fill a disk: do not use it."
+        )
+    if now > shutil.disk_usage(part).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:

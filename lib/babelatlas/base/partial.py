@@ -62,7 +62,7 @@ def of_vectors(path: str | os.PathLike) -> str:
     import numpy as np
 
     try:
-        with locate(path).open("rb") as file, np.load(file) as stored:
+        with locate(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return str(stored[MARK]) if MARK in stored.files else ""
     except Exception:  # NumPy, zipfile and zlib each raise their own; told where the vectors are read
         return ""

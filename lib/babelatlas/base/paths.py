@@ -2,9 +2,11 @@
 
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from babelatlas.base.errors import InputError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -18,6 +20,25 @@ def root() -> Path:
 def locate(path: str | os.PathLike) -> Path:
     """Return `path` as it stands if absolute, else below `root()`; a notebook finds its files wherever it is opened."""
     return root() / path
+
+
+def below(table: Path, names: Iterable[str], folder: Path | None = None, absolute: bool = False) -> list[str]:
+    """Return where the files that a table names are, below its folder or, where given, below `folder`.
+
+    `absolute` True also takes absolute paths, which the run itself writes for files in folders that the config names.
+    Raises InputError for a name that leads out of the folder.
+
+    >>> below(Path("data/images.csv"), ["cats/1.png"])
+    ['data/cats/1.png']
+    """
+    names, folder = list(names), folder or table.parent
+    for name in names:
+        if ".." in Path(name).parts or (os.path.isabs(name) and not absolute):
+            raise InputError(
+                f"The table {table} names the file {name}, which is not below {folder}: put the file there, and "
+                "give its path from there."
+            )
+    return [str(folder / name) for name in names]
 
 
 def rows(name: str) -> list[dict[str, str]]:

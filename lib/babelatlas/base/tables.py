@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 from babelatlas.base import checksums
 from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import beside, locate
+from babelatlas.base.paths import DATA, beside, locate
 from babelatlas.base.paths import root as root
 
 TEXT = pa.string()
@@ -191,18 +192,44 @@ def fingerprint(path: str | os.PathLike) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@cache
+def commit(package: Path) -> str:
+    """Return the commit of the study that a package lies in, with "+changes" where its code or notebooks differ.
+
+    "unknown" where that is no checkout of the study itself: the package is installed, perhaps within another project's
+    repository, or git is absent. Asked once in each process.
+    """
+
+    def git(*words: str) -> str:
+        try:
+            done = subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=False)
+        except OSError:  # git is not installed
+            return ""
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    # From the package's folder: it is lib/babelatlas of this repository, and git knows its files.
+    if git("rev-parse", "--show-prefix") != "lib/babelatlas/" or not git("ls-files", "--", "__init__.py"):
+        return "unknown"
+    changed = git("--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--", ":/lib", ":/notebooks")
+    return git("rev-parse", "HEAD") + "+changes" * bool(changed)
+
+
+def short(commit: str) -> str:
+    """Return a commit as pages show it, its first 12 digits.
+
+    >>> short("0123456789" * 4 + "+changes"), short("unknown")
+    ('012345678901+changes', 'unknown')
+    """
+    return commit[:12] + commit[40:]
+
+
 def provenance(parameters: dict | None = None, inputs: list[str | os.PathLike] = ()) -> dict:
-    """Return what a table was made from: commit ("unknown" outside a checkout), parameters, hashes, versions.
+    """Return what a table was made from: commit (see `commit`), parameters, hashes, versions.
 
     It holds no time, so that two runs write the same bytes.
     """
-    command = ["git", "rev-parse", "HEAD"]
-    try:
-        commit = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
-    except FileNotFoundError:  # git is not installed
-        commit = ""
     return {
-        "commit": commit.strip() or "unknown",
+        "commit": commit(DATA.parent),
         "parameters": parameters or {},
         "inputs": {str(path): fingerprint(path) for path in inputs},
         "versions": {"python": platform.python_version()}

@@ -16,7 +16,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, below
 from babelatlas.base.synsets import class_list
 from babelatlas.datasets import pictograms
 from babelatlas.datasets import registry as datasets
@@ -260,7 +260,7 @@ def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], m
     path = datasets.given(images, entry)
     if path.suffix in (".parquet", ".csv"):
         table = tables.read(path, "images")
-        table = table.assign(path=[str(path.parent / file) for file in table["path"]])
+        table = table.assign(path=below(path, table["path"]))
     elif dataset == "imagenet-1k-pairs":
         table = datasets.load("imagenet-1k", path, wnids, missing)
     elif not path.is_dir():

@@ -16,6 +16,7 @@ import pandas as pd
 
 from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import SUFFIXES, is_image
 from babelatlas.datasets.layouts import crossmodal3600, translated_captions
@@ -289,6 +290,7 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
         raise InputError(f"The captions {annotations} have {what}: make them again.")
     pictures = _below(path, dataset) if path.is_dir() else tables.read(path, "images")["path"].tolist()
     home = path if path.is_dir() else path.parent
+    below(path, pictures, home)
     captioned = set(table["image"])  # what only the captions name comes last
     order = [*(image for image in pictures if image in captioned), *sorted(captioned - set(pictures))]
     table["place"] = table["image"].map({image: place for place, image in enumerate(order)})

@@ -17,6 +17,7 @@ from PIL import Image, ImageOps
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
 
 SENSES = ("a", "b")
@@ -112,7 +113,7 @@ def write(
             f"Item {made['item'].iloc[0]!r} already has an image {made['image'].iloc[0]!r}, which is made here: give "
             "the images of single senses only."
         )
-    paths = _absolute(item_images, output.parent)
+    paths = _absolute(item_images, output)
     originals = paths[paths["image"].isin(ORIGINALS)].pivot(index="item", columns="image", values="path")
     folder, rows = output.parent / output.stem, []
     for item in item_images["item"].unique():
@@ -133,9 +134,12 @@ def write(
     return tables.write(whole[list(item_images)], output, "item_images", parameters, inputs)
 
 
-def _absolute(item_images: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Return `item_images` with absolute paths, the relative ones below `folder`; InputError where a file is absent."""
-    item_images = item_images.assign(path=[str(folder / path) for path in item_images["path"]])
+def _absolute(item_images: pd.DataFrame, table: Path) -> pd.DataFrame:
+    """Return `item_images` with absolute paths, the relative ones below the folder of `table`.
+
+    Raises InputError where a relative path leads out of that folder, or a file is absent.
+    """
+    item_images = item_images.assign(path=below(table, item_images["path"], absolute=True))
     absent = item_images[~item_images["path"].map(os.path.isfile).astype(bool)]
     if len(absent):
         row = absent.iloc[0]
@@ -155,7 +159,7 @@ def read(path: str | os.PathLike) -> pd.DataFrame:
             f"The table {path} names no image, so that no model can be scored on it: name the folder of the images of "
             f"{path.stem} in the config, under images."
         )
-    return _absolute(item_images, path.parent)
+    return _absolute(item_images, path)
 
 
 def extend(
@@ -174,7 +178,7 @@ def extend(
             f"The folder of further images, {folder}, holds no {EXTENDED}: give what `babelatlas candidates "
             "read` wrote."
         )
-    further = _absolute(tables.read(path, "item_images"), path.parent)
+    further = _absolute(tables.read(path, "item_images"), path)
     taken = further[~further["image"].str.fullmatch(r"[ab][1-9]\d*")]
     if len(taken):
         row = taken.iloc[0]

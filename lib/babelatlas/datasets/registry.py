@@ -19,7 +19,7 @@ from PIL import Image, UnidentifiedImageError
 
 from babelatlas.base import download, entries, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, below
 from babelatlas.datasets import imagenet
 from babelatlas.datasets.imagenet import SUFFIXES
 from babelatlas.datasets.layouts import geode
@@ -193,7 +193,7 @@ def load(
     absent = 0
     if path.suffix in (".parquet", ".csv"):
         table = tables.read(path, "images")
-        table = table.assign(path=[str(path.parent / file) for file in table["path"]])
+        table = table.assign(path=below(path, table["path"]))
     elif dataset.labels == "imagenet-1k":
         numbered = dataset.name == "imagenet-v2"
         home = imagenet.unpacked(path, numbered) if download.is_archive(path) else path

@@ -379,7 +379,7 @@ def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[s
     try:
         if damage := checksums.problem(path):
             raise ValueError(damage)
-        with path.open("rb") as file, np.load(file) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files if name.endswith(endings)}
     except Exception as error:  # NumPy, zipfile and zlib each raise their own
         raise _unreadable(path, str(error) or type(error).__name__) from error

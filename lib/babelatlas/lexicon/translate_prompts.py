@@ -123,7 +123,7 @@ def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
 
 def _pretrained(kind, name: str, revision: str, **settings):
     """Return what transformers loads of a model: from the folder or the cache, else from the hub."""
-    settings |= {"revision": revision} if revision else {}
+    settings |= {"trust_remote_code": False} | ({"revision": revision} if revision else {})
     is_folder, logger = Path(name).is_dir(), logging.getLogger("transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -56,7 +56,7 @@ def load(
     if find_spec("torch") is None:
         raise InputError(
             f"The model {entry.name!r} cannot be loaded without torch, which is not installed: run "
-            '`pip install "babelatlas[encoders]"`.'
+            '`pip install ".[encoders]"` in a clone of the study.'
         )
     if entry.family == "own" or os.fspath(folder).endswith(".py"):
         hub.check_consent(models.own(entry.name), remote_code)

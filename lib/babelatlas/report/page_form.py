@@ -82,7 +82,9 @@ def _record(made: dict) -> list[str]:
             lines.append(f"`{key}` = {escape(json.dumps(value, ensure_ascii=False))}")
     for path in dict.fromkeys(path for value in given.values() for path in _paths(value)):
         file = tables.locate(path)
-        commit = str(tables.made_from(file).get("commit", "not recorded"))[:12] if file.is_file() else "not made"
+        commit = (
+            tables.short(str(tables.made_from(file).get("commit", "not recorded"))) if file.is_file() else "not made"
+        )
         lines.append(f"Table `{path}`: commit {escape(commit)}.")
     return lines
 

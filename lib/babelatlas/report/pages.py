@@ -463,7 +463,7 @@ def record(paths: Sequence[str]) -> pd.DataFrame:
     for path in paths:
         made = tables.made_from(path)
         parameters = made.get("parameters", {})
-        told = {"commit": str(made.get("commit", "not recorded"))[:12]}
+        told = {"commit": tables.short(str(made.get("commit", "not recorded")))}
         told |= {name: _short(parameters[name]) for name in RECORDED if name in parameters}
         told |= {f"version of {name}": value for name, value in made.get("versions", {}).items()}
         inputs = made.get("inputs", {})

@@ -502,6 +502,9 @@ def main(arguments: list[str] | None = None) -> int:
             render(stage(given.project, given.build, [Path(page) for page in given.pages]), given.build)
         except (InputError, RuntimeError) as error:
             return fail(str(error), log)
+        except KeyboardInterrupt:
+            print("  stopped  the book", flush=True)
+            return 130
     hand_back(study, place, given.outputs)
     return 0
 

@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
+        print("Stopped.", file=sys.stderr)
         return 130
     except InputError as error:
         print(error, file=sys.stderr)
@@ -498,6 +499,27 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
     print(f"{output} ({seconds:.0f} s)")
 
 
+def _waited(process) -> int:
+    """Return the exit status of a process, also after Ctrl-C, which it gets as well: it ends its jobs by itself."""
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def _check_options(words: Sequence[str]) -> None:
+    """Raise InputError for options that Snakemake does not have; its own message lists all that it has."""
+    from snakemake.cli import get_argument_parser
+
+    def refuse(reason: str) -> None:
+        raise InputError(f"Snakemake cannot be called with ARGS={os.environ['ARGS']!r}: {reason.rstrip('.')}.")
+
+    parser = get_argument_parser()
+    parser.error = refuse
+    parser.parse_args(list(words))
+
+
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def locked(words: tuple[str, ...]) -> None:
@@ -510,17 +532,17 @@ def locked(words: tuple[str, ...]) -> None:
 
     from filelock import FileLock, Timeout
 
+    if os.environ.get("ARGS") and Path(words[0]).name == "snakemake":
+        _check_options(words[1:])
     place = Path("_build") / "run.lock"
     place.parent.mkdir(exist_ok=True)
     try:
         with FileLock(place, timeout=0):
-            status = subprocess.run(words, check=False).returncode
+            status = _waited(subprocess.Popen(words))
     except Timeout as error:
         raise InputError(
             "Another run works in this folder: wait until it has ended, or run this one in a clone of its own."
         ) from error
-    except KeyboardInterrupt:
-        status = 130
     raise click.exceptions.Exit(status)
 
 

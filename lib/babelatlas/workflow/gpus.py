@@ -6,9 +6,11 @@ the number 0 may be a different one in every job. `python -m babelatlas.workflow
 a run may use at once, and nothing where there is none.
 """
 
+import argparse
 import fcntl
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -140,13 +142,16 @@ def visible(name: str) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print how many GPUs a run may use at once, nothing where there is none; return 0, or 1 after an error.
-
-    `arguments`: the file of the config, if any, and how many the user asks for, if so, which goes before the config's.
-    """
+    """Print how many GPUs a run may use at once, nothing where there is none; return 0, or 1 after an error."""
     from babelatlas.workflow.config import read
 
-    config, asked, *_ = [*arguments, "", ""]
+    parser = argparse.ArgumentParser(
+        prog="python -m babelatlas.workflow.gpus", description="Print how many GPUs a run may use at once."
+    )
+    parser.add_argument("config", nargs="?", default="", help="the file of the config")
+    parser.add_argument("asked", nargs="?", default="", help="how many the user asks for, before what the config says")
+    given = parser.parse_args(arguments)
+    config, asked = given.config, given.asked
     try:
         wanted = asked or (read(config) if config else {}).get("gpus", "")
         if wanted != "" and not re.fullmatch("[1-9][0-9]*", str(wanted)):
@@ -162,4 +167,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     sys.exit(main(sys.argv[1:]))

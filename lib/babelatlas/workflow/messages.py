@@ -8,11 +8,13 @@ from pathlib import Path
 from babelatlas.workflow import gpus
 
 FAILED = {}  # log of a job that failed -> what Snakemake knows of it
+STOPPED = []  # what Snakemake says once somebody stops the run
 
 
 def listen(run: str) -> None:
     """Show of the messages what neither a job nor the list at the end says; remove notes of earlier failures."""
     FAILED.clear()
+    STOPPED.clear()
     for note in Path(run, "logs").glob("*.failed"):
         note.unlink()
     logger = logging.getLogger("snakemake.logging")
@@ -60,24 +62,33 @@ def estimate(study) -> str:
 
 
 def report() -> None:
-    """Print the jobs that failed, each with its sentence and its log, to stderr."""
-    if FAILED:
-        print(failures(FAILED), file=sys.stderr, flush=True)
+    """Print the jobs that failed, each with its sentence and its log, to stderr; not those that somebody stopped."""
+    found = {log: said for log, said in FAILED.items() if not STOPPED or _note(log).is_file()}
+    if found:
+        print(failures(found), file=sys.stderr, flush=True)
+    if STOPPED:
+        print("\nStopped: the same command goes on with what is not done.", file=sys.stderr, flush=True)
 
 
 def failures(found: dict[str, str]) -> str:
     """Return the list of jobs that failed: log -> what Snakemake says, shown where the job left no sentence itself."""
     lines = []
     for log, message in found.items():
-        note = Path(log).with_suffix(".failed")
+        note = _note(log)
         died = f"{Path(log).stem}: it ended without a word: it was killed, or memory or time ran out. {message}"
         lines += ["", note.read_text(encoding="utf-8").strip() if note.is_file() else died.strip(), f"  log: {log}"]
     jobs = "One job failed" if len(found) == 1 else f"{len(found)} jobs failed"
     return "\n".join([f"\n{jobs}; what does not need {'it' if len(found) == 1 else 'them'} is done.", *lines])
 
 
+def _note(log: str) -> Path:
+    return Path(log).with_suffix(".failed")
+
+
 def _remember(record: logging.LogRecord) -> bool:
-    """Note the jobs that fail, for the list at the end; keep every record."""
+    """Note the jobs that fail, and whether somebody stops the run, for the list at the end; keep every record."""
+    if "on user request" in record.getMessage():
+        STOPPED.append(record.getMessage())
     if getattr(record, "event", None) == "job_error":
         path = next(iter(record.log), f"{record.rule_name}.txt").partition(" (")[0]  # "... (send to storage)"
         FAILED[path] = getattr(record, "rule_msg", None) or ""

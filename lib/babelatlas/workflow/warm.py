@@ -144,6 +144,7 @@ def main(words: list[str]) -> int:
     if place is None or not place.exists():
         from babelatlas.workflow import run_notebook
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         return run_notebook.main(words)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(place))
@@ -176,4 +177,5 @@ def _kind(notebook: str) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback; who runs the notebook says so
     sys.exit(main(sys.argv[1:]))

@@ -41,7 +41,7 @@ def scan(home: Path, name: str = "geode") -> pd.DataFrame:
     if place == "ip_country":
         regions = {row["country"]: row["region"] for row in paths.rows("geode_countries.csv")}
     folder = home / "images" if (home / "images").is_dir() else home
-    table = pd.DataFrame({"path": [str(folder / one) for one in index["file_path"]]})
+    table = pd.DataFrame({"path": paths.below(file, index["file_path"], folder)})
     table["wnid"] = _translated(index["object"], synsets, file)
     table["region"] = _translated(index[place], regions, file)
     return table.assign(number=table.groupby("wnid").cumcount())[["path", "wnid", "number", "region"]]

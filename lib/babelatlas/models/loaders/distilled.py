@@ -112,7 +112,7 @@ def _one_file(checkpoint: Checkpoint, configuration: dict) -> tuple:
     with openclip.quiet(), huggingface.silent(), checkpoint.blaming(said):
         from transformers import MODEL_MAPPING, AutoConfig
 
-        base = AutoConfig.from_pretrained(place.parent, local_files_only=True)
+        base = AutoConfig.from_pretrained(place.parent, local_files_only=True, trust_remote_code=False)
         kind = MODEL_MAPPING[type(base)]
     tensors = checkpoint.read_weights(weights)
     named = {name: "LinearTransformation." + name for name in ("weight", "bias")}

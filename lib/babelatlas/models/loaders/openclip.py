@@ -179,7 +179,7 @@ def _read(checkpoint: Checkpoint) -> tuple:
             options = {"load_weights": False, "pretrained_text": False, "force_custom_text": True}
             model = open_clip.create_model(f"local-dir:{place}", **options)
         with checkpoint.blaming(f"{weights} is damaged or of another model", f"delete it, then {checkpoint.hint}"):
-            open_clip.load_checkpoint(model, str(weights))
+            open_clip.load_checkpoint(model, str(weights), weights_only=True)
     if tokenizer_file:
         tower = model.text.config if _hugging_face(model) else None
         size = tower.vocab_size if tower else model.text.token_embedding.num_embeddings

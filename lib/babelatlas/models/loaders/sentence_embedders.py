@@ -19,8 +19,8 @@ from babelatlas.models.encoder import short_of_memory
 from babelatlas.models.loaders import huggingface, user_model
 
 FAMILY = "sentence-embedder"
-# The first version that encodes pictures by itself.
-OLDEST = "5.4"
+# The first version that runs no code of a folder unless it is told to; since 5.4 it encodes pictures by itself.
+OLDEST = "6.0"
 
 
 def load(checkpoint: Checkpoint, key: str, device: str, precision: str) -> "SentenceEncoder":

@@ -101,7 +101,9 @@ def attach_lora(module, rank: int = 16, alpha: float = 8, seed: int = 0) -> dict
     where PEFT is absent, and for a tower without layers or projections that are known.
     """
     if find_spec("peft") is None:
-        raise InputError('LoRA needs the package PEFT, which is absent: run `pip install "babelatlas[encoders]"`.')
+        raise InputError(
+            'LoRA needs the package PEFT, which is absent: run `pip install ".[encoders]"` in a clone of the study.'
+        )
     found, names, joint = layers(module), [], []
     for layer, *_ in found:
         for name, one in module.get_submodule(layer).named_modules():
