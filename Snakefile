@@ -9,6 +9,7 @@ from pathlib import Path
 from snakemake.utils import validate
 
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import check_writable
 from babelatlas.workflow import book, config as configs, messages, warm
 
 HERE = Path(os.path.relpath(workflow.basedir))
@@ -28,6 +29,8 @@ except InputError as error:
     sys.exit(str(error))
 try:
     configs.check_paths(config)
+    for folder in () if DRY else ("", "logs", "notebooks"):
+        check_writable(f"{study.folder}/{folder}")
 except InputError as error:
     if not DRY:
         sys.exit(str(error))

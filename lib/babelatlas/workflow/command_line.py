@@ -510,8 +510,11 @@ def locked(words: tuple[str, ...]) -> None:
 
     from filelock import FileLock, Timeout
 
+    from babelatlas.base.paths import check_writable
+
+    for folder in ("_build", ".snakemake"):
+        check_writable(folder)
     place = Path("_build") / "run.lock"
-    place.parent.mkdir(exist_ok=True)
     try:
         with FileLock(place, timeout=0):
             status = subprocess.run(words, check=False).returncode

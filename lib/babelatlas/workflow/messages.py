@@ -70,7 +70,8 @@ def failures(found: dict[str, str]) -> str:
     lines = []
     for log, message in found.items():
         note = Path(log).with_suffix(".failed")
-        died = f"{Path(log).stem}: it ended without a word: it was killed, or memory or time ran out. {message}"
+        reason = "it was killed, or memory, time or room on the disk ran out"
+        died = f"{Path(log).stem}: it ended without a word: {reason}. {message}"
         lines += ["", note.read_text(encoding="utf-8").strip() if note.is_file() else died.strip(), f"  log: {log}"]
     jobs = "One job failed" if len(found) == 1 else f"{len(found)} jobs failed"
     return "\n".join([f"\n{jobs}; what does not need {'it' if len(found) == 1 else 'them'} is done.", *lines])
