@@ -305,15 +305,18 @@ print(download.unpack(Path({archive!r}), lambda name: name, "files"))
 """
 
 
-def _python(code: str, folder: Path, kill_after: float | None = None) -> tuple[int, str, str]:
-    """Run Python code; return exit status and output. `kill_after`: seconds after which it is killed."""
+def _python(
+    code: str, folder: Path, kill_after: float | None = None, ready: Callable[[], bool] = lambda: True
+) -> tuple[int, str, str]:
+    """Run Python code; return exit status and output. `kill_after`: seconds from `ready` on until it is killed."""
     settings = environment(folder)
     settings.pop("BABELATLAS_MIRROR", None)
-    run = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, env=settings, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    words = [sys.executable, "-c", code]
+    run = subprocess.Popen(words, cwd=folder, env=settings, start_new_session=True, **pipes)
     if kill_after is not None:
+        while run.poll() is None and not ready():
+            time.sleep(0.01)
         with contextlib.suppress(subprocess.TimeoutExpired):
             run.wait(kill_after)
         if run.poll() is None:
@@ -329,11 +332,11 @@ def _scratch(study: Study) -> Path:
     return place
 
 
-def _fetched(content: bytes, place: Path, behave: Callable, kill_after: float | None = None) -> tuple[int, str, str]:
+def _fetched(content: bytes, place: Path, behave: Callable, *killed) -> tuple[int, str, str]:
+    """Fetch `content` with `download.file`; return exit status and output. `killed`: as the last two of `_python`."""
     with served(content, behave) as address:
-        # The port is part of no name: the file's place is that of its hash.
         code = FETCH.format(address=address, digest=hashlib.sha256(content).hexdigest())
-        return _python(code, place, kill_after)
+        return _python(code, place, *killed)
 
 
 def download_cut(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
@@ -342,25 +345,25 @@ def download_cut(study: Study, jobs: dict, chance: random.Random) -> tuple[str, 
     status, _, told = _fetched(content, place, lambda handler, all_: _send(handler, all_, share))
     if not status:
         return "lost", "half a file was taken for a whole one"
-    clear = told.count("\n") == 1 and "cannot be fetched" in told and "Traceback" not in told
-    return _again(content, place, "refused" if clear else "unclear", told)
+    clear = "cannot be fetched" in told.strip().splitlines()[-1] and "Traceback" not in told
+    return _again(content, place, "refused" if clear else "unclear", "" if clear else _end(told))
 
 
 def download_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
     """Kill the process that downloads, then fetch again."""
     place, content = _scratch(study), chance.randbytes(FILE)
-    began, halfway = threading.Event(), lambda handler, all_: (began.set(), _send(handler, all_, 1, 0.05))
-    wait = 2 + chance.uniform(0, 2)
-    _fetched(content, place, halfway, wait)
-    return _again(content, place, "recovered", "" if began.is_set() else "killed before it asked")
+    asked = threading.Event()
+    slowly = lambda handler, all_: (asked.set(), _send(handler, all_, 1, 0.05))  # noqa: E731
+    status, *_ = _fetched(content, place, slowly, chance.uniform(0, 1.5), asked.is_set)
+    return _again(content, place, "recovered", "") if status < 0 else ("skipped", "it ended before it was killed")
 
 
 def _again(content: bytes, place: Path, outcome: str, note: str) -> tuple[str, str]:
+    """Return an outcome and its note if the file can now be fetched whole."""
     status, out, err = _fetched(content, place, _send)
     if status or Path(out.strip()).read_bytes() != content:
         return "lost", _end(err)
-    left = [file.name for file in (place / "cache").rglob("*") if file.is_file() and file != Path(out.strip())]
-    return outcome, "; ".join(filter(None, [note.strip() if outcome == "unclear" else note.strip()[:0], *left]))
+    return outcome, note
 
 
 def unpacking_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
@@ -373,18 +376,16 @@ def unpacking_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[s
     with tarfile.open(archive, "w:gz", compresslevel=1) as file:
         file.add(place / "true", ".")
     code = UNPACK.format(archive=str(archive))
-    began = time.monotonic()
-    _python(code, place)  # how long it takes
-    takes = time.monotonic() - began
-    shutil.rmtree(next(place.glob("*.unpacked")))
-    status, *_ = _python(code, place, chance.uniform(0.5, 1) * takes)
-    hit = status < 0 and any(place.glob(".*.part"))
+    status, *_ = _python(code, place, chance.uniform(0, 0.3), lambda: any(place.glob(".*.part")))
+    hit = status < 0
     status, out, err = _python(code, place)
     folder = Path(out.strip().splitlines()[-1]) if out.strip() else place
     whole = not status and all(
         (folder / file.name).read_bytes() == file.read_bytes() for file in (place / "true").iterdir()
     )
-    return ("recovered", "" if hit else "killed before or after it wrote") if whole else ("lost", _end(err))
+    if not whole:
+        return "lost", _end(err)
+    return ("recovered", "") if hit else ("skipped", "it ended before it was killed")
 
 
 def merge_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
