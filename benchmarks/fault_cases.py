@@ -132,7 +132,7 @@ def read_only(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str
         if reason:
             return "skipped", reason
         complete(start(study, names), study)
-    outcome, note = judged(study, jobs, names, began, finished, "cannot be written")
+    outcome, note = judged(study, jobs, names, began, finished, "written")
     return outcome, note and f"{place}: {note}"
 
 
