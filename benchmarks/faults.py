@@ -59,7 +59,7 @@ CHAPTERS = [
 ]  # fmt: skip
 DRAWN = 5  # jobs that a round makes again
 STARTS = 6  # of a round; then it is left to end
-LONGEST = 5.0  # seconds until a kill, once a job is at work
+LONGEST = 4.0  # seconds until a kill, once a job is at work
 
 
 # --- Rounds ----------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def disturb(study: Study, jobs: dict, targets: list[str], kills: list[dict], lim
     began = time.time()
     run = start(study, targets)
     early = chance.random() < 0.1  # while it starts, before the first job
-    plans = [] if early else ["job"] * chance.choice([0, 1, 2, 3])
+    plans = [] if early else ["job"] * chance.choice([0, 2, 4, 6])
     for sort in [*plans, "run"]:
         if len(kills) >= limit:
             break
@@ -206,7 +206,7 @@ def campaign(folder: Path, seed: int, n_kills: int, tries: int, minutes: float, 
     _keep(place, state)
     while time.monotonic() < ends:
         done = Counter(case["fault"] for case in state["cases"])
-        open_cases = [case for case in fault_cases.CASES if done[case] < tries]
+        open_cases = [case for case in fault_cases.CASES if done[case.fault] < tries]
         if len(state["kills"]) >= n_kills and not open_cases:
             break
         number = state["rounds"]
@@ -217,7 +217,9 @@ def campaign(folder: Path, seed: int, n_kills: int, tries: int, minutes: float, 
             state["kills"] += play_round(study, jobs, drawn, state["kills"], n_kills, f"{seed} {number}")
             restore(study)
         if open_cases:
-            state["cases"] += fault_cases.attempt(min(open_cases, key=lambda case: done[case]), study, jobs, chance)
+            state["cases"] += fault_cases.attempt(
+                min(open_cases, key=lambda case: done[case.fault]), study, jobs, chance
+            )
         state["rounds"] += 1
         _keep(place, state)
         lost = sum(one["outcome"] == "lost" for one in [*state["kills"], *state["cases"]])

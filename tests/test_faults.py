@@ -55,6 +55,18 @@ def test_a_finished_table_that_is_gone_or_changed_is_damage_but_one_that_is_made
     assert fault_runs.damage(study, JOBS, TABLES, 0) == ["results/tiny/labels/b.parquet"]
 
 
+def test_of_a_table_that_says_how_long_something_took_the_rest_is_compared(study):
+    name = "results/tiny/adaptations/a.parquet"
+    for folder, steps, seconds in ((study.undisturbed, 3, 1.0), (study.disturbed, 3, 2.0)):
+        (folder / name).parent.mkdir()
+        pd.DataFrame({"steps": [steps], "seconds": [seconds]}).to_parquet(folder / name)
+    assert fault_runs.same(study, name)
+    pd.DataFrame({"steps": [4], "seconds": [1.0]}).to_parquet(study.disturbed / name)
+    assert not fault_runs.same(study, name)
+    (study.disturbed / name).write_bytes(b"cut")
+    assert not fault_runs.same(study, name)
+
+
 def test_restored_files_have_the_bytes_and_times_of_the_undisturbed_run(study):
     one, other = sorted(TABLES)
     (study.disturbed / one).write_bytes(b"1234")

@@ -122,7 +122,9 @@ def execute(
             f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
             f"The copy as far as it got, with the whole traceback: {failed}"
         ) from error
-    except DeadKernelError as error:
+    except RuntimeError as error:  # DeadKernelError is one, and so is what jupyter_client raises while a kernel starts
+        if not isinstance(error, DeadKernelError) and "Kernel died" not in str(error):
+            raise
         raise RuntimeError(
             f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
         ) from error
