@@ -9,7 +9,6 @@ from pathlib import Path
 from snakemake.utils import validate
 
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import check_writable
 from babelatlas.workflow import book, config as configs, messages, warm
 
 HERE = Path(os.path.relpath(workflow.basedir))
@@ -28,9 +27,7 @@ try:
 except InputError as error:
     sys.exit(str(error))
 try:
-    configs.check_paths(config)
-    for folder in () if DRY else ("", "logs", "notebooks"):
-        check_writable(f"{study.folder}/{folder}")
+    configs.check_paths(config, "" if DRY else study.folder)
 except InputError as error:
     if not DRY:
         sys.exit(str(error))

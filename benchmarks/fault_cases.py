@@ -35,7 +35,7 @@ from fault_runs import (
     wait_for_work,
 )  # fmt: skip
 
-FREE = 300_000  # bytes that a full disk has left at most
+FREE = 3_000_000  # bytes that a full disk has left at most
 FILE = 3_000_000  # bytes of what is downloaded
 MEMBERS = 3000  # files in the archive that is unpacked
 

@@ -68,7 +68,9 @@ def differences(study: Study) -> list[str]:
     """Return the files of results whose bytes are not the same in both runs, and pages that only one of them has."""
     one, other = (result_files(folder, study.run) for folder in (study.undisturbed, study.disturbed))
     differing = [name for name in one & other if not same(study, name)]
-    pages = [{str(page.name) for page in (folder / study.run / "notebooks").glob("*")} for folder in study[1:]]
+    pages = [
+        {str(page.relative_to(place)) for page in (place / study.run / "notebooks").glob("*")} for place in study[1:]
+    ]
     return sorted({*(one ^ other), *differing, *(pages[0] ^ pages[1])})
 
 
@@ -226,18 +228,21 @@ def complete(run: subprocess.Popen, study: Study) -> bool:
 
 
 def restore(study: Study) -> None:
-    """Give the files the times that they had, and differing ones their bytes: only what is drawn is made again."""
+    """Make the disturbed run as the undisturbed one: the same files, bytes and times, and nothing noted as unfinished.
+
+    So only what is drawn is made again, also after a campaign that was stopped in the middle.
+    """
+    shutil.rmtree(study.disturbed / ".snakemake" / "incomplete", ignore_errors=True)
     for name in differences(study):
-        true = study.undisturbed / name
-        if true.is_file():
-            (study.disturbed / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(true, study.disturbed / name)
-        else:
-            (study.disturbed / name).unlink(missing_ok=True)
-    for file in (study.undisturbed / study.run).rglob("*"):
+        (study.disturbed / name).unlink(missing_ok=True)
+    true = [file for file in (study.undisturbed / study.run).rglob("*") if file.is_file()]
+    for file in [*true, study.undisturbed / "_build" / "html" / "index.html"]:
         mine = study.disturbed / file.relative_to(study.undisturbed)
-        if file.is_file() and mine.is_file():
+        mine.parent.mkdir(parents=True, exist_ok=True)
+        if mine.is_file():
             os.utime(mine, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+        else:
+            shutil.copy2(file, mine)
 
 
 def remove(folder: Path, names: list[str]) -> None:

@@ -30,7 +30,7 @@ import yaml
 import fault_cases
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.report import fault_outcomes
+from babelatlas.report.benchmarks import fault_outcomes
 from fault_runs import (
     ROOT,
     Study,

@@ -1,5 +1,6 @@
 """The campaign of faults in small: what it takes for lost, how it counts, and faults that need no whole run."""
 
+import base64
 import json
 import random
 import subprocess
@@ -14,7 +15,7 @@ import fault_runs
 import faults
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import check_writable
-from babelatlas.report import fault_outcomes
+from babelatlas.report.benchmarks import fault_outcomes
 
 JOBS = {
     "results/tiny/logs/a.txt": {"kind": "words", "outputs": ["results/tiny/senses/a.parquet"]},
@@ -33,6 +34,8 @@ def study(tmp_path):
             for name in (log, *job["outputs"]):
                 (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / folder / name).write_bytes(b"12345678")
+        (tmp_path / folder / "_build" / "html").mkdir(parents=True)
+        (tmp_path / folder / "_build" / "html" / "index.html").touch()
     return fault_runs.Study(config, tmp_path / "undisturbed", tmp_path / "disturbed")
 
 
@@ -71,8 +74,11 @@ def test_restored_files_have_the_bytes_and_times_of_the_undisturbed_run(study):
     one, other = sorted(TABLES)
     (study.disturbed / one).write_bytes(b"1234")
     (study.disturbed / other).unlink()
+    (study.disturbed / ".snakemake" / "incomplete").mkdir(parents=True)
+    (study.disturbed / ".snakemake" / "incomplete" / base64.b64encode(one.encode()).decode()).touch()
     fault_runs.restore(study)
     assert fault_runs.differences(study) == []
+    assert not fault_runs.unfinished(study.disturbed)
     times = {(folder / one).stat().st_mtime_ns for folder in (study.undisturbed, study.disturbed)}
     assert len(times) == 1
 

@@ -14,6 +14,7 @@ import yaml
 
 from babelatlas.base import languages, synsets, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import check_writable
 from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon import prompts
 from babelatlas.models import hub, translators
@@ -153,11 +154,13 @@ def _check_own(config: dict) -> None:
             raise InputError(f"The config's 'verified_labels' names the class list {name!r}: {near(name, known)}")
 
 
-def check_paths(config: dict) -> None:
+def check_paths(config: dict, run: str = "") -> None:
     """Raise InputError where a path that a checked config names is not there, or a model's terms are not accepted.
 
-    A word without / or . is no path.
+    A word without / or . is no path. `run`: the folder of the run, which is tried too; "" for a dry run.
     """
+    for folder in (run, f"{run}/logs", f"{run}/notebooks") if run else ():
+        check_writable(folder)
     files = {}
     for name, sets in config.get("external_scores", {}).items():
         files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}

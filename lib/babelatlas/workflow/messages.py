@@ -45,7 +45,8 @@ def estimate(study) -> str:
     if not jobs:
         return ""
     from babelatlas.models import hub
-    from babelatlas.report import run_estimate, timings  # slow to import
+    from babelatlas.report import run_estimate  # slow to import
+    from babelatlas.report.benchmarks import timings
 
     jobs = [(stage, one, name) for stage, one, dataset in jobs for name in ([dataset] if dataset else study.protocols)]
     table, cores = timings.read(), os.cpu_count() or 1

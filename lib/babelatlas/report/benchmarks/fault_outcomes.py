@@ -12,7 +12,7 @@ from babelatlas.stats import bootstrap
 
 OUTPUT = DATA / "faults.csv"
 ANY = "any"  # the kind of job where all are counted together
-# What becomes of a try: the same bytes in the end; a refusal in one sentence, and the same bytes when called again; the
+# The outcomes of a try: the same bytes in the end; a refusal in one sentence, and the same bytes when called again; the
 # same bytes too, but an error that no sentence explains; something lost or wrong; not tried, for a reason.
 OUTCOMES = ["recovered", "refused", "unclear", "lost", "skipped"]
 COLUMNS = ["fault", "kind", "tries", *OUTCOMES, "note"]
