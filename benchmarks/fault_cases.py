@@ -10,6 +10,7 @@ import http.server
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -27,6 +28,7 @@ from fault_runs import (
     differences,
     environment,
     kill_run,
+    processes,
     remove,
     result_files,
     said,
@@ -173,6 +175,23 @@ def mounted(study: Study, what: str, chance: random.Random) -> Iterator[str]:
             (place / "filler").unlink(missing_ok=True)
             shutil.copytree(place, study.disturbed.with_name("after"), dirs_exist_ok=True)
         _unmount(place, aside)
+
+
+def clear(study: Study) -> None:
+    """End what a campaign that was stopped in the middle has left: processes, mounts, a folder put aside."""
+    for process in processes(study.disturbed):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    mounts = Path("/proc/self/mounts")
+    for line in reversed(mounts.read_text(encoding="utf-8").splitlines() if mounts.exists() else []):
+        place = Path(line.split()[1].replace("\\040", " "))
+        if place.is_relative_to(study.disturbed):
+            subprocess.run(["umount", str(place)], capture_output=True, check=False)
+    shutil.rmtree(study.disturbed.with_name("after"), ignore_errors=True)
+    aside = study.disturbed.with_name("aside")
+    if aside.exists():
+        shutil.rmtree(study.disturbed, ignore_errors=True)
+        aside.rename(study.disturbed)
 
 
 def _unmount(place: Path, aside: Path) -> None:

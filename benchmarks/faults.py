@@ -159,10 +159,16 @@ def write_config(path: Path) -> Path:
     return path
 
 
+def placed(folder: Path) -> Study:
+    """Return where a campaign in `folder` has its study."""
+    return Study(folder / "study.yml", folder / "undisturbed", folder / "disturbed")
+
+
 def prepare(folder: Path, say: Callable) -> Study:
     """Return the study of a campaign; makes its undisturbed run and the copy where they are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
-    study = Study(folder / "study.yml", folder / "undisturbed", folder / "disturbed")
+    study = placed(folder)
+    fault_cases.clear(study)
     if not study.config.exists():
         write_config(study.config)
     if not study.disturbed.exists():
@@ -265,6 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        fault_cases.clear(placed(folder))
         print("Stopped: call it again to go on.", file=sys.stderr)
         return 130
     return 0
