@@ -2,6 +2,7 @@
 # make test     run the tests, a few minutes; make test-all adds the slow ones: whole runs, a cluster, a browser, sources
 # make lint     check style
 # make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
+# make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
 # make book ARGS=--dry-run    say what would run
 # make clean    remove what runs have made   make lock    resolve requirements.in again
 # make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
@@ -24,7 +25,7 @@ TESTS ?=
 BIN := .venv/bin
 STAMP := .venv/installed
 UV_PIN := $(shell grep '^uv==' requirements.txt)
-TARGETS := book test test-all lint bench clean lock vendor
+TARGETS := book test test-all lint bench faults clean lock vendor
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
 # is a command.
@@ -86,6 +87,10 @@ lint: $(STAMP)
 # ARGS="--quick", ARGS="--gpu": see .venv/bin/python benchmarks/engine.py --help
 bench: .venv/bench/installed
 	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python benchmarks/engine.py $$ARGS
+
+# ARGS="--quick", ARGS="--kills 50": see .venv/bin/python benchmarks/faults.py --help
+faults: $(STAMP)
+	@$(BIN)/python benchmarks/faults.py $$ARGS
 
 .venv/bench/installed: $(STAMP) requirements-bench.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target .venv/bench --no-deps -r requirements-bench.txt

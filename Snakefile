@@ -29,7 +29,7 @@ try:
 except InputError as error:
     sys.exit(str(error))
 try:
-    configs.check_paths(config)
+    configs.check_paths(config, "" if DRY else study.folder)
 except InputError as error:
     if not DRY:
         sys.exit(str(error))

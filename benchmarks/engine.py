@@ -52,8 +52,8 @@ from babelatlas.lexicon import labels, prompts
 from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.encoder import find_device
-from babelatlas.report import timings
-from babelatlas.report.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
+from babelatlas.report.benchmarks import timings
+from babelatlas.report.benchmarks.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
 
 COVERAGE = DATA / "coverage_babel_imagenet.csv"
 # The sizes of open_clip's xlm-roberta-base-ViT-B-32.

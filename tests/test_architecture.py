@@ -286,6 +286,7 @@ LINES += 900  # sharing: data-set folders, Croissant, class names, records of ot
 LINES += 480  # ways in: evaluation of the first items, what a run will take, notebooks that run by themselves
 LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with its tables
 LINES += 550  # models of sentence-transformers for images and texts, NaFlex; GeoDE, MVL-SIB, captions in 200 languages
+LINES += 150  # outcomes of kills and other faults; full and read-only disks told in a sentence
 LINES += 1_200  # the form of pages, tables in plain HTML, figures for phones and the dark, guesses
 
 

@@ -13,7 +13,8 @@ import engine as benchmark
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts
 from babelatlas.models import loading
-from babelatlas.report import figures, timings
+from babelatlas.report import figures
+from babelatlas.report.benchmarks import timings
 
 # Warnings of third parties, at their first import.
 pytestmark = [

@@ -6,7 +6,7 @@ from babelatlas.base import released
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import registry
 from babelatlas.report import run_estimate as estimates
-from babelatlas.report import timings
+from babelatlas.report.benchmarks import timings
 
 TABLE = timings.read()
 CPU = estimates.cpu(2, TABLE)

@@ -3,10 +3,12 @@
 import ast
 import dataclasses
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -916,3 +918,16 @@ def test_a_limit_of_zero_is_refused_in_the_config_and_in_a_notebook(config):
 def test_every_stage_that_evaluates_a_model_has_a_limit():
     named = {path.stem for path in ALL if "limit" in (known := notebooks.defaults(path)) and known["limit"] == ""}
     assert named == set(plans.LIMITED)
+
+
+def test_tables_from_the_future_get_the_present_time_before_a_run(tmp_path, capsys):
+    run, later = tmp_path / "results" / "tiny", time.time() + 1e6
+    (run / "labels").mkdir(parents=True)
+    for name, when in (("a.parquet", later), ("b.parquet", 1e9)):
+        (run / "labels" / name).write_bytes(b"1")
+        os.utime(run / "labels" / name, (when, when))
+    workflow.check_paths({}, str(run))
+    assert "1 file(s)" in capsys.readouterr().err
+    assert (run / "labels" / "a.parquet").stat().st_mtime <= time.time()
+    assert (run / "labels" / "b.parquet").stat().st_mtime == 1e9
+    assert (run / "logs").is_dir()

@@ -1,6 +1,7 @@
 """Running one notebook: parameters are checked, errors told in a sentence, outputs whole."""
 
 import json
+import os
 from contextlib import contextmanager
 
 import nbformat
@@ -38,7 +39,7 @@ def notebook(tmp_path, monkeypatch):
 def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
     output = tmp_path / "pages" / "page.ipynb"
     output.parent.mkdir()
-    (output.parent / ".page.123.part.ipynb").write_text("what a killed run left")
+    (output.parent / ".page.99999999.part.ipynb").write_text("what a killed run left")
     run_notebook.execute(notebook, output, {"divisor": 5}, suffix="by five")
     page = nbformat.read(output, as_version=4)
     assert page.cells[0].source == "# Division: by five\n\nHow often does it fit?"
@@ -51,6 +52,32 @@ def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
     assert page.metadata.babelatlas.seconds > 0
     assert [path.name for path in output.parent.iterdir()] == ["page.ipynb"], "temporary files are left"
     assert run_notebook.history(output.parent)[0]["page"] == "page"
+
+
+def test_the_unfinished_copy_of_another_run_at_work_is_left_to_it(notebook, tmp_path):
+    other = tmp_path / f".page.{os.getppid()}.part.ipynb"
+    other.write_text("of a process that lives")
+    run_notebook.execute(notebook, tmp_path / "page.ipynb", {})
+    assert other.read_text() == "of a process that lives"
+
+
+def test_a_full_disk_is_told_in_a_sentence_whichever_library_met_it(notebook, tmp_path):
+    found = nbformat.read(notebook, as_version=4)
+    found.cells[-1].source = "raise RuntimeError('I/O error: No space left on device\\n (os error 28).')"
+    nbformat.write(found, notebook)
+    sentence = r"\(I/O error: No space left on device \(os error 28\)\): make room there, and call again\."
+    with pytest.raises(InputError, match=sentence):
+        run_notebook.execute(notebook, tmp_path / "page.ipynb", {})
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_log_on_a_full_disk_is_told_in_a_sentence(notebook, tmp_path, capsys):
+    assert run_notebook.main([str(notebook), str(tmp_path / "page.ipynb"), "--log", "/dev/full"]) == 1
+    told = capsys.readouterr().err
+    assert told == (
+        "  failed   05_division: the log /dev/full cannot be written (No space left on device): make room there, "
+        "and call again.\n"
+    )
 
 
 def test_a_misspelt_parameter_stops_before_anything_runs(notebook, tmp_path):

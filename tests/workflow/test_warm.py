@@ -86,17 +86,30 @@ def waiting(study) -> tuple[subprocess.Popen, int]:
     return begun, int((study[0] / "pid").read_text())
 
 
+def ends(process: int) -> bool:
+    """Whether a process is gone within ten seconds."""
+    for _ in range(100):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
 def test_a_job_that_is_killed_takes_its_kernel_with_it(study):
     begun, kernel = waiting(study)
     begun.send_signal(signal.SIGKILL)
     begun.communicate(timeout=60)
-    for _ in range(100):
-        try:
-            os.kill(kernel, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    pytest.fail("the kernel of a killed job goes on")
+    assert ends(kernel), "the kernel of a killed job goes on"
+
+
+def test_a_kernel_ends_with_the_killed_process_that_forked_it(study):
+    begun, kernel = waiting(study)
+    first = (study[0] / "logs" / "page.txt").read_text(encoding="utf-8").splitlines()[0]
+    os.kill(int(first.partition(", process ")[2].partition(",")[0]), signal.SIGKILL)
+    assert "05_division: it was killed" in begun.communicate(timeout=60)[1]
+    assert ends(kernel), "the kernel of a killed run goes on"
 
 
 def test_a_kernel_that_is_killed_ends_its_job_with_a_sentence(study):

@@ -3,6 +3,14 @@
 import difflib
 from collections.abc import Iterable
 
+# What the system says of a place that cannot be written to (for a reason that the user can remove), and what helps.
+REMEDIES = {
+    "No space left on device": "make room there",
+    "Disk quota exceeded": "make room there",
+    "Read-only file system": "let it be written to, or work in another folder",
+    "Permission denied": "let it be read and written, or work in another folder",
+}
+
 
 class InputError(ValueError):
     """Input that cannot be used: the message says in one sentence what it is, what was expected, and how to fix it."""
@@ -19,3 +27,12 @@ def near(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known) or 'none'}."
+
+
+def remedy(message: str) -> str:
+    """Return what helps against a system error that a message tells, whichever library raised it; "" for others.
+
+    >>> remedy("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device")
+    'make room there'
+    """
+    return next((helps for said, helps in REMEDIES.items() if said in message), "")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, remedy
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+ROOM = 1 << 20  # bytes that a folder must have room for before a run begins
 
 
 def root() -> Path:
@@ -61,3 +62,21 @@ def beside(path: str | os.PathLike) -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def check_writable(folder: str | os.PathLike) -> None:
+    """Make a folder if it is missing; raise InputError where it has no room for a file or cannot be written to."""
+    folder = Path(folder)
+    part = folder / f".room.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(bytes(ROOM))
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        helps = remedy(str(error)) or "let it be written to, or work in another folder"
+        raise InputError(
+            f"The folder {folder.absolute()} cannot be written to ({error.strerror}): {helps}; "
+            "what is finished is kept."
+        ) from error

@@ -16,7 +16,7 @@ from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation.embedding import PICTURES, PICTURES_GPU
 from babelatlas.lexicon import labels
 from babelatlas.models import registry, translators
-from babelatlas.report import timings
+from babelatlas.report.benchmarks import timings
 
 # Vision transformers by their letter: millions of parameters, width (Dosovitskiy et al. 2021, Zhai et al. 2022,
 # OpenCLIP).

@@ -532,10 +532,13 @@ def locked(words: tuple[str, ...]) -> None:
 
     from filelock import FileLock, Timeout
 
+    from babelatlas.base.paths import check_writable
+
     if os.environ.get("ARGS") and Path(words[0]).name == "snakemake":
         _check_options(words[1:])
+    for folder in ("_build", ".snakemake"):
+        check_writable(folder)
     place = Path("_build") / "run.lock"
-    place.parent.mkdir(exist_ok=True)
     try:
         with FileLock(place, timeout=0):
             status = _waited(subprocess.Popen(words))

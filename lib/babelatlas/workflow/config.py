@@ -7,6 +7,9 @@ in them: models, data sets, notebooks and their parameters, languages, prompts, 
 import json
 import os
 import re
+import sys
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import yaml
 
 from babelatlas.base import languages, synsets, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.paths import check_writable
 from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon import prompts
 from babelatlas.models import hub, translators
@@ -22,6 +26,7 @@ from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan, scored, templates
 
 TITLE_PAGE = "00_summary"
+AHEAD = 60  # seconds that clocks of two machines may differ
 SCHEMA = Path("config") / "schema.yaml"
 # The keys whose values are files or folders, one for each name.
 PATHS = ("images", "annotations", "checkpoints", "custom_models", "external_scores", "words", "classes")
@@ -153,11 +158,15 @@ def _check_own(config: dict) -> None:
             raise InputError(f"The config's 'verified_labels' names the class list {name!r}: {near(name, known)}")
 
 
-def check_paths(config: dict) -> None:
+def check_paths(config: dict, run: str = "") -> None:
     """Raise InputError where a path that a checked config names is not there, or a model's terms are not accepted.
 
-    A word without / or . is no path.
+    A word without / or . is no path. `run`: the folder of the run, which is made ready for it; "" for a dry run.
     """
+    if run:
+        for folder in (run, f"{run}/logs", f"{run}/notebooks"):
+            check_writable(folder)
+        _settle_times(Path(run))
     files = {}
     for name, sets in config.get("external_scores", {}).items():
         files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
@@ -181,6 +190,24 @@ def check_paths(config: dict) -> None:
     entries += [translators.get_translator(name) for name in config.get("translators", []) if name not in own]
     for entry in entries:
         hub.check_agreement(entry)
+
+
+def _settle_times(run: Path) -> None:
+    """Give files of a run from the future, which a clock that was set back leaves, the present time.
+
+    Snakemake refuses what is made from them, as it would be older than they are.
+    """
+    now, ahead = time.time(), 0
+    for file in (*run.glob("*/*"), *run.glob("*/*/*")):
+        with suppress(OSError):  # deleted meanwhile, or another's
+            if file.is_file() and file.stat().st_mtime > now + AHEAD:
+                os.utime(file, (now, now))
+                ahead += 1
+    if ahead:
+        told = (
+            f"{ahead} file(s) in {run} had a time in the future and now have the present one: was the clock set back?"
+        )
+        print(told, file=sys.stderr)
 
 
 def _check_models(config: dict) -> None:

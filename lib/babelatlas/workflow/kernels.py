@@ -49,9 +49,9 @@ def kernel_manager():
     class ForkingProvisioner(LocalProvisioner):
         async def launch_kernel(self, cmd, **kwargs):
             """Fork; the copy becomes the kernel that the connection file in `cmd` describes."""
-            pid = os.fork()
+            above, pid = os.getpid(), os.fork()
             if pid == 0:
-                _become_kernel(cmd[cmd.index("-f") + 1 :], kwargs)
+                _become_kernel(cmd[cmd.index("-f") + 1 :], kwargs, above)
             self.process, self.pid, self.pgid = Forked(pid), pid, pid
             KERNELS[:] = [self.process]
             return self.connection_info
@@ -64,18 +64,18 @@ def kernel_manager():
     return ForkingKernelManager
 
 
-def _become_kernel(words: list[str], kwargs: dict) -> None:
-    """Run as a kernel until it is shut down; never returns."""
+def _become_kernel(words: list[str], kwargs: dict, above: int) -> None:
+    """Run as a kernel until it is shut down or the process `above`, which forked it, has ended; never returns."""
     import asyncio
 
     from ipykernel.kernelapp import IPKernelApp
 
     try:
         os.setsid()  # jupyter_client interrupts the process group of a kernel
-        os.environ["JPY_PARENT_PID"] = str(os.getppid())  # with whose end the kernel ends
         asyncio.set_event_loop(asyncio.new_event_loop())  # not that of the process this one was copied from
         os.chdir(kwargs.get("cwd") or ".")
         os.environ.update(kwargs.get("env") or {})
-        IPKernelApp.launch_instance(argv=["-f", *words])
+        # ipykernel reads JPY_PARENT_PID when it is imported, which was in another process.
+        IPKernelApp.launch_instance(argv=["-f", *words], parent_handle=above)
     finally:
         os._exit(0)

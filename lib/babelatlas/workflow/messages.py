@@ -47,7 +47,8 @@ def estimate(study) -> str:
     if not jobs:
         return ""
     from babelatlas.models import hub
-    from babelatlas.report import run_estimate, timings  # slow to import
+    from babelatlas.report import run_estimate  # slow to import
+    from babelatlas.report.benchmarks import timings
 
     jobs = [(stage, one, name) for stage, one, dataset in jobs for name in ([dataset] if dataset else study.protocols)]
     table, cores = timings.read(), os.cpu_count() or 1
@@ -75,7 +76,8 @@ def failures(found: dict[str, str]) -> str:
     lines = []
     for log, message in found.items():
         note = _note(log)
-        died = f"{Path(log).stem}: it ended without a word: it was killed, or memory or time ran out. {message}"
+        reason = "it was killed, or memory, time or room on the disk ran out"
+        died = f"{Path(log).stem}: it ended without a word: {reason}. {message}"
         lines += ["", note.read_text(encoding="utf-8").strip() if note.is_file() else died.strip(), f"  log: {log}"]
     jobs = "One job failed" if len(found) == 1 else f"{len(found)} jobs failed"
     return "\n".join([f"\n{jobs}; what does not need {'it' if len(found) == 1 else 'them'} is done.", *lines])

@@ -16,14 +16,14 @@ import platform
 import shutil
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TextIO
 
 import nbformat
 
 from babelatlas.base import checksums
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, remedy
 from babelatlas.workflow import gpus
 from babelatlas.workflow.kernels import kernel_manager
 from babelatlas.workflow.notebooks import cells, check_parameters, declared
@@ -89,8 +89,9 @@ def execute(
     begin = output.with_name(f".{output.stem}.{os.getpid()}.source.ipynb")
     part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
     failed = output.with_name(f"{output.stem}.failed.ipynb")
-    for left in output.parent.glob(f".{output.stem}.*.ipynb"):  # of a run that was killed
-        left.unlink(missing_ok=True)
+    for left in output.parent.glob(f".{output.stem}.*.ipynb"):
+        if not _lives(left.name.split(".")[-3]):  # of a run that was killed
+            left.unlink(missing_ok=True)
     started = time.monotonic()
     try:
         notebook = nbformat.read(source, as_version=4)
@@ -116,12 +117,17 @@ def execute(
             raise InputError(error.evalue) from error
         if error.ename == "KeyboardInterrupt":
             raise KeyboardInterrupt from error
+        if helps := remedy(error.evalue):
+            reason = " ".join(error.evalue.split()).rstrip(".")
+            raise InputError(f"A file cannot be read or written ({reason}): {helps}, and call again.") from error
         cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
         raise RuntimeError(
             f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
             f"The copy as far as it got, with the whole traceback: {failed}"
         ) from error
-    except DeadKernelError as error:
+    except RuntimeError as error:  # DeadKernelError is one, and so is what jupyter_client raises while a kernel starts
+        if not isinstance(error, DeadKernelError) and "Kernel died" not in str(error):
+            raise
         raise RuntimeError(
             f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
         ) from error
@@ -129,6 +135,17 @@ def execute(
         begin.unlink(missing_ok=True)
         part.unlink(missing_ok=True)
     return seconds
+
+
+def _lives(process: str) -> bool:
+    """Return whether a process of this number is at work on this machine."""
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
 
 
 def history(folder: str | os.PathLike) -> list[dict]:
@@ -160,8 +177,9 @@ def fail(sentence: str, log: TextIO | None = None) -> int:
     """Tell why something failed: now, in its log, and next to it in a file .failed for the end of the run; return 1."""
     print(f"  failed   {sentence}", file=sys.stderr, flush=True)
     if log:
-        print(f"failed: {sentence}", file=log, flush=True)
-        Path(log.name).with_suffix(".failed").write_text(f"{sentence}\n", encoding="utf-8")
+        with suppress(OSError):  # the disk may be full
+            print(f"failed: {sentence}", file=log, flush=True)
+            Path(log.name).with_suffix(".failed").write_text(f"{sentence}\n", encoding="utf-8")
     return 1
 
 
@@ -225,25 +243,31 @@ def main(arguments: list[str] | None = None, warm: bool = False) -> int:
     parameters = given.parameters | dict(zip(given.files, on_volume(list(given.files.values()))[1], strict=True))
     name = f"{Path(given.notebook).stem} {given.title_suffix}".strip()
     device = {None: nullcontext(), 0: gpus.visible("")}.get(given.gpu) or gpus.claimed()
-    with opened(given.log) or nullcontext() as log:
-        try:
-            with device as gpu:
-                print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
-                if log:
-                    print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(parameters)}", file=log)
-                seconds = execute(given.notebook, given.output, parameters, given.title_suffix, log, warm)
-        except (InputError, RuntimeError) as error:
-            if log and error.__cause__:
-                print(error.__cause__, file=log)
-            return fail(f"{name}: {error}", log)
-        except OSError as error:
-            return fail(f"{name}: a file cannot be read or written ({error}): make room, or correct its place.", log)
-        except KeyboardInterrupt:
-            print(f"  stopped  {name}", flush=True)
-            return 130
-        print(f"  done     {name} ({seconds:.0f} s)", flush=True)
-        if log:
-            print(f"done: {seconds:.0f} s", file=log)
+    try:
+        with opened(given.log) or nullcontext() as log:
+            try:
+                with device as gpu:
+                    print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
+                    if log:
+                        print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(parameters)}", file=log)
+                    seconds = execute(given.notebook, given.output, parameters, given.title_suffix, log, warm)
+            except (InputError, RuntimeError) as error:
+                if log and error.__cause__:
+                    print(error.__cause__, file=log)
+                return fail(f"{name}: {error}", log)
+            except OSError as error:
+                return fail(
+                    f"{name}: a file cannot be read or written ({error}): make room, or correct its place.", log
+                )
+            except KeyboardInterrupt:
+                print(f"  stopped  {name}", flush=True)
+                return 130
+            print(f"  done     {name} ({seconds:.0f} s)", flush=True)
+            if log:
+                print(f"done: {seconds:.0f} s", file=log)
+    except OSError as error:  # of the log
+        helps = remedy(str(error)) or "correct its place"
+        return fail(f"{name}: the log {given.log} cannot be written ({error.strerror}): {helps}, and call again.")
     hand_back(study, place, given.outputs)
     return 0
 
