@@ -11,6 +11,10 @@ from babelatlas.base.paths import DATA, beside
 OUTPUT = DATA / "benchmark.csv"
 CONTESTANTS = ("ours", "clip-benchmark", "paper")
 PARTS = ("load", "images", "texts", "scores")
+# What chapters take at full size (benchmarks/load.py): a row for each size, part of it and chapter.
+LOAD = DATA / "load.csv"
+LOAD_KEY = ["size", "part", "chapter"]
+LOAD_COLUMNS = [*LOAD_KEY, "rows", "seconds", "processor", "peak", "outcome"]
 COLUMNS = ["measure", "contestant", "part", "languages", "repeat", "value", "unit", "how", "note"]
 
 
@@ -71,3 +75,23 @@ def report(table: pd.DataFrame) -> str:
             spread = f"{row.low:.1f} to {row.high:.1f}"
             lines.append(f"{title}: {row.contestant} takes {row.value:.1f} times as long as ours ({spread}).")
     return "\n".join(lines)
+
+
+def read_load(path: str | os.PathLike = LOAD) -> pd.DataFrame:
+    """Return what chapters took at full size, the columns `LOAD_COLUMNS`; raises InputError for another table."""
+    try:
+        table = pd.read_csv(path, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"The table {path} cannot be read ({error}): make it with benchmarks/load.py.") from error
+    if list(table.columns) != LOAD_COLUMNS:
+        raise InputError(f"The table {path} has other columns than {', '.join(LOAD_COLUMNS)}: run benchmarks/load.py.")
+    return table
+
+
+def add_load(rows: list[dict], path: str | os.PathLike = LOAD) -> None:
+    """Write rows of `benchmarks/load.py` as CSV, in place of those of the same size, part and chapter."""
+    before = [read_load(path)] if Path(path).is_file() else []
+    table = pd.concat([*before, pd.DataFrame(rows, columns=LOAD_COLUMNS)], ignore_index=True)
+    table = table.drop_duplicates(LOAD_KEY, keep="last").sort_values(LOAD_KEY, ascending=[True, False, True])
+    with beside(Path(path).absolute()) as part:
+        table.round({"seconds": 1, "processor": 1, "peak": 3}).to_csv(part, index=False, lineterminator="\n")
