@@ -223,7 +223,7 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
     """
     model = made.models[0] if chapter == MODEL_PAGE else ""
     given = json.loads(made.given(chapter, model)) | made.outputs(chapter)
-    command = [sys.executable, "-m", "babelatlas.workflow.run_notebook", str(PROJECT / made.notebook(chapter))]
+    command = [sys.executable, "-m", "babelatlas.workflow.run_notebook", os.path.abspath(made.notebook(chapter))]
     command += [made.page(chapter), "--parameters", json.dumps(given), "--log", made.log(chapter)]
     most = int(limit * 2**30)
     began = time.perf_counter()
