@@ -97,7 +97,8 @@ def _grid(**columns: list) -> pd.DataFrame:
     sizes = [len(values) for values in columns.values()]
     table = {}
     for place, (name, values) in enumerate(columns.items()):
-        index = np.tile(np.repeat(np.arange(sizes[place]), np.prod(sizes[place + 1 :], dtype=int)), np.prod(sizes[:place], dtype=int))
+        before, after = (np.prod(part, dtype=int) for part in (sizes[:place], sizes[place + 1 :]))
+        index = np.tile(np.repeat(np.arange(sizes[place]), after), before)
         kind = isinstance(values[0], str)
         table[name] = pd.Categorical.from_codes(index, values) if kind else np.asarray(values)[index]
     return pd.DataFrame(table)
@@ -114,7 +115,7 @@ def _share(logits: np.ndarray) -> np.ndarray:
 
 
 def zeroshot(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
-    """Return made-up outcomes of classification, schema `zeroshot`: a row for each language and class, 50 images each."""
+    """Return made-up outcomes of classification, schema `zeroshot`: 50 images for each language and class."""
     rng, ability = _ability(model, size.languages, seed)
     hard = np.random.default_rng([seed, size.classes]).normal(0, 1, size.classes)  # the same for all models
     table = _grid(
@@ -157,8 +158,8 @@ def disambiguation(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
     rng, ability = _ability(model, size.languages, seed)
     items = [f"word{number}:n{number:08}+n{number + 1:08}" for number in range(size.items)]
     table = _grid(
-        model=[model], replicate=[0], dataset=["imagenet-1k-pairs"], **{name: [value] for name, value in PROTOCOL.items()},
-        lang=codes(size.languages), item=items, image=["a0", "b0"], text=["a", "b"],
+        model=[model], replicate=[0], dataset=["imagenet-1k-pairs"],
+        **{name: [value] for name, value in PROTOCOL.items()}, lang=codes(size.languages), item=items, image=["a0", "b0"], text=["a", "b"],
     )  # fmt: skip
     fits = (table["image"].str[0] == table["text"].astype(str)).to_numpy()
     better = 0.1 * np.repeat(_share(ability), 4 * size.items)
@@ -253,7 +254,8 @@ def run(folder: Path, size: Size, part: int, chapters: list[str], seed: int = 0)
     found = []
     for chapter in chapters:
         measured = run_chapter(folder, made, chapter)
-        found.append({"size": size.name, "part": part, "chapter": chapter, "rows": rows_read(made, chapter, rows)} | measured)
+        told = {"size": size.name, "part": part, "chapter": chapter, "rows": rows_read(made, chapter, rows)}
+        found.append(told | measured)
         _say(f"{chapter}: {measured['processor']:.0f} s, {measured['peak']:.2f} GiB {measured['outcome'][-300:]}")
     return found
 
