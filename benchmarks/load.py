@@ -159,7 +159,8 @@ def disambiguation(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
     items = [f"word{number}:n{number:08}+n{number + 1:08}" for number in range(size.items)]
     table = _grid(
         model=[model], replicate=[0], dataset=["imagenet-1k-pairs"],
-        **{name: [value] for name, value in PROTOCOL.items()}, lang=codes(size.languages), item=items, image=["a0", "b0"], text=["a", "b"],
+        **{name: [value] for name, value in PROTOCOL.items()},
+        lang=codes(size.languages), item=items, image=["a0", "b0"], text=["a", "b"],
     )  # fmt: skip
     fits = (table["image"].str[0] == table["text"].astype(str)).to_numpy()
     better = 0.1 * np.repeat(_share(ability), 4 * size.items)
