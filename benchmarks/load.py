@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -245,20 +246,18 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
     }
 
 
-def run(folder: Path, size: Size, part: int, chapters: list[str], seed: int = 0) -> list[dict]:
-    """Write a part of a size, run the chapters that read it one by one, and return the rows of the table."""
+def run(folder: Path, size: Size, part: int, chapters: list[str], seed: int = 0) -> Iterator[dict]:
+    """Write a part of a size, run the chapters that read it one by one, and yield a row of the table for each."""
     small = size.part(part)
     made = plan(small, chapters)
     began = time.perf_counter()
     rows = write_run(folder, small, seed)
     _say(f"{small}: {sum(rows.values()):,} rows, written in {time.perf_counter() - began:.0f} s")
-    found = []
     for chapter in chapters:
         measured = run_chapter(folder, made, chapter)
-        told = {"size": size.name, "part": part, "chapter": chapter, "rows": rows_read(made, chapter, rows)}
-        found.append(told | measured)
         _say(f"{chapter}: {measured['processor']:.0f} s, {measured['peak']:.2f} GiB {measured['outcome'][-300:]}")
-    return found
+        told = {"size": size.name, "part": part, "chapter": chapter, "rows": rows_read(made, chapter, rows)}
+        yield told | measured
 
 
 def _say(text: str) -> None:
@@ -286,7 +285,8 @@ def main(arguments: list[str] | None = None) -> int:
             with tempfile.TemporaryDirectory() as place:
                 folder = Path(given.folder or place).resolve() / f"{size.name.replace(' ', '-')}-{part}"
                 folder.mkdir(parents=True, exist_ok=True)
-                timings.add_load(run(folder, size, part, chapters, given.seed), given.output or timings.LOAD)
+                for row in run(folder, size, part, chapters, given.seed):
+                    timings.add_load([row], given.output or timings.LOAD)
     except InputError as error:
         print(error, file=sys.stderr)
         return 1
