@@ -269,6 +269,31 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str = "") -> pd.D
     return tables.check(combined.drop(columns="size"), disambiguation.TASK)
 
 
+def by_item(costs: pd.DataFrame, each: pd.DataFrame, models: Sequence[str], name: str) -> pd.DataFrame:
+    """Return what each item scores with an ensemble and with its members alone, as means over languages.
+
+    `costs`: a `disambiguation` table of one data set; `each`: its `disambiguation.outcomes`. Only what all members have
+    counts. Columns: dataset, ensemble, langs (their number), metric, model, item, value; without rows where the members
+    share fewer than two items. Raises what `ensemble` raises.
+    """
+    key, columns = ["metric", "model", "item"], ["dataset", "ensemble", "langs", "metric", "model", "item", "value"]
+    rows, own = costs[costs["model"].isin(models)], each[each["model"].isin(models)]
+    cells = rows.groupby(["lang", "item", "image", "text"], sort=False, observed=True)
+    rows = rows[cells["model"].transform("nunique") == len(models)]
+    if rows["item"].nunique() < 2:
+        return pd.DataFrame(columns=columns)
+    pairs = own[["lang", "item"]].drop_duplicates()
+    shared = set(rows[["lang", "item"]].drop_duplicates().itertuples(index=False, name=None))
+    there = np.array([pair in shared for pair in pairs.itertuples(index=False, name=None)])
+    own = own[there[own.groupby(["lang", "item"], sort=False, observed=True).ngroup()]]
+    both = [own, disambiguation.outcomes(ensemble(rows, models, name))]
+    means = [table.groupby(key, as_index=False, sort=False, observed=True)["value"].mean() for table in both]
+    found = pd.concat([table.astype(dict.fromkeys(key, str)) for table in means], ignore_index=True)
+    found = found[found["metric"].isin(disambiguation.METRICS)]
+    found = found.assign(dataset=rows["dataset"].iloc[0], ensemble=name, langs=rows["lang"].nunique())
+    return found[columns].sort_values(["model", "item"], kind="stable", ignore_index=True)
+
+
 def _standardised(part: pd.DataFrame) -> pd.DataFrame:
     part, logarithms = disambiguation.comparable(part)
     _, original = disambiguation.cost_grid(part, disambiguation.ORIGINALS)

@@ -76,7 +76,7 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
         return _categories(found)[[*KEY, "item", "right", "total"]].reset_index(drop=True)
     # English's own NDCG is 1, but for the last digit of float32.
     right = table["ndcg20"].clip(upper=1) if k == "ndcg@20" else np.asarray(retrieval.hits(table, k), float)
-    metric = table["direction"] + (" ndcg@20" if k == "ndcg@20" else f" recall@{k}")
+    metric = table["direction"].map(f"{{}} {k if k == 'ndcg@20' else f'recall@{k}'}".format)
     found = table.assign(task="retrieval", right=right, total=1.0, metric=metric, labels="", prompts="")
     found["item"] = retrieval.images(table)
     return _sums(_categories(found))
@@ -84,7 +84,8 @@ def outcomes(table: pd.DataFrame, k: int | str = 1) -> pd.DataFrame:
 
 def _categories(items: pd.DataFrame) -> pd.DataFrame:
     """Return outcomes with categories for texts: millions of rows repeat a few of them."""
-    return items.astype(dict.fromkeys([*KEY, "item"], "category"))
+    texts = [name for name in (*KEY, "item") if not isinstance(items[name].dtype, pd.CategoricalDtype)]
+    return items.astype(dict.fromkeys(texts, "category"))
 
 
 def _sums(items: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +112,7 @@ def scores_of(found: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd
     parts = []
     for row in found.itertuples():  # one file in memory at a time
         scored = _classified if row.task == "zeroshot" else _retrieved
-        parts.append(scored(tables.read(row.path, row.task), n_resamples, seed))
+        parts.append(scored(tables.categories(tables.read(row.path, row.task)), n_resamples, seed))
     return tables.check(pd.concat(parts, ignore_index=True) if parts else tables.empty("languages"), "languages")
 
 
@@ -131,7 +132,7 @@ def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
     parts = []
     for rows, part in ((known, scores[ndcg]), (known | True, scores[~ndcg])):
         sizes = image[rows].groupby([table.loc[rows, name] for name in key]).nunique().rename("items").reset_index()
-        parts.append(part.merge(sizes, on=key))
+        parts.append(part.merge(sizes.astype(dict.fromkeys(key, str)), on=key))
     scores = pd.concat(parts).assign(task="retrieval", labels="", prompts="")
     parts = [scores.assign(metric=scores["direction"] + " " + scores["metric"]).drop(columns="direction")]
     for metric in (*KS, "ndcg@20") if known.any() else KS:
@@ -144,9 +145,9 @@ def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
 def _interval(items: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
     """Return value, interval, n and items of each KEY of some outcomes, in their order."""
     by = list(KEY)
-    items = items.astype(dict.fromkeys(by, str))
     found = bootstrap.accuracy_interval(items, by, "item", "right", "total", n_resamples, seed=seed).drop(columns="n")
-    sizes = items.groupby(by, as_index=False, sort=False).agg(n=("total", "sum"), items=("item", "size"))
+    sizes = items.groupby(by, as_index=False, sort=False, observed=True).agg(n=("total", "sum"), items=("item", "size"))
+    sizes = sizes.astype(dict.fromkeys(by, str))
     return sizes.assign(n=sizes["n"].round().astype(int)).merge(found, on=by)
 
 
@@ -163,15 +164,19 @@ def over_sets(items: pd.DataFrame) -> pd.DataFrame:
     [['a + b', 1.0, 2.0]]
     """
     items = items[~items["dataset"].isin([entry.name for entry in data_sets.DATASETS if entry.default_captions])]
-    items = items.astype(dict.fromkeys(KEY, str))
     by = [column for column in KEY if column != "captions"]
-    sums = items.groupby([*by, "captions"], as_index=False, sort=False)["total"].sum().rename(columns={"total": "size"})
+    cell = items.groupby([*by, "captions"], sort=False, observed=True).ngroup().to_numpy()
+    sums = items[[*by, "captions"]].drop_duplicates().astype(str)  # in order of appearance, as cells are numbered
+    sums = sums.assign(size=np.bincount(cell, items["total"], len(sums)), cell=range(len(sums)))
     sums = sums.sort_values("captions", kind="stable")
     sums["sets"] = sums.groupby(by)["captions"].transform(JOINED.join)
     sums["times"] = sums.groupby(by)["size"].transform("mean") / sums["size"]
-    items = items.merge(sums[sums["sets"] != sums["captions"]], on=[*by, "captions"])
-    items = items.assign(right=items["right"] * items["times"], total=items["total"] * items["times"])
-    return _sums(_categories(items.assign(captions=items["sets"])))
+    sums = sums.sort_values("cell")
+    several = (sums["sets"] != sums["captions"]).to_numpy()[cell]
+    items, cell = items[several], cell[several]
+    times = sums["times"].to_numpy()[cell]
+    items = items.assign(right=items["right"] * times, total=items["total"] * times)
+    return _sums(_categories(items.assign(captions=sums["sets"].astype("category").array[cell])))
 
 
 def main(found: pd.DataFrame) -> pd.DataFrame:
@@ -187,13 +192,14 @@ def main(found: pd.DataFrame) -> pd.DataFrame:
 
 def _compared_by(found: pd.DataFrame) -> pd.Series:
     cell = ["task", "dataset", "model", "lang"]
-    found = found[[*cell, "captions"]].astype(str)
+    number = found.groupby([*cell, "captions"], sort=False, observed=True).ngroup()
+    found = found[[*cell, "captions"]].drop_duplicates().astype(str)  # in order of appearance, as rows are numbered
     default = {entry.name: entry.default_captions for entry in data_sets.DATASETS if entry.default_captions}
     wanted = found["dataset"].map(default)
     sets = found["captions"].str.count(re.escape(JOINED))
     largest = sets.groupby([found[name] for name in cell]).transform("max")
     among = found["captions"].eq(wanted) | (wanted.isna() & sets.eq(largest))
-    return found["task"].eq("zeroshot") | among
+    return number.map((found["task"].eq("zeroshot") | among).reset_index(drop=True))
 
 
 def read(results: str, models: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
@@ -207,15 +213,15 @@ def read(results: str, models: Sequence[str], datasets: Sequence[str]) -> pd.Dat
 def _outcomes_of(found: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for row in found.itertuples():
-        items = outcomes(tables.read(row.path, row.task))
+        items = outcomes(tables.categories(tables.read(row.path, row.task)))
         if row.task == "retrieval":
-            items = pd.concat([items, over_sets(items)], ignore_index=True).astype(dict.fromkeys(KEY, str))
-        parts.append(_categories(items[_compared_by(items)]))
-    found = pd.concat([part[["right", "total"]] for part in parts], ignore_index=True)
-    for place, column in enumerate((*KEY, "item")):
-        texts = pd.api.types.union_categoricals([part[column] for part in parts], sort_categories=True)
-        found.insert(place, column, texts)
-    return found.assign(variant=variants(found))
+            several = over_sets(items)
+            items = tables.joined([items, several]) if len(several) else items
+        parts.append(items[_compared_by(items)].copy())
+    found = tables.joined(parts)
+    unit = found[[*KEY]].drop_duplicates()
+    number = found.groupby([*KEY], sort=False, observed=True).ngroup()  # a row of `unit` each
+    return found.assign(variant=pd.Categorical(variants(unit))[number])
 
 
 def variants(items: pd.DataFrame) -> pd.Series:

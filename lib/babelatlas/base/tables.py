@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -402,6 +403,34 @@ def _check_gaps(table: pa.Table, name: str, what: str) -> None:
         gaps += (pc.sum(pc.is_nan(values)).as_py() or 0) if number else 0
         if gaps:
             raise InputError(f"{what} has {gaps} row(s) without a value in the column {column!r}: complete them.")
+
+
+def categories(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `table` with its texts as categories in alphabetical order: millions of rows repeat a few of them."""
+    texts = [column for column in table if isinstance(table[column].dtype, pd.StringDtype)]
+    return table.astype(dict.fromkeys(texts, "category"))
+
+
+def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return tables with the same columns, as `categories` returns them, in one; the parts are emptied to save memory.
+
+    >>> joined([categories(pd.DataFrame({"lang": [code]})) for code in ("de", "ar")])["lang"].cat.categories.tolist()
+    ['ar', 'de']
+    """
+    found = {}
+    for column in list(parts[0]):
+        each = [part.pop(column) for part in parts]
+        if isinstance(each[0].dtype, pd.CategoricalDtype):
+            found[column] = pd.api.types.union_categoricals(each, sort_categories=True)
+        else:
+            found[column] = pd.concat(each, ignore_index=True)
+    return pd.DataFrame(found)
+
+
+def read_all(paths: Iterable[str | os.PathLike], name: str) -> pd.DataFrame:
+    """Return the rows of several tables in one, read one by one, texts as `categories`; raises what `read` raises."""
+    parts = [categories(read(path, name)) for path in paths]
+    return joined(parts or [categories(empty(name))])
 
 
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:

@@ -62,7 +62,12 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
 def _categories(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with sorted categories for texts, so that each text is compared once, not in every unit."""
     names = [name for name in (*tables.TRIAL, "text") if name in table and name != "replicate"]
+    names = [name for name in names if not _sorted(table[name])]
     return table.astype(dict.fromkeys(names, str)).astype(dict.fromkeys(names, "category"))
+
+
+def _sorted(column: pd.Series) -> bool:
+    return isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.is_monotonic_increasing
 
 
 def _check_rows(rows: pd.DataFrame, number: np.ndarray, more: dict[str, np.ndarray], originals: bool = False) -> None:

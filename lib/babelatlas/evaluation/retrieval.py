@@ -383,8 +383,10 @@ def places(table: pd.DataFrame) -> np.ndarray:
 
 def images(table: pd.DataFrame) -> np.ndarray:
     """Return the image of each query: of a caption the one that it belongs to."""
-    captions = table["direction"] == "t2i"
-    return np.where(captions, table["query"].str.rpartition("#")[0], table["query"]).astype(str)
+    query, names = pd.factorize(table["query"])  # many languages ask the same
+    names = pd.Series(names.astype(str), dtype=str)
+    images = names.str.rpartition("#")[0] if len(names) else names
+    return np.where(table["direction"] == "t2i", images.to_numpy(str)[query], names.to_numpy(str)[query])
 
 
 def chance(table: pd.DataFrame, k: int = 1) -> np.ndarray:

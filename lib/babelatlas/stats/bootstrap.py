@@ -238,27 +238,27 @@ def accuracy_interval(
         raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
     if (counts[total] <= 0).any() or (counts[correct] > counts[total]).any():
         raise InputError(f"An accuracy needs images in every class, and {correct} at most {total}; check the counts.")
-    counts = counts.sort_values(item, kind="stable")
-    groups = list(counts.groupby(by, sort=False).indices.items())
-    if len(by) == 1:  # pandas then gives the key bare
-        groups = [((key,), rows) for key, rows in groups]
+    order = np.argsort(pd.factorize(counts[item], sort=True)[0], kind="stable")
+    keys = counts[by].drop_duplicates()
+    group = counts.groupby(by, sort=False, observed=True).ngroup().to_numpy()  # numbers of the rows of `keys`
+    group, first = pd.factorize(group[order])  # groups in the order in which sorted items show them
+    keys, order = keys.iloc[first].reset_index(drop=True), order[np.argsort(group, kind="stable")]
+    lengths = np.bincount(group, minlength=len(keys))
+    starts = np.cumsum(lengths) - lengths
     right, seen = counts[correct].to_numpy(float), counts[total].to_numpy(float)
-    result: list = [None] * len(groups)
-    sizes: dict[int, list[int]] = {}
-    for number, (_, rows) in enumerate(groups):
-        sizes.setdefault(len(rows), []).append(number)
-    for size, numbers in sizes.items():  # all groups with the same number of classes share one matrix of draws
-        rows = np.stack([groups[number][1] for number in numbers])
-        low = high = np.full(len(numbers), np.nan)
+    found = np.full((len(keys), 4), np.nan)
+    for size in np.unique(lengths):  # all groups with the same number of classes share one matrix of draws
+        numbers = np.flatnonzero(lengths == size)
+        rows = order[starts[numbers][:, None] + np.arange(size)]
         if size > 1:
             drawn = resample_weights(size, n_resamples, seed)
             ends = percentile_interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level, size)
-            low, high = share_interval(right[rows].T, seen[rows].T, ends, level)
-        value, n = right[rows].sum(axis=1) / seen[rows].sum(axis=1), seen[rows].sum(axis=1).astype(int)
-        for place, number in enumerate(numbers):
-            result[number] = [*groups[number][0], value[place], low[place], high[place], n[place]]
-    table = pd.DataFrame(result, columns=[*by, "value", "ci_low", "ci_high", "n"])
-    return table.sort_values(by, ignore_index=True)
+            found[numbers, 1:3] = np.transpose(share_interval(right[rows].T, seen[rows].T, ends, level))
+        found[numbers, 0] = right[rows].sum(axis=1) / seen[rows].sum(axis=1)
+        found[numbers, 3] = seen[rows].sum(axis=1)
+    texts = {name: str for name in by if isinstance(keys[name].dtype, pd.CategoricalDtype)}
+    table = keys.astype(texts).join(pd.DataFrame(found, columns=["value", "ci_low", "ci_high", "n"]))
+    return table.astype({"n": int}).sort_values(by, ignore_index=True)
 
 
 def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
