@@ -1,0 +1,104 @@
+"""Every wrong input in wrong_inputs.toml is answered by one sentence, soon, and nothing that was there is lost.
+
+A case is answered where the user meets it: a config as `make book` checks it, words on the command line, or a call of
+the library. `files` are laid into an empty folder first; the case must leave them as they are.
+"""
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from babelatlas.base.errors import InputError
+from babelatlas.workflow import command_line, config
+from conftest import ROOT
+
+CASES = tomllib.loads((ROOT / "tests" / "wrong_inputs.toml").read_text(encoding="utf-8"))
+KINDS = ("config", "command", "call")
+LONGEST = 700  # characters of a sentence that names a file and several columns
+
+
+def cases(kind: str) -> list:
+    """The cases of a kind as parameters of a test, each called by what is wrong."""
+    return [pytest.param(case, id=case["what"]) for case in CASES.get(kind, [])]
+
+
+def laid(folder: Path, case: dict) -> dict[Path, bytes]:
+    """Write the files of a case; their contents: text, or bytes in hexadecimal after "hex:"."""
+    written = {}
+    for name, text in case.get("files", {}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written[path] = bytes.fromhex(text[4:]) if text.startswith("hex:") else text.encode()
+        path.write_bytes(written[path])
+    return written
+
+
+def check(message: str, case: dict, written: dict[Path, bytes]) -> None:
+    """Assert that a message is one sentence that says what it should, and that the files are as they were."""
+    assert case["says"] in message
+    assert len(message.strip().splitlines()) == 1, message
+    assert "Traceback" not in message
+    assert len(message) <= LONGEST
+    assert re.search(r"[.!?]\s*$", message), f"no sentence: {message}"
+    assert {path: path.read_bytes() for path in written} == written
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty folder to stand in, with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def checked(path: Path) -> None:
+    """Check a config as the Snakefile does before it plans a job."""
+    given = config.read(path)
+    config.check_config(given, ROOT)
+    config.check_paths(given)
+
+
+@pytest.mark.parametrize("case", cases("config"))
+def test_a_wrong_config_is_answered_in_a_sentence_before_anything_runs(case, folder):
+    written = laid(folder, case)
+    path = folder / "given.yml"
+    if "changes" in case:  # YAML lines that replace keys of the small config
+        whole = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
+        path.write_text(yaml.safe_dump(whole | yaml.safe_load(case["changes"])), encoding="utf-8")
+    else:
+        written |= laid(folder, {"files": {"given.yml": case["file"]}})
+    with pytest.raises(InputError) as error:
+        checked(path)
+    check(str(error.value), case, written)
+
+
+@pytest.mark.parametrize("case", cases("command"))
+def test_a_wrong_command_is_answered_in_a_sentence_and_its_exit_status(case, folder, capsys):
+    written = laid(folder, case)
+    status = command_line.main(case["words"])
+    assert status not in (0, None)
+    said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(("Usage:", "Try ")) and line]
+    check("\n".join(said), case, written)
+
+
+@pytest.mark.parametrize("case", cases("call"))
+def test_a_wrong_value_or_file_of_a_function_is_answered_in_a_sentence(case, folder):
+    written = laid(folder, case)
+    module, _, name = case["call"].rpartition(".")
+    function = getattr(importlib.import_module(module), name)
+    with pytest.raises(InputError) as error:
+        function(*case.get("arguments", []), **case.get("named", {}))
+    check(str(error.value), case, written)
+
+
+def test_the_cases_are_many_and_each_is_another():
+    assert set(CASES) <= set(KINDS)
+    all_cases = [case for kind in CASES.values() for case in kind]
+    given = [{key: value for key, value in case.items() if key not in ("what", "says")} for case in all_cases]
+    assert all(given.count(one) == 1 for one in given)
+    names = [case["what"] for case in all_cases]
+    assert len(set(names)) == len(names) >= 150
