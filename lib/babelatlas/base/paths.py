@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from babelatlas.base.errors import InputError
+
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -24,6 +26,15 @@ def rows(name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV file that ships with the library, column -> text."""
     with open(DATA / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def check_place(path: str | os.PathLike) -> None:
+    """Raise InputError where no file can be made at `path`, before long work ends in that."""
+    place = locate(path)
+    above = next(folder for folder in place.parents if folder.exists())
+    if place.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+        what = f"{place} is a folder" if place.is_dir() else f"{above} is no folder that can be written to"
+        raise InputError(f"Nothing can be written to {path}, as {what}: give another place.")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, locate
+from babelatlas.base.paths import check_place as check_place
 from babelatlas.base.paths import root as root
 
 TEXT = pa.string()
