@@ -6,6 +6,7 @@ the library. `files` are laid into an empty folder first; the case must leave th
 
 import importlib
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from babelatlas.workflow import command_line, config
 from conftest import ROOT
 
 CASES = tomllib.loads((ROOT / "tests" / "wrong_inputs.toml").read_text(encoding="utf-8"))
-KINDS = ("config", "command", "call")
+KINDS = ("config", "command", "make", "call")
 LONGEST = 700  # characters of a sentence that names a file and several columns
 
 
@@ -79,10 +80,53 @@ def test_a_wrong_config_is_answered_in_a_sentence_before_anything_runs(case, fol
 @pytest.mark.parametrize("case", cases("command"))
 def test_a_wrong_command_is_answered_in_a_sentence_and_its_exit_status(case, folder, capsys):
     written = laid(folder, case)
-    status = command_line.main(case["words"])
+    status = command_line.main([word.replace("{root}", str(ROOT)) for word in case["words"]])
     assert status not in (0, None)
     said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(("Usage:", "Try ")) and line]
     check("\n".join(said), case, written)
+
+
+@pytest.fixture(scope="module")
+def make() -> list[str]:
+    """The words that call make in the folder of the study, where that does not begin with making an environment."""
+    words = ["make", "--directory", str(ROOT), "--no-print-directory"]
+    if subprocess.run([*words, "--question", ".venv/installed"], capture_output=True, check=False).returncode:
+        pytest.skip("the environment of `make` is not there or older than the lock")
+    return words
+
+
+@pytest.mark.parametrize("case", cases("make"))
+def test_a_wrong_word_or_config_of_make_is_answered_in_a_sentence(case, folder, make):
+    written = laid(folder, case)
+    words = [word.replace("{folder}", str(folder)) for word in case["words"]]
+    done = subprocess.run([*make, "book", *words], capture_output=True, text=True, check=False)
+    assert done.returncode
+    said = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("make")]
+    check("\n".join(said), case, written)
+
+
+def test_a_config_with_a_byte_order_mark_or_with_the_line_ends_of_windows_is_read_as_it_is_without(folder):
+    text = (ROOT / "tests" / "tiny.yml").read_bytes()
+    for name, other in {"mark.yml": b"\xef\xbb\xbf" + text, "ends.yml": text.replace(b"\n", b"\r\n")}.items():
+        Path(name).write_bytes(other)
+        assert config.read(name) == yaml.safe_load(text)
+
+
+def test_a_file_that_is_too_large_for_a_config_is_not_read(folder):
+    Path("large.yml").write_text("run: demo\n" * 200_000, encoding="utf-8")
+    with pytest.raises(InputError, match="larger than 1,000,000 bytes, and no config"):
+        config.read("large.yml")
+
+
+def test_a_chapter_of_the_users_own_with_a_blank_or_a_quote_in_its_name_is_to_be_renamed(folder):
+    (folder / "config").mkdir()
+    (folder / "config" / "schema.yaml").write_bytes((ROOT / "config" / "schema.yaml").read_bytes())
+    (folder / "notebooks" / "chapters").mkdir(parents=True)
+    given = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
+    for name in ("39 mine", "39'mine", "39{mine}", "39$(mine)"):
+        (folder / "notebooks" / "chapters" / f"{name}.ipynb").write_text('{"cells": []}', encoding="utf-8")
+        with pytest.raises(InputError, match="needs a name of letters, digits, - and _: rename the notebook"):
+            config.check_config(given | {"chapters": [name]}, folder)
 
 
 @pytest.mark.parametrize("case", cases("call"))

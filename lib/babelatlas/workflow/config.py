@@ -56,12 +56,10 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
 
 def _find_chapter(folder: Path, chapter: str) -> Path:
     """Return the path of a chapter; InputError for a stage, and for a name that cannot be one of files and pages."""
-    if (folder / "stages" / f"{chapter}.ipynb").is_file():
-        raise InputError(
-            f"{chapter} is a stage, which the workflow runs where it is needed: leave it out of 'chapters'."
-        )
     if not re.fullmatch(r"[A-Za-z0-9_-]+", chapter) and (folder / "chapters" / f"{chapter}.ipynb").is_file():
         raise InputError(f"The chapter {chapter!r} needs a name of letters, digits, - and _: rename the notebook.")
+    if (folder / "stages" / f"{chapter}.ipynb").is_file():
+        raise InputError(f"{chapter} is a stage, which the workflow runs itself: leave it out of the chapters.")
     return notebooks.find(folder / "chapters", chapter)
 
 
