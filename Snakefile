@@ -29,7 +29,9 @@ try:
 except InputError as error:
     sys.exit(str(error))
 try:
-    configs.check_paths(config, "" if DRY else study.folder)
+    configs.check_paths(config)
+    if not DRY:
+        configs.prepare(study.folder)
 except InputError as error:
     if not DRY:
         sys.exit(str(error))

@@ -48,6 +48,15 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def check_place(path: str | os.PathLike) -> None:
+    """Raise InputError where no file can be made at `path`, before long work ends in that."""
+    place = locate(path)
+    above = next(folder for folder in place.parents if folder.exists())
+    if place.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+        what = f"{place} is a folder" if place.is_dir() else f"{above} is no folder that can be written to"
+        raise InputError(f"Nothing can be written to {path}, as {what}: give another place.")
+
+
 @contextmanager
 def beside(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a path next to `path` to write to; after the block it takes the place of `path`, after an error it is gone.

@@ -24,6 +24,7 @@ from babelatlas.base import checksums
 from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, beside, locate
+from babelatlas.base.paths import check_place as check_place
 from babelatlas.base.paths import root as root
 
 TEXT = pa.string()

@@ -125,7 +125,7 @@ def custom(name: str, description: dict) -> Dataset:
         raise InputError(f"The name {name!r} in {where} becomes part of file names: use letters, digits, - and _.")
     keys = description if isinstance(description, dict) else {}
     task = keys.get("task", "")
-    if task not in DESCRIBED:
+    if not isinstance(task, str) or task not in DESCRIBED:
         raise InputError(f"The data set {name!r} in {where} has the task {task!r}: {near(str(task), DESCRIBED)}")
     needed, optional = DESCRIBED[task]
     for key in keys:

@@ -99,6 +99,8 @@ def load(name: str, revision: str = "", device: str = "cpu") -> tuple:
     where the model is neither here nor to be had, where it is not of NLLB's kind (one vocabulary with the codes of its
     languages), and for a device that is not there.
     """
+    if not re.fullmatch("cpu|cuda(:[0-9]+)?", device):
+        raise InputError(f"There is no device {device!r}: expected cpu, cuda or cuda:N.")
     import torch
     import transformers
 
@@ -260,6 +262,7 @@ def _kept(output: str | os.PathLike, settings: dict) -> pd.DataFrame:
     path = tables.locate(output)
     if path.suffix != ".parquet":
         raise InputError(f"The translations go to a Parquet file, got {output}: let its name end in .parquet.")
+    tables.check_place(path)
     if not path.exists():
         return tables.empty("templates")
     table = tables.read(path, "templates")
@@ -282,11 +285,17 @@ def translate_captions(
     later call goes on with the rest. Raises InputError for an `output` that another model made or that is no CSV file,
     and what `load` and `translate` raise.
     """
-    path, (network, tokenizer, found) = tables.locate(output), load(model, device=device)
+    path, lang = tables.locate(output), languages.canonical(lang)
+    if path.suffix != ".csv":
+        raise InputError(f"The captions go to a CSV file, got {output}: let its name end in .csv.")
+    tables.check_place(path)
+    if not _codes()[lang]:
+        raise InputError(f"NLLB has no {languages.name(lang)} ({lang}): choose a language that it has, such as si.")
+    network, tokenizer, found = load(model, device=device)
     source, table = f"{model}@{found}", pd.DataFrame(columns=["text", "english", "source"])
-    if path.exists() and path.suffix == ".csv":
+    if path.exists():
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if path.suffix != ".csv" or list(table) != ["text", "english", "source"] or (table["source"] != source).any():
+    if list(table) != ["text", "english", "source"] or (table["source"] != source).any():
         raise InputError(f"{output} is no CSV file of captions by {source}: give another --output, which ends in .csv.")
     done = set(table["english"])
     left = [text for text in dict.fromkeys(english) if text.strip() and text not in done]

@@ -95,6 +95,8 @@ def describe(name: str, run: str = "") -> str:
     `run` tells the table of a run from the one that ships, where both have one of this name. Raises InputError, with
     the nearest name, for a table that is not there.
     """
+    if run:
+        _made(run)
     if name in tables.SCHEMAS and (run or name != "languages"):
         columns, key = tables.SCHEMAS[name]
         kinds = {column: TYPES.get(str(kind), "list") for column, kind in columns.items()}

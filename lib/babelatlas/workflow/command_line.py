@@ -16,6 +16,7 @@ import click
 from babelatlas.base.errors import InputError, near
 
 LANGUAGE = "A language is given by its code, such as sw."
+SEED, COUNT = click.IntRange(0, 2**32 - 1), click.IntRange(1)
 
 
 class Commands(click.Group):
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code
     except click.ClickException as error:
+        if error.message and not error.message.endswith((".", "?")):
+            error.message += "."
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -101,6 +104,8 @@ def datasets(name: str, fetch: bool) -> None:
 
     if fetch and not name:
         raise InputError("Give the name of a data set to fetch: `babelatlas datasets NAME --fetch`.")
+    if fetch and not registry.get_dataset(name).files:
+        raise InputError(f"There is nothing to fetch of {name!r}: `babelatlas datasets {name}` says how to get it.")
     print(registry.details(name, width()) if name else registry.overview(), flush=True)
     for file in registry.get_dataset(name).files if fetch else ():
         print(f"{file}: {download.file(file)}", flush=True)
@@ -229,13 +234,19 @@ def fetch(names: tuple[str, ...]) -> None:
 @click.option("--output", default="results/adapted", show_default=True, help="The folder to put the new model in.")
 @click.option("--checkpoint", default="", help="The folder of the model; left out, the published one.")
 @click.option("--remote-code", default="", help="The repository whose code may run here.")
-@click.option("--epochs", default=15, show_default=True, help="Passes over the captions.")
-@click.option("--batch-size", default=192, show_default=True, help="Captions in a step.")
+@click.option("--epochs", type=COUNT, default=15, show_default=True, help="Passes over the captions.")
+@click.option("--batch-size", type=COUNT, default=192, show_default=True, help="Captions in a step.")
 @click.option("--rate", default=0.001, show_default=True, help="The highest learning rate.")
 @click.option(
-    "--reduction", default=16, show_default=True, help="How many times narrower an adapter is than its layer."
+    "--reduction",
+    type=COUNT,
+    default=16,
+    show_default=True,
+    help="How many times narrower an adapter is than its layer.",
 )
-@click.option("--seed", default=0, show_default=True, help="Decides first weights, order and what is held out.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Decides first weights, order and what is held out."
+)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 def adapt(model: str, language: str, texts: str, output: str, checkpoint: str, remote_code: str, device: str, **given):
     """Teach a model a language from parallel captions.
@@ -246,13 +257,14 @@ def adapt(model: str, language: str, texts: str, output: str, checkpoint: str, r
     Example: babelatlas adapt openclip-xlmr-b32 si --texts data/captions-si.csv
     """
     from babelatlas.analysis import adapter_gains
-    from babelatlas.base import languages
+    from babelatlas.base import languages, tables
     from babelatlas.evaluation import embedding
     from babelatlas.models import loading, registry
     from babelatlas.models.training import adaptation
 
     lang, recipe = languages.canonical(language), adaptation.Recipe(**given)
     recipe.check()
+    tables.check_place(f"{output}/{model}")
     folder = f"{output}/{registry.adapted_name(registry.get_model(model).name, lang, recipe.objective)}"
     rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
     held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[: max(2, min(500, len(rows) // 10))]
@@ -272,9 +284,11 @@ def adapt(model: str, language: str, texts: str, output: str, checkpoint: str, r
 @click.argument("language")
 @click.option("--texts", required=True, help="English ones (CSV, TSV, Parquet, JSON), in a column english or caption.")
 @click.option("--output", required=True, help="The CSV file to write, and to go on with.")
-@click.option("--sample", default=100_000, show_default=True, help="How many to draw; 0 for all.")
+@click.option(
+    "--sample", type=click.IntRange(min=0), default=100_000, show_default=True, help="How many to draw; 0 for all."
+)
 @click.option("--model", default="facebook/nllb-200-distilled-1.3B", show_default=True, help="On the hub, or a folder.")
-@click.option("--batch-size", default=16, show_default=True, help="Captions that the model takes at once.")
+@click.option("--batch-size", type=COUNT, default=16, show_default=True, help="Captions that the model takes at once.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 def captions(language: str, texts: str, output: str, sample: int, **settings) -> None:
     """Translate English captions with an NLLB model, to adapt with. Called again, it goes on where it was.
@@ -301,8 +315,8 @@ def captions(language: str, texts: str, output: str, sample: int, **settings) ->
     "--templates", default="openai-80", show_default=True, help="A set of English prompts, or a file of them."
 )
 @click.option("--name", default="", help="What the results will call these prompts.")
-@click.option("--beams", default=1, show_default=True, help="1 is greedy search.")
-@click.option("--batch-size", default=16, show_default=True, help="Sentences that the model takes at once.")
+@click.option("--beams", type=COUNT, default=1, show_default=True, help="1 is greedy search.")
+@click.option("--batch-size", type=COUNT, default=16, show_default=True, help="Sentences that the model takes at once.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @click.option("--skip-missing", is_flag=True, help="Leave out languages that the model does not know.")
 def prompts(languages: tuple[str, ...], templates: str, **settings) -> None:
@@ -340,10 +354,11 @@ def wikipedias(classes: str, output: str, links: str, contact: str, leave_out: b
     place = tables.locate(output)
     if place.suffix != ".csv" or not place.parent.is_dir():
         raise InputError(f"The table is written to a CSV file in a folder that exists, got {output!r}: give another.")
+    listed = synsets.class_list(classes)
     settings = {"missing": wikidata.MISSING[leave_out]} | ({"address": address} if address else {})
     table = wikidata.read_sitelinks(
         wikidata.mapping(links or None),
-        synsets.class_list(classes),
+        listed,
         Path(classes).stem,
         contact or None,
         report=lambda line: print(line, flush=True),
@@ -483,13 +498,19 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
 
     from babelatlas.workflow import run_notebook
 
+    for what, path in (("A notebook", notebook), ("The executed copy of one, --output,", output or notebook)):
+        if Path(path).suffix != ".ipynb":
+            raise InputError(f"{what} is a file that ends in .ipynb, got {path!r}: give the path of such a file.")
     wrong = next((one for one in given if "=" not in one), None)
     if wrong is not None:
         raise InputError(f"A parameter is given as NAME=VALUE, got {wrong!r}: write --parameter {wrong}=VALUE.")
     try:
         parameters = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in given)}
     except yaml.YAMLError as error:
-        raise InputError(f"A value of --parameter cannot be read as YAML ({' '.join(str(error).split())}).") from error
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"A value of --parameter is not YAML ({reason}): write it as in languages=[de, sw]."
+        ) from error
     parameters = {name: "" if value is None else value for name, value in parameters.items()}
     output = output or f"results/scratch/notebooks/{Path(notebook).stem}.ipynb"
     try:
@@ -521,7 +542,7 @@ def _check_options(words: Sequence[str]) -> None:
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
-@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 def locked(words: tuple[str, ...]) -> None:
     """Run a command as the only one in this folder, as `make book` does.
 

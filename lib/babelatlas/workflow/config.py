@@ -1,72 +1,28 @@
 """The config of a run: checked before anything runs, so that what is misspelt or missing stops it in one sentence.
 
-`config/schema.yaml` says which keys there are and what kind of value each holds; the functions here look up the names
-in them: models, data sets, notebooks and their parameters, languages, prompts, files.
+config_file.py reads it and checks the kinds of its values; the functions here look up the names in them: models, data
+sets, notebooks and their parameters, languages, prompts. config_paths.py looks for its files.
 """
 
 import json
 import os
 import re
-import sys
-import time
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
-import yaml
-
-from babelatlas.base import languages, synsets, tables
+from babelatlas.base import entries, languages, synsets
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import check_writable
 from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon import prompts
 from babelatlas.models import hub, translators
 from babelatlas.models import registry as models
 from babelatlas.workflow import notebooks
-from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan, scored, templates
+from babelatlas.workflow.config_file import check_form, schema
+from babelatlas.workflow.config_file import read as read
+from babelatlas.workflow.config_paths import check_paths as check_paths
+from babelatlas.workflow.config_paths import prepare as prepare
+from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan
 
 TITLE_PAGE = "00_summary"
-AHEAD = 60  # seconds that clocks of two machines may differ
-SCHEMA = Path("config") / "schema.yaml"
-# The keys whose values are files or folders, one for each name.
-PATHS = ("images", "annotations", "checkpoints", "custom_models", "external_scores", "words", "classes")
-PATHS += ("verified_labels", "custom_datasets", "templates")
-# What a value of each kind is called in a message.
-KINDS = {"string": "str", "integer": "int", "array": "list", "object": "dict"}
-
-
-class _OneOfEach(yaml.SafeLoader):
-    """YAML in which a key that occurs twice is an error and not the last of both."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for place, key in enumerate(keys):
-            if key in keys[:place]:
-                line = node.value[place][0].start_mark.line + 1
-                raise InputError(f"The config has the key {key!r} twice, again in line {line}: keep one of them.")
-        return super().construct_mapping(node, deep)
-
-
-def read(path: str | os.PathLike) -> dict:
-    """Return a config file; InputError where it is missing, no YAML of 'key: value' lines, or has a key twice."""
-    path = Path(path)
-    if not path.is_file():
-        known = sorted(str(other) for other in path.parent.glob("*.yml"))
-        raise InputError(f"There is no config file {path}: {near(str(path), known)}")
-    try:
-        found = yaml.load(path.read_text(encoding="utf-8"), Loader=_OneOfEach)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"The config {path} cannot be read as YAML ({reason}): see config/demo.yml.") from error
-    if not isinstance(found or {}, dict):
-        raise InputError(f"The config {path} should hold 'key: value' lines: see config/demo.yml.")
-    return found or {}
-
-
-@cache
-def schema(project: Path) -> dict:
-    """Return the schema of configs, from `project`/config/schema.yaml."""
-    return yaml.safe_load((project / SCHEMA).read_text(encoding="utf-8"))
 
 
 def check_config(config: dict, project: str | os.PathLike) -> Plan:
@@ -78,11 +34,11 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     does not make or that the contents lack.
     """
     project = Path(project)
-    _check_schema(config, schema(project))
+    check_form(config, schema(project))
     _announce(config.get("custom_datasets", {}))
     folder = project / "notebooks"
     for chapter in config["chapters"]:
-        notebooks.sources(notebooks.find(folder, chapter))
+        notebooks.sources(_find_chapter(folder, chapter))
     for notebook, given in config["parameters"].items():
         notebooks.check_parameters(notebooks.find(folder, notebook), given)
         _check_values(notebook, given)
@@ -94,46 +50,18 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     _check_translators(config)
     plan = Plan(config, project)
     plan.check_given()
+    _check_trained(plan)
     _check_chapters(plan)
     return plan
 
 
-def _check_schema(config: dict, schema: dict) -> None:
-    """Raise InputError where a config does not fit its schema."""
-    from jsonschema import Draft202012Validator
-
-    known = schema["properties"]
-    for key in config:
-        if key not in known:
-            raise InputError(f"The config has a key {key!r} that nothing reads: {near(str(key), known)}")
-    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: list(error.path)):
-        key = error.path[0] if error.path else re.match("'(.*)' is a required", error.message)[1]
-        kind = KINDS.get(known[key].get("type", "object" if "paths" in str(known[key]) else "array"))
-        if not error.path or (len(error.path) == 1 and error.validator == "type"):
-            got = "nothing" if key not in config else repr(config[key])
-            raise InputError(f"The config needs {key!r} as {kind}, got {got}: see config/demo.yml.")
-        said = {
-            "gpus": f"is how many to use at once, got {config.get('gpus')}: leave it out for all.",
-            "limit": f"is how many images of a class, queries or items are evaluated, got {config.get('limit')}: give "
-            "1 or more, or leave it out for all.",
-            "run": f"is the name of a folder, got {config.get('run')!r}: use letters, digits, - and _.",
-        }
-        if key in said:
-            raise InputError(f"The config's {key!r} {said[key]}")
-        if error.validator == "uniqueItems":
-            twice = next(name for name in config[key] if config[key].count(name) > 1)
-            raise InputError(f"The config's {key!r} names {twice!r} twice: leave one out.")
-        if key == "parameters":
-            name = error.path[1]
-            raise InputError(
-                f"The config's parameters of {name} should be 'name: value' lines, got {config[key][name]!r}."
-            )
-        if key in ("images", "annotations", "external_scores") and len(error.path) > 1:
-            continue  # said in terms of the data set below
-        where = " of ".join(repr(one) for one in reversed(list(error.path)[1:]))
-        raise InputError(
-            f"The config's {key} of {where} should be a text, got {error.instance!r}: see config/full.yml."
-        )
+def _find_chapter(folder: Path, chapter: str) -> Path:
+    """Return the path of a chapter; InputError for a stage, and for a name that cannot be one of files and pages."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", chapter) and (folder / "chapters" / f"{chapter}.ipynb").is_file():
+        raise InputError(f"The chapter {chapter!r} needs a name of letters, digits, - and _: rename the notebook.")
+    if (folder / "stages" / f"{chapter}.ipynb").is_file():
+        raise InputError(f"{chapter} is a stage, which the workflow runs itself: leave it out of the chapters.")
+    return notebooks.find(folder / "chapters", chapter)
 
 
 def _announce(described: dict) -> None:
@@ -158,58 +86,6 @@ def _check_own(config: dict) -> None:
             raise InputError(f"The config's 'verified_labels' names the class list {name!r}: {near(name, known)}")
 
 
-def check_paths(config: dict, run: str = "") -> None:
-    """Raise InputError where a path that a checked config names is not there, or a model's terms are not accepted.
-
-    A word without / or . is no path. `run`: the folder of the run, which is made ready for it; "" for a dry run.
-    """
-    if run:
-        for folder in (run, f"{run}/logs", f"{run}/notebooks"):
-            check_writable(folder)
-        _settle_times(Path(run))
-    files = {}
-    for name, sets in config.get("external_scores", {}).items():
-        files |= {f"{name} on {dataset}": scored(given)["scores"] for dataset, given in sets.items()}
-    own = {name: given.get("images", "") for name, given in config.get("custom_datasets", {}).items()}
-    given = config.get("parameters", {})
-    own_prompts = {path: path for name in EVALUATIONS for path in templates(name, given.get(name, {}))}
-    found = config | {"external_scores": files, "custom_datasets": own, "templates": own_prompts}
-    found["words"] = {path: path for path in config.get("words", [])}
-    for key in PATHS:
-        for name, paths in found.get(key, {}).items():
-            for path in [paths] if isinstance(paths, str) else paths:
-                if re.search(r"[/.]", path) and not tables.locate(path).exists():
-                    raise InputError(
-                        f"The config's {key} of {name!r} should be at {path}, where nothing is: correct the path, or "
-                        f"leave {name!r} out of the config."
-                    )
-
-    checkpoints = config.get("checkpoints", {})
-    own = [*checkpoints, *config.get("external_scores", {}), *config.get("custom_models", {})]
-    entries = [models.find(name) for name in config.get("models", []) if name not in own]
-    entries += [translators.get_translator(name) for name in config.get("translators", []) if name not in own]
-    for entry in entries:
-        hub.check_agreement(entry)
-
-
-def _settle_times(run: Path) -> None:
-    """Give files of a run from the future, which a clock that was set back leaves, the present time.
-
-    Snakemake refuses what is made from them, as it would be older than they are.
-    """
-    now, ahead = time.time(), 0
-    for file in (*run.glob("*/*"), *run.glob("*/*/*")):
-        with suppress(OSError):  # deleted meanwhile, or another's
-            if file.is_file() and file.stat().st_mtime > now + AHEAD:
-                os.utime(file, (now, now))
-                ahead += 1
-    if ahead:
-        told = (
-            f"{ahead} file(s) in {run} had a time in the future and now have the present one: was the clock set back?"
-        )
-        print(told, file=sys.stderr)
-
-
 def _check_models(config: dict) -> None:
     modules = config.get("custom_models", {})
     for name, file in modules.items():
@@ -220,6 +96,8 @@ def _check_models(config: dict) -> None:
             )
         if not str(file).endswith(".py"):
             raise InputError(f"The config's module of {name!r} should be a Python file (.py), got {file!r}.")
+    if not config["models"]:
+        raise InputError("The config's 'models' is empty: add one, such as picto-en, which the run trains in seconds.")
     entries = [models.find(name, modules.get(name, "")) for name in config["models"]]
     for name in config.get("checkpoints", {}):
         if name not in (*config.get("translators", []), *translators.names()):
@@ -228,15 +106,42 @@ def _check_models(config: dict) -> None:
 
 
 def _check_adaptations(config: dict) -> None:
-    """Raise InputError for adapters of a model, of a language or with an objective that is not known."""
+    """Raise InputError for adapters of a model, of a language, with an objective or a recipe that is not known."""
+    from babelatlas.models.training.adaptation import Recipe
+
     for base, wanted in config.get("adaptations", {}).items():
         models.get_model(base)
-        for lang in wanted["languages"]:
-            languages.canonical(lang)
+        codes = [languages.canonical(lang) for lang in wanted["languages"]]
+        twice = next((code for code in codes if codes.count(code) > 1), None)
+        if twice:
+            raise InputError(f"The config's adaptations of {base!r} have the language {twice!r} twice: leave one out.")
         for one in wanted["objectives"]:
             if one.removeprefix(models.LORA) not in models.ADAPTER_OBJECTIVES:
                 known = near(one, models.ADAPTER_OBJECTIVES)
                 raise InputError(f"The config's adaptations of {base!r} have the objective {one!r}: {known}")
+        facts = wanted.get("recipe", {}) | {"objective": next(iter(wanted["objectives"]))}
+        entries.build(Recipe, facts, f"The recipe of the config's adaptations of {base!r}").check()
+        strange = re.search(r"[{}]", wanted.get("texts", "").replace("{lang}", ""))
+        if strange:
+            raise InputError(
+                f"The config's adaptations of {base!r} have texts at {wanted['texts']!r}: in braces only {{lang}} is "
+                "known, which stands for the language."
+            )
+
+
+def _check_trained(plan: Plan) -> None:
+    """Raise InputError for a folder of a model that the run trains, and for an adapted model that nothing trains."""
+    for name in plan.config.get("checkpoints", {}):
+        if name in [*plan.trained, *plan.gated, *plan.adapted]:
+            raise InputError(
+                f"The config's 'checkpoints' names {name!r}, which the run itself trains: leave it out there."
+            )
+    for name in plan.models:
+        if models.base_of(name) and not plan.checkpoint(name):
+            raise InputError(
+                f"The model {name!r} is an adapted one that nothing of this config trains: add its language and "
+                "objective under 'adaptations', or name its folder under 'checkpoints'."
+            )
 
 
 def _check_translators(config: dict) -> None:
@@ -268,7 +173,7 @@ def _check_scores(config: dict) -> None:
         if name not in config.get("translators", []) or name in translators.names():
             why = "is that of a known one" if name in translators.names() else "is not among its translators"
             raise InputError(f"The config gives scores of the translator {name!r}, which {why}: name your own there.")
-        for dataset, files in (sets if isinstance(sets, dict) else {"": sets}).items():
+        for dataset, files in (sets if isinstance(sets, dict) and sets else {"": sets}).items():
             if dataset not in config["datasets"] or datasets.get_dataset(dataset).task != "disambiguation":
                 raise InputError(
                     f"The config's scores of {name!r} should be lines 'data set: file' for data sets for "
@@ -277,13 +182,17 @@ def _check_scores(config: dict) -> None:
             pairs = list(files.items()) if isinstance(files, dict) else []
             for lang, pair in pairs:
                 languages.canonical(str(lang))
-                if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(file, str) for file in pair)):
+                if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_path, pair))):
                     pairs = []
             if not isinstance(files, str) and not pairs:
                 raise InputError(
                     f"The config's scores of {name!r} on {dataset!r} should be a table, or languages, each with the "
                     f"files of its correct and of its incorrect translations, got {files!r}: see config/full.yml."
                 )
+
+
+def _is_path(value) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch("[^{}]+", value))
 
 
 def _check_datasets(config: dict) -> None:
@@ -348,6 +257,15 @@ def _check_chapters(plan: Plan) -> None:
         unknown = next((name for name in kinds if name not in plan.tables()), None)
         if unknown:
             raise InputError(f"The chapter {chapter} reads {unknown!r}: {near(unknown, plan.tables())}")
+        shown = plan.config["parameters"].get(chapter, {})
+        for key, known in (("dataset", plan.datasets), ("datasets", plan.datasets), ("models", plan.models)):
+            names = shown.get(key, []) if kinds else []
+            strange = next((one for one in ([names] if isinstance(names, str) else names) if one not in known), None)
+            if strange is not None:
+                raise InputError(
+                    f"The config's parameters of {chapter} name {strange!r}, which is not among the run's "
+                    f"{'models' if key == 'models' else 'data sets'}: {near(strange, known)}"
+                )
         if kinds and not set(kinds) & made:
             raise InputError(
                 f"The chapter {chapter} reads {' and '.join(kinds)}, which this run does not make: add a data set or "
@@ -379,18 +297,19 @@ def _check_consent(entries: list, allowed: list[str]) -> None:
 
 
 def _check_values(notebook: str, given: dict) -> None:
-    """Raise InputError for a language, or for prompts of an evaluation, that parameters name and nobody knows."""
+    """Raise InputError for prompts of an evaluation that nobody knows, and for a GPU that no job of a run sees."""
     said = f"In the config's parameters of {notebook}"
-    for key in ("languages", "language", "lang", *(PROMPTS if notebook in EVALUATIONS else ())):
+    for key in PROMPTS if notebook in EVALUATIONS else ():
         names = given.get(key, [])
         for name in [names] if isinstance(names, str) else names:
-            if key in PROMPTS:
-                if name and name not in prompts.NAMES and not prompts.is_file(name):
-                    raise InputError(
-                        f"{said}, {key!r} names the prompts {name!r}, which there are not: {near(name, prompts.NAMES)}"
-                    )
-                continue
-            try:
-                languages.canonical(name)
-            except InputError as error:
-                raise InputError(f"{said}: {error}") from error
+            if name and name not in prompts.NAMES and not prompts.is_file(name):
+                raise InputError(
+                    f"{said}, {key!r} names the prompts {name!r}, which there are not: {near(name, prompts.NAMES)}"
+                )
+            if re.search("[{}]", name):
+                raise InputError(f"{said}, {key!r} names a file with braces, {name!r}: rename it.")
+    if given.get("device", "").removeprefix("cuda:").isdecimal() and given["device"] != "cuda:0":
+        raise InputError(
+            f"{said}, 'device' is {given['device']!r}, but each job sees one GPU only, which the workflow chooses: "
+            "give cuda or auto."
+        )

@@ -12,9 +12,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-from babelatlas.base import partial
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, locate, root
+from babelatlas.workflow import parameters
 
 LIBRARY = DATA.parent
 TAGS = ("inputs", "outputs", "parameters")
@@ -23,13 +23,6 @@ CATALOGUE = "babelatlas.workflow.catalogue"
 DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
 # Where a notebook reads and writes unless it is told otherwise: a run by hand leaves the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
-
-# What a value of each kind is called; parameters that may be a list of texts where their default is a text.
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list"}
-WORDS[dict] = "'name: value' lines"
-LISTS = ("images", "fallback_prompts")
-# A parameter that is a whole number, or "" for none: how many items an evaluation is limited to.
-LIMIT = "limit"
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
@@ -93,31 +86,12 @@ def defaults(path: str | os.PathLike) -> dict:
 
 
 def check_parameters(path: str | os.PathLike, given: dict) -> None:
-    """Raise InputError where `given` holds what the notebook at `path` does not declare, or a value of another kind.
-
-    The kind is that of the default: whole numbers do for numbers, a list is compared by its first element.
-    """
+    """Raise InputError where `given` holds what the notebook at `path` does not declare, or a value that cannot be."""
     known = defaults(path)
     for name, value in given.items():
         if name not in known:
             raise InputError(f"The notebook {Path(path).stem} has no parameter {name!r}: {near(name, known)}")
-        default = known[name]
-        if name == LIMIT and default == "":
-            partial.check(value)
-            continue
-        if name in LISTS and isinstance(value, list) and all(isinstance(one, str) for one in value):
-            continue
-        pairs = [(default, value, "")]
-        if isinstance(default, list) and default and isinstance(value, list):
-            pairs += [(default[0], one, " in its list") for one in value]
-        for expected, got, where in pairs:
-            kind = type(expected)
-            fits = isinstance(got, int | float) if kind is float else isinstance(got, kind)
-            if not fits or isinstance(got, bool) != (kind is bool):
-                raise InputError(
-                    f"The parameter {name!r} of the notebook {Path(path).stem} should be {WORDS[kind]}{where}, such as "
-                    f"{expected!r}, got {got!r}."
-                )
+        parameters.check(Path(path).stem, name, known[name], value)
     _check_outputs(path, given)
 
 

@@ -519,8 +519,10 @@ class Plan:
 
     def check_given(self) -> None:
         """Raise InputError where the config gives a parameter that the graph sets: it would have no effect."""
-        for notebook, one, dataset in self.jobs():
-            ours = self._of(notebook, one, dataset) | notebooks.declared(self.notebook(notebook))["outputs"]
+        for notebook, one, dataset in [*self.jobs(), *((chapter, "", "") for chapter in self.chapters)]:
+            known = notebooks.declared(self.notebook(notebook))
+            places = {"results", "reads", "reads_if_made"} & known["inputs"].keys()
+            ours = {"run", *self._of(notebook, one, dataset), *known["outputs"], *places}
             for name in self.config["parameters"].get(notebook, {}):
                 if name in ours:
                     raise InputError(

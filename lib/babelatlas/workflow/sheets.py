@@ -18,6 +18,7 @@ def _sheet_ending(output: str, replace: bool) -> str:
         raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
     if tables.locate(output).exists() and not replace:
         raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
+    tables.check_place(output)
     return ending
 
 

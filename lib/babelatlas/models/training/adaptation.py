@@ -10,6 +10,7 @@ which was worse there, too. The vectors to learn from are those of the model bef
 import copy
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -66,10 +67,12 @@ class Recipe:
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
         least = dict.fromkeys(("reduction", "rank", "epochs", "batch_size", "max_tokens"), 1)
         least |= dict.fromkeys(("rate", "alpha"), 1e-9)
-        for name, bound in (least | dict.fromkeys(("warmup", "weight_decay", "temperature"), 0)).items():
-            if not bound <= getattr(self, name) or (name == "warmup" and self.warmup >= 1):
-                limit = " and below 1" if name == "warmup" else ""
-                raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected at least {bound}{limit}.")
+        below = {"warmup": 1, "seed": 2**32}
+        for name, bound in (least | dict.fromkeys(("warmup", "weight_decay", "temperature", "seed"), 0)).items():
+            value = getattr(self, name)
+            if not bound <= value < below.get(name, math.inf):
+                limit = f" and below {below[name]}" if name in below else ", and finite" if value == math.inf else ""
+                raise InputError(f"The adaptation's {name} is {value}: expected at least {bound}{limit}.")
 
 
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
