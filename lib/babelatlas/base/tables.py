@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from babelatlas.base import own_tables
 from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, locate
@@ -271,14 +272,35 @@ def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFr
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
+    if path.suffix == ".csv":
+        return _written_by_hand(path, name)
     try:
-        table = read_csv(path, name) if path.suffix == ".csv" else pq.read_table(path).to_pandas()
+        table = pq.read_table(path).to_pandas()
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
         raise InputError(f"The file {path} cannot be read as a table ({reason}): delete it and run again.") from error
     if not partial:
         check_whole(path)
     return check(table, name)
+
+
+def _written_by_hand(path: Path, name: str) -> pd.DataFrame:
+    """Return a CSV file, which only users write, as table `name`; InputError names the file, and the row if it can."""
+    kinds = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool}
+    columns = SCHEMAS[name][0]
+    if lists := [column for column, kind in columns.items() if pa.types.is_list(kind)]:
+        raise InputError(
+            f"The file {path} cannot be read as a table, since {lists[0]} holds lists: give it as Parquet."
+        )
+    table = own_tables.read(path, f"the table {name!r}")
+    own_tables.check_texts(table, [column for column in table if columns.get(column) == TEXT], path)
+    for column in table:
+        if kind := kinds.get(columns.get(column)):
+            table[column] = pd.Series(own_tables.numbers(table, column, kind, path), dtype=kind)
+    try:
+        return check(table, name)
+    except InputError as error:
+        raise InputError(f"In {path}: {error}") from error
 
 
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:

@@ -278,6 +278,7 @@ def pictured(
     those of the findings of `read`. Raises InputError where more are absent, or all, and for two files of one name that
     differ.
     """
+    datasets.check_missing(missing)
     files = _files(images, dataset)
     names = list(dict.fromkeys(name for item in items["item"].unique() for name in item.split("+")))
     absent = [name for name in names if name not in files]

@@ -183,12 +183,15 @@ def table(path: str | os.PathLike, model: str, items: pd.DataFrame, dataset: str
     """Return a table of costs that somebody made, CSV or Parquet in the schema `disambiguation`, checked.
 
     Its rows of `dataset` must be of the one model that is asked for, and of items that `items` has. It may lack some,
-    or a language. Raises InputError that names the first thing that is not so, and what `disambiguation.units` raises.
+    or a language. `attrs["passed over"]` counts the rows of other data sets. Raises InputError that names the first
+    thing that is not so, and what `disambiguation.units` raises.
     """
     found = tables.read(path, "disambiguation")
+    passed_over = found.loc[found["dataset"] != dataset, "dataset"].value_counts(sort=False).to_dict()
     found = found[found["dataset"] == dataset].reset_index(drop=True)
     if found.empty:
         raise InputError(f"The table {path} has no row of the data set {dataset!r}: write its name in every row.")
+    found.attrs["passed over"] = passed_over
     others = sorted(set(found["model"]) - {model})
     if others:
         raise InputError(

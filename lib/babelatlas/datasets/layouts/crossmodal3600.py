@@ -50,6 +50,8 @@ def read(annotations: str | os.PathLike = "") -> tuple[Path, list[dict]]:
                 f"Line {number} of {path} has another layout than expected, {EXPECTED}, or is cut off: fetch it again."
             ) from error
         rows.append(row)
+    if not rows:
+        raise InputError(f"The captions {path} hold no line: fetch them again.")
     return path, rows
 
 

@@ -57,7 +57,10 @@ def _language(folder: Path) -> pd.DataFrame:
         file = folder / f"{split}.tsv"
         if not file.is_file():
             raise InputError(f"The file {file} of MVL-SIB does not exist: fetch {', '.join(SPLITS)} of each language.")
-        table = pd.read_csv(file, sep="\t", dtype=str, keep_default_na=False, quoting=3)
+        try:
+            table = pd.read_csv(file, sep="\t", dtype=str, keep_default_na=False, quoting=3)
+        except ValueError as error:  # no UTF-8, no line, a line with more cells than the first
+            raise InputError(f"The file {file} cannot be read ({str(error).strip()}): fetch it again.") from error
         if list(table) != COLUMNS:
             raise InputError(f"The file {file} has the columns {', '.join(table)}, expected {', '.join(COLUMNS)}.")
         found.append(table)
@@ -65,12 +68,13 @@ def _language(folder: Path) -> pd.DataFrame:
     table = table.assign(
         topic=table["category"].str.partition("/")[0], sentence=table["index_id"]
     )  # science/technology
-    strange = table[~table["topic"].isin(TOPICS) | (table["text"].str.strip() == "") | table["sentence"].duplicated()]
+    known = table["topic"].isin(TOPICS) & table["sentence"].str.fullmatch(r"\d+")
+    strange = table[~known | (table["text"].str.strip() == "") | table["sentence"].duplicated()]
     if len(strange):
         row = strange.iloc[0]
         raise InputError(
-            f"The sentence {row['sentence']} in {folder} is empty, twice there, or of no known topic "
-            f"({row['category']}): fetch the files again."
+            f"The sentence {row['sentence']} in {folder} is empty, twice there, of no known topic ({row['category']}), "
+            "or has no number as its index_id: fetch the files again."
         )
     order = table["sentence"].astype(int).argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)[["sentence", "topic", "text"]]

@@ -14,12 +14,13 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.models import registry
 from babelatlas.models.encoder import LoadedEncoder
@@ -66,9 +67,10 @@ class Recipe:
             raise InputError(f"There is no objective of adaptation {self.objective!r}: {known}")
         least = dict.fromkeys(("reduction", "rank", "epochs", "batch_size", "max_tokens"), 1)
         least |= dict.fromkeys(("rate", "alpha"), 1e-9)
-        for name, bound in (least | dict.fromkeys(("warmup", "weight_decay", "temperature"), 0)).items():
-            if not bound <= getattr(self, name) or (name == "warmup" and self.warmup >= 1):
-                limit = " and below 1" if name == "warmup" else ""
+        for name, bound in (least | dict.fromkeys(("warmup", "weight_decay", "temperature", "seed"), 0)).items():
+            below = 1 if name == "warmup" else float("inf")
+            if not bound <= getattr(self, name) < below:
+                limit = " and below 1" if name == "warmup" else ", and finite"
                 raise InputError(f"The adaptation's {name} is {getattr(self, name)}: expected at least {bound}{limit}.")
 
 
@@ -78,15 +80,24 @@ def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
     {lang} in the path stands for the language. Raises InputError where it cannot be read.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
+    readers = {".parquet": pd.read_parquet, ".json": partial(pd.read_json, dtype=False)}
+    readers |= dict.fromkeys((".csv", ".tsv"), partial(own_tables.read, what="captions"))
+    if file.suffix not in readers:
+        raise InputError(
+            f"The captions {file} are none of CSV, TSV, Parquet and JSON by their ending: give one of these."
+        )
     try:
-        if file.suffix in (".parquet", ".json"):
-            return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_json(file, dtype=False)
-        return pd.read_csv(file, sep="\t" if file.suffix == ".tsv" else ",", dtype=str, keep_default_na=False)
+        table = readers[file.suffix](file)
+    except InputError:
+        raise
     except Exception as error:  # pandas, pyarrow and the disk each raise their own
         raise InputError(
             f"The captions {file} cannot be read ({type(error).__name__}): expected a table as CSV, TSV, Parquet "
             "or JSON with the columns text and english."
         ) from error
+    texts = [column for column in ("text", "english", "caption") if column in table]
+    own_tables.check_texts(table[texts].astype(object).fillna(""), texts, file)  # gaps are told where they matter
+    return table
 
 
 def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd.DataFrame:
