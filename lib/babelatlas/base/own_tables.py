@@ -10,11 +10,13 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
+from babelatlas.base import languages
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import locate
 
@@ -95,16 +97,20 @@ def read(path: str | os.PathLike, what: str, columns: Sequence[str] = ()) -> pd.
     return pd.DataFrame(rows, columns=names, dtype=str)
 
 
-def check_texts(table: pd.DataFrame, columns: Iterable[str], path: str | os.PathLike) -> pd.DataFrame:
+def check_texts(
+    table: pd.DataFrame, columns: Iterable[str], path: str | os.PathLike, filled: bool = False
+) -> pd.DataFrame:
     """Return `table`; raise InputError, with the file's name and the row, where a cell of `columns` is no plain text.
 
     That is a number or nothing, a text that shows nothing or has more than `LONGEST` characters, and one with a
-    character that is `STRANGE`.
+    character that is `STRANGE`; with `filled` also a text without a letter or sign.
     """
     for column in columns:
         for row, text in enumerate(table[column].tolist(), 2):
             if not isinstance(text, str):
                 said = f"has {text!r} as its {column}, expected a text: write one, or delete the row"
+            elif filled and not text.strip():
+                said = f"has no {column}: write one, or delete the row"
             elif text.strip() and not any(letter.isprintable() and not letter.isspace() for letter in text):
                 said = f"has a {column} in which nothing is to be seen, {text[:40]!r}: write one, or delete the row"
             elif len(text) > LONGEST:
@@ -117,6 +123,27 @@ def check_texts(table: pd.DataFrame, columns: Iterable[str], path: str | os.Path
                 continue
             raise InputError(f"In {Path(path).name}, row {row} {said}.")
     return table
+
+
+@contextmanager
+def named(path: str | os.PathLike) -> Iterator[None]:
+    """Put the name of a file before the sentence of an InputError that is raised in the block."""
+    try:
+        yield
+    except InputError as error:
+        said = str(error)
+        raise InputError(said if said.startswith("In ") else f"In {path}: {said}") from error
+
+
+def languages_of(table: pd.DataFrame, column: str, path: str | os.PathLike) -> list[str]:
+    """Return the study's codes of a column of languages; InputError, with file and row, for one that is unknown."""
+    found = []
+    for row, code in enumerate(table[column].tolist(), 2):
+        try:
+            found.append(languages.canonical(code))
+        except InputError as error:
+            raise InputError(f"In {Path(path).name}, row {row}: {error}") from error
+    return found
 
 
 def numbers(table: pd.DataFrame, column: str, kind: type, path: str | os.PathLike) -> list:

@@ -297,10 +297,8 @@ def _written_by_hand(path: Path, name: str) -> pd.DataFrame:
     for column in table:
         if kind := kinds.get(columns.get(column)):
             table[column] = pd.Series(own_tables.numbers(table, column, kind, path), dtype=kind)
-    try:
+    with own_tables.named(path):
         return check(table, name)
-    except InputError as error:
-        raise InputError(f"In {path}: {error}") from error
 
 
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:

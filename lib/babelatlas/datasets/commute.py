@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, languages, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import is_image
@@ -68,7 +68,8 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
     for part in sorted(home.iterdir()) if home.is_dir() else []:
         named = re.fullmatch(FOLDERS[dataset], part.name)
         if named and part.is_dir():
-            found[languages.canonical(named[1])] = part
+            with own_tables.named(part):
+                found[languages.canonical(named[1])] = part
     if not found:
         what = "holds no such folder" if home.is_dir() else "is no folder"
         wanted = "en-fr_dev" if dataset == "commute-dev" else "en-fr"

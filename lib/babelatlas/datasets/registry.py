@@ -301,8 +301,9 @@ def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.suffix != ".csv":
         return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
-    table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file)
-    table = table.assign(source="own", licence="the user's own")
+    table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)
+    codes = own_tables.languages_of(table, "lang", file)
+    table = table.assign(lang=codes, source="own", licence="the user's own")
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
     table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
     return tables.check(table, "labels")

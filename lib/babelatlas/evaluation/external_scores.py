@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.evaluation import disambiguation
 
@@ -198,7 +198,8 @@ def table(path: str | os.PathLike, model: str, items: pd.DataFrame, dataset: str
             f"The table {path} has rows of {', '.join(others)}, and the model is {model!r}: give the model's own name, "
             "and a table for each."
         )
-    list(disambiguation.units(found))  # which says what is wrong with a row
+    with own_tables.named(path):
+        list(disambiguation.units(found))  # which says what is wrong with a row
     wanted = items.groupby("lang")["item"].agg(set).to_dict()
     for (_, lang), part in found.groupby(["replicate", "lang"], sort=False):
         strange = set(part["item"]) - wanted.get(lang, set())

@@ -104,7 +104,13 @@ def _read(path: str | os.PathLike, classes: str, word: str) -> tuple[pd.DataFram
     table = table.astype(object).where(table.notna(), "").reset_index(drop=True)
     table = own_tables.check_texts(table, [_column(table, WORD, path)], path).astype(str)
     words = table[_column(table, WORD, path)].str.strip()
-    return table, pd.DataFrame({"lang": _languages(table, path), "wnid": _wnids(table, classes, path), word: words})
+    return table, pd.DataFrame(
+        {
+            "lang": own_tables.languages_of(table, _column(table, ("lang",), path), path),
+            "wnid": _wnids(table, classes, path),
+            word: words,
+        }
+    )
 
 
 def _parquet(path: Path) -> pd.DataFrame:
@@ -126,16 +132,6 @@ def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike
             f"The file {path} should have a column {' or '.join(map(repr, names))}, but has "
             f"{', '.join(map(repr, table.columns))}: name it in the heading."
         )
-    return found
-
-
-def _languages(table: pd.DataFrame, path: str | os.PathLike) -> list[str]:
-    found = []
-    for row, code in enumerate(table[_column(table, ("lang",), path)].str.strip()):
-        try:
-            found.append(languages.canonical(code))
-        except InputError as error:
-            raise InputError(f"In {Path(path).name}, row {row + 2}: {error}") from error
     return found
 
 

@@ -136,7 +136,8 @@ def translated(name: str) -> pd.DataFrame:
                 f"The prompts {name} have several sets in {languages.name(lang)}, {rows['prompts'].iloc[0]!r} among "
                 "them: keep one set for each language."
             )
-        check_templates(rows["template"].tolist())
+        with own_tables.named(name):
+            check_templates(rows["template"].tolist())
     return table
 
 

@@ -312,4 +312,5 @@ def read_templates(name: str) -> list[str]:
     except UnicodeDecodeError as error:
         raise InputError(f"The templates {path} are not UTF-8 ({error}): save them again as such.") from error
     texts = pd.DataFrame({"template": [line.strip() for line in lines if line.strip()]}, dtype=str)
-    return prompts.check_templates(own_tables.check_texts(texts, ["template"], path)["template"].tolist())
+    with own_tables.named(path):
+        return prompts.check_templates(own_tables.check_texts(texts, ["template"], path)["template"].tolist())

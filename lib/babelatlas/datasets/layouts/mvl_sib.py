@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import languages
+from babelatlas.base import languages, own_tables
 from babelatlas.base.errors import InputError, near
 
 TOPICS = ("entertainment", "geography", "health", "politics", "science", "sports", "travel")
@@ -36,7 +36,8 @@ def read(home: Path, left_out: tuple[str, ...] = (), wanted: tuple[str, ...] = (
         what = f"no image {lacking[0]}_0.jpg" if lacking else f"images of a topic that is none: {files[0].name}"
         raise InputError(f"The folder {pictures} has {what}: expected ten for each of {', '.join(TOPICS)}.")
     known = {path.name: path for path in sorted(texts.iterdir()) if path.is_dir() and path.name not in left_out}
-    codes = {languages.canonical(name): path for name, path in known.items()}
+    with own_tables.named(texts):
+        codes = {languages.canonical(name): path for name, path in known.items()}
     asked = [languages.canonical(code) for code in wanted] or list(codes)
     if strange := [code for code in asked if code not in codes]:
         raise InputError(f"MVL-SIB has no language {strange[0]!r} in {texts}: {near(strange[0], codes)}")
