@@ -1,23 +1,27 @@
 """Every wrong input in wrong_inputs.toml is answered by one sentence, soon, and nothing that was there is lost.
 
-A case is answered where the user meets it: a config as `make book` checks it, words on the command line, or a call of
-the library. `files` are laid into an empty folder first; the case must leave them as they are.
+A case is answered where the user meets it: a config as `make book` checks it, words on the command line, a call of the
+library, or a cell of a notebook. `files` are laid into an empty folder first; the case must leave them as they are.
 """
 
-import importlib
+import json
+import pkgutil
 import re
 import tomllib
 from pathlib import Path
 
+import matplotlib
+import pandas as pd
 import pytest
 import yaml
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.workflow import command_line, config
 from conftest import ROOT
 
 CASES = tomllib.loads((ROOT / "tests" / "wrong_inputs.toml").read_text(encoding="utf-8"))
-KINDS = ("config", "command", "call")
+KINDS = ("config", "command", "call", "notebook")
 LONGEST = 700  # characters of a sentence that names a file and several columns
 
 
@@ -85,13 +89,40 @@ def test_a_wrong_command_is_answered_in_a_sentence_and_its_exit_status(case, fol
     check("\n".join(said), case, written)
 
 
+def value(given):
+    """Return an argument: what a {call = …} of its own returns, the frame of a {table = …}, or the value itself."""
+    if isinstance(given, list):
+        return [value(one) for one in given]
+    if isinstance(given, dict) and "call" in given:
+        named = {name: value(one) for name, one in given.get("named", {}).items()}
+        return pkgutil.resolve_name(given["call"])(*map(value, given.get("arguments", [])), **named)
+    return pd.DataFrame(given["table"]) if isinstance(given, dict) and set(given) == {"table"} else given
+
+
 @pytest.mark.parametrize("case", cases("call"))
-def test_a_wrong_value_or_file_of_a_function_is_answered_in_a_sentence(case, folder):
+def test_a_wrong_value_or_file_of_a_function_is_answered_in_a_sentence(case, folder, monkeypatch):
     written = laid(folder, case)
-    module, _, name = case["call"].rpartition(".")
-    function = getattr(importlib.import_module(module), name)
+    for name, text in case.get("environment", {}).items():
+        monkeypatch.setenv(name, text)
     with pytest.raises(InputError) as error:
-        function(*case.get("arguments", []), **case.get("named", {}))
+        value(case)
+    check(str(error.value), case, written)
+
+
+@pytest.mark.parametrize("case", cases("notebook"))
+def test_a_wrong_parameter_or_file_of_a_notebook_is_answered_in_a_sentence(case, folder):
+    matplotlib.use("agg")
+    written = laid(folder, case)
+    for path, (schema, columns) in case.get("tables", {}).items():
+        tables.write(pd.DataFrame(columns), path, schema)
+    cells = json.loads((ROOT / "notebooks" / f"{case['notebook']}.ipynb").read_text(encoding="utf-8"))["cells"]
+    names = {}
+    with pytest.raises(InputError) as error:
+        for cell in [cell for cell in cells if cell["cell_type"] == "code"]:
+            exec(compile("".join(cell["source"]), case["notebook"], "exec"), names)
+            if {"inputs", "outputs", "parameters"} & set(cell["metadata"].get("tags", [])):
+                names |= {name: given for name, given in case["parameters"].items() if name in names}
+    assert set(case["parameters"]) <= set(names)
     check(str(error.value), case, written)
 
 

@@ -314,7 +314,8 @@ def _own_captions(path: str | os.PathLike) -> pd.DataFrame:
         table["number"] = own_tables.numbers(table, "number", int, file)
     else:
         table["number"] = table.groupby(["captions", "lang", "image"]).cumcount()
-    return tables.check(table, "captions")
+    with own_tables.named(file):
+        return tables.check(table, "captions")
 
 
 def _below(folder: Path, dataset: datasets.Dataset) -> list[str]:

@@ -306,7 +306,8 @@ def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     table = table.assign(lang=codes, source="own", licence="the user's own")
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
     table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
-    return tables.check(table, "labels")
+    with own_tables.named(file):
+        return tables.check(table, "labels")
 
 
 def caution(files: Iterable[str | os.PathLike]) -> str:

@@ -24,6 +24,7 @@ import pandas as pd
 from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import rows
+from babelatlas.stats import checks
 
 LEVELS = ("area", "country", "continent", "world")
 # Africa, North and South America, Oceania, Asia, Europe in UN M49, as CLDR groups territories.
@@ -246,6 +247,7 @@ def greedy(distance: pd.DataFrame, n: int, seed: int = 0, turns: str = "language
     next one chooses, "level" lets all choose at one level before the next level. Raises InputError for too few images.
     """
     _checked(distance, n)
+    checks.check_seed(seed)
     if turns not in TURNS:
         raise InputError(f"There are no turns {turns!r}: expected one of {', '.join(TURNS)}.")
     shuffled = distance[np.random.default_rng(seed).permutation(distance.columns.sort_values())]

@@ -41,12 +41,19 @@ def check_numbers(table: pd.DataFrame, names: Sequence[str], what: str, keys: Se
 
 def check_draws(number: int, seed: int, what: str = "resamples") -> None:
     """Raise InputError unless a number of random draws is whole and from 1 to `MOST`, and the seed whole and from 0."""
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in (number, seed))
-    if not whole or not 1 <= number <= MOST or seed < 0:
-        raise InputError(
-            f"Random draws need at least one of {what}, a whole number up to {MOST:,}, and a whole seed from 0, got "
-            f"{number!r} and the seed {seed!r}: give such numbers."
-        )
+    if not _whole(number) or not 1 <= number <= MOST:
+        raise InputError(f"The number of {what} is a whole one from 1 to {MOST:,}, got {number!r}: give such a number.")
+    check_seed(seed)
+
+
+def check_seed(seed: int) -> None:
+    """Raise InputError unless a seed is a whole number from 0."""
+    if not _whole(seed) or seed < 0:
+        raise InputError(f"A seed is a whole number from 0, got {seed!r}: give such a number.")
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
 def check_varying(table: pd.DataFrame, names: Sequence[str], what: str) -> None:

@@ -147,6 +147,8 @@ def languages_above(
     """
     checks.check_numbers(scores, ["value", "n"], "A count of languages", [by])
     checks.check_draws(n_resamples, seed)
+    if strange := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
+        raise InputError(f"A threshold is a share from 0 to 1, got {strange[0]}: for 50 % give 0.5.")
     if (scores["n"] <= 0).any():
         raise InputError("A count of languages needs the number of images of each accuracy, but some are 0.")
     rows = []

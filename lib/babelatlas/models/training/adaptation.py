@@ -97,6 +97,7 @@ def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
         ) from error
     texts = [column for column in ("text", "english", "caption") if column in table]
     own_tables.check_texts(table[texts].astype(object).fillna(""), texts, file)  # gaps are told where they matter
+    table.attrs["file"] = file.name
     return table
 
 
@@ -106,7 +107,7 @@ def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd
     `texts`: rows with text and english, for objectives with images also images, rows of an array of vectors. None may
     be empty; nearly all alike, or the English ones themselves, are no translations.
     """
-    name = languages.name(lang)
+    name = languages.name(lang) + (f" in {texts.attrs['file']}" if "file" in texts.attrs else "")
     wanted = ["text", "english", *(["images"] if objective.startswith("lit") else [])]
     absent = [column for column in wanted if column not in texts]
     if absent or texts.empty:
