@@ -4,7 +4,6 @@ A case is answered where the user meets it: a config as `make book` checks it, w
 library, or a cell of a notebook. `files` are laid into an empty folder first; the case must leave them as they are.
 """
 
-import json
 import pkgutil
 import re
 import tomllib
@@ -17,7 +16,7 @@ import yaml
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import command_line, config
+from babelatlas.workflow import command_line, config, notebooks
 from conftest import ROOT
 
 CASES = tomllib.loads((ROOT / "tests" / "wrong_inputs.toml").read_text(encoding="utf-8"))
@@ -27,7 +26,8 @@ LONGEST = 700  # characters of a sentence that names a file and several columns
 
 def cases(kind: str) -> list:
     """The cases of a kind as parameters of a test, each called by what is wrong."""
-    return [pytest.param(case, id=case["what"]) for case in CASES.get(kind, [])]
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(case, id=case["what"], marks=marks[case.get("slow", False)]) for case in CASES.get(kind, [])]
 
 
 def laid(folder: Path, case: dict) -> dict[Path, bytes]:
@@ -109,20 +109,26 @@ def test_a_wrong_value_or_file_of_a_function_is_answered_in_a_sentence(case, fol
     check(str(error.value), case, written)
 
 
+def run(path: Path, given: dict) -> None:
+    """Run the code of a notebook in this process, with parameters set after the cells that declare them."""
+    names = {}
+    for cell in notebooks.cells(path):
+        if cell["cell_type"] == "code":
+            exec(compile(cell["source"], str(path), "exec"), names)
+            if {*notebooks.TAGS} & {*cell["metadata"].get("tags", [])}:
+                names |= {name: one for name, one in given.items() if name in names}
+
+
 @pytest.mark.parametrize("case", cases("notebook"))
 def test_a_wrong_parameter_or_file_of_a_notebook_is_answered_in_a_sentence(case, folder):
     matplotlib.use("agg")
     written = laid(folder, case)
     for path, (schema, columns) in case.get("tables", {}).items():
         tables.write(pd.DataFrame(columns), path, schema)
-    cells = json.loads((ROOT / "notebooks" / f"{case['notebook']}.ipynb").read_text(encoding="utf-8"))["cells"]
-    names = {}
+    notebook = ROOT / "notebooks" / f"{case['notebook']}.ipynb"
+    assert set(case["parameters"]) <= set(notebooks.defaults(notebook))
     with pytest.raises(InputError) as error:
-        for cell in [cell for cell in cells if cell["cell_type"] == "code"]:
-            exec(compile("".join(cell["source"]), case["notebook"], "exec"), names)
-            if {"inputs", "outputs", "parameters"} & set(cell["metadata"].get("tags", [])):
-                names |= {name: given for name, given in case["parameters"].items() if name in names}
-    assert set(case["parameters"]) <= set(names)
+        run(notebook, case["parameters"])
     check(str(error.value), case, written)
 
 
