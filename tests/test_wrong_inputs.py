@@ -1,30 +1,34 @@
 """Every wrong input in wrong_inputs.toml is answered by one sentence, soon, and nothing that was there is lost.
 
-A case is answered where the user meets it: a config as `make book` checks it, words on the command line, or a call of
-the library. `files` are laid into an empty folder first; the case must leave them as they are.
+A case is answered where the user meets it: a config as `make book` checks it, words on the command line, a call of the
+library, or a cell of a notebook. `files` are laid into an empty folder first; the case must leave them as they are.
 """
 
-import importlib
+import pkgutil
 import re
 import subprocess
 import tomllib
 from pathlib import Path
 
+import matplotlib
+import pandas as pd
 import pytest
 import yaml
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import command_line, config
+from babelatlas.workflow import command_line, config, notebooks
 from conftest import ROOT
 
 CASES = tomllib.loads((ROOT / "tests" / "wrong_inputs.toml").read_text(encoding="utf-8"))
-KINDS = ("config", "command", "make", "call")
+KINDS = ("config", "command", "make", "call", "notebook")
 LONGEST = 700  # characters of a sentence that names a file and several columns
 
 
 def cases(kind: str) -> list:
     """The cases of a kind as parameters of a test, each called by what is wrong."""
-    return [pytest.param(case, id=case["what"]) for case in CASES.get(kind, [])]
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(case, id=case["what"], marks=marks[case.get("slow", False)]) for case in CASES.get(kind, [])]
 
 
 def laid(folder: Path, case: dict) -> dict[Path, bytes]:
@@ -129,13 +133,46 @@ def test_a_chapter_of_the_users_own_with_a_blank_or_a_quote_in_its_name_is_to_be
             config.check_config(given | {"chapters": [name]}, folder)
 
 
+def value(given):
+    """Return an argument: what a {call = …} of its own returns, the frame of a {table = …}, or the value itself."""
+    if isinstance(given, list):
+        return [value(one) for one in given]
+    if isinstance(given, dict) and "call" in given:
+        named = {name: value(one) for name, one in given.get("named", {}).items()}
+        return pkgutil.resolve_name(given["call"])(*map(value, given.get("arguments", [])), **named)
+    return pd.DataFrame(given["table"]) if isinstance(given, dict) and set(given) == {"table"} else given
+
+
 @pytest.mark.parametrize("case", cases("call"))
-def test_a_wrong_value_or_file_of_a_function_is_answered_in_a_sentence(case, folder):
+def test_a_wrong_value_or_file_of_a_function_is_answered_in_a_sentence(case, folder, monkeypatch):
     written = laid(folder, case)
-    module, _, name = case["call"].rpartition(".")
-    function = getattr(importlib.import_module(module), name)
+    for name, text in case.get("environment", {}).items():
+        monkeypatch.setenv(name, text)
     with pytest.raises(InputError) as error:
-        function(*case.get("arguments", []), **case.get("named", {}))
+        value(case)
+    check(str(error.value), case, written)
+
+
+def run(path: Path, given: dict) -> None:
+    """Run the code of a notebook in this process, with parameters set after the cells that declare them."""
+    names = {}
+    for cell in notebooks.cells(path):
+        if cell["cell_type"] == "code":
+            exec(compile(cell["source"], str(path), "exec"), names)
+            if {*notebooks.TAGS} & {*cell["metadata"].get("tags", [])}:
+                names |= {name: one for name, one in given.items() if name in names}
+
+
+@pytest.mark.parametrize("case", cases("notebook"))
+def test_a_wrong_parameter_or_file_of_a_notebook_is_answered_in_a_sentence(case, folder):
+    matplotlib.use("agg")
+    written = laid(folder, case)
+    for path, (schema, columns) in case.get("tables", {}).items():
+        tables.write(pd.DataFrame(columns), path, schema)
+    notebook = ROOT / "notebooks" / f"{case['notebook']}.ipynb"
+    assert set(case["parameters"]) <= set(notebooks.defaults(notebook))
+    with pytest.raises(InputError) as error:
+        run(notebook, case["parameters"])
     check(str(error.value), case, written)
 
 

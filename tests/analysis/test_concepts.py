@@ -162,7 +162,7 @@ def test_a_file_that_is_no_table_of_pages_is_refused(tmp_path):
     (tmp_path / "own.csv").write_text("concept,steps\ndog,1\n")
     with pytest.raises(InputError, match="have no column 'collection'"):
         concepts.read(tmp_path / "own.csv")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="There is no file of pages of concepts"):
         concepts.read(tmp_path / "none.csv")
     assert tuple(concepts.shipped()) == wikidata.PAGES
 

@@ -163,9 +163,9 @@ def test_a_file_of_corrections_is_read_and_a_class_in_it_twice_refused(tmp_path)
     [
         ("name\ntench\n", "should have a column 'wnid', but has name"),
         ("wnid,name\ntench,tench\n", "has the wnid 'tench', expected 'n' and eight digits"),
-        ("wnid\n", "has no wnid, expected"),
+        ("wnid\n", "has no rows below its heading: add classes"),
         ("wnid\nn01440764\nn01440764\n", "has n01440764 more than once: keep one row for each class"),
-        ("", "cannot be read"),
+        ("", "has no rows below its heading: add classes"),
         ("wnid,name\nn01440764,\xe9\n", None),
     ],
 )

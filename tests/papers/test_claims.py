@@ -36,7 +36,7 @@ def test_a_block_has_one_set_of_definitions(tmp_path):
 def test_a_file_that_is_absent_or_lacks_a_column_is_named(tmp_path):
     with pytest.raises(InputError, match="There is no table of claims"):
         claims.read(tmp_path / "none.csv")
-    (tmp_path / "short.csv").write_text("paper,place\n")
+    (tmp_path / "short.csv").write_text("paper,place\na,b\n")
     with pytest.raises(InputError, match="should have the columns paper, place, cell"):
         claims.read(tmp_path / "short.csv")
 

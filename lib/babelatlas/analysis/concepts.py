@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, synsets, tables
+from babelatlas.base import languages, own_tables, synsets
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import wikidata, wordnets
@@ -187,16 +187,15 @@ def read(path: str | os.PathLike) -> pd.DataFrame:
     one page are no two cases), wnid, everyday and steps (the nearest everyday name at or above in WordNet, and how
     far), used (in an example), wikipedias (their codes, separated by spaces; none where no page was found).
     """
-    try:
-        table = pd.read_csv(tables.locate(path), keep_default_na=False, dtype={"steps": str})
-    except (OSError, ValueError) as error:
-        raise InputError(f"The pages of concepts in {path} cannot be read ({error}): give a CSV file.") from error
-    lacking = [column for column in COLUMNS if column not in table]
-    if lacking:
+    table = own_tables.read(path, "pages of concepts", COLUMNS)
+    double = table.duplicated(["collection", "concept"])
+    if double.any():
+        first = table[double].iloc[0]
         raise InputError(
-            f"The pages of concepts in {path} have no column {lacking[0]!r}: `babelatlas wikipedias` makes such a file."
+            f"The pages of concepts {path} have {first['concept']!r} of {first['collection']!r} twice: keep one row."
         )
-    table["steps"] = pd.to_numeric(table["steps"]).astype("Int64")
+    table["used"] = own_tables.numbers(table, "used", bool, path)
+    table["steps"] = pd.array(own_tables.numbers(table, "steps", float, path), "Int64")
     return table[list(COLUMNS)]
 
 

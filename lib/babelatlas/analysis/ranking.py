@@ -55,6 +55,7 @@ def _images(scores: pd.DataFrame, wide: pd.DataFrame, n_resamples: int, seed: in
         raise InputError(
             "Images can be resampled only for shares of a number of images: give fractions from 0 to 1, and their n."
         )
+    checks.check_draws(n_resamples, seed)
     rng = np.random.default_rng([seed, *wide.shape])
     return rng.binomial(images.astype(int), wide.to_numpy(), size=(n_resamples, *wide.shape)) / images
 

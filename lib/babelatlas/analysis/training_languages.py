@@ -177,6 +177,7 @@ def _permuted(
         sums = values[np.array(list(combinations(range(len(values)), few)))].sum(axis=1)
         gaps = sums / few - (values.sum() - sums) / (len(values) - few)
         return float((np.abs(gaps) >= bound).mean())
+    checks.check_draws(n_permutations, seed, "permutations")
     rng = np.random.default_rng([seed, n_permutations])
     gaps = np.zeros(n_permutations)
     for place, (weight, (taught, other)) in enumerate(zip(share, sides, strict=True)):

@@ -154,6 +154,8 @@ def judgements(paths: Sequence[str | Path]) -> tuple[str, pd.DataFrame]:
     A rater is called by the name of the file. Preferences are turned so that a positive one is in favour of the model.
     Raises what `read` raises, and InputError for sheets of both kinds together and two files of one name.
     """
+    if not paths:
+        raise InputError("No filled sheet of captions is given: give one or more.")
     names = [Path(path).stem for path in paths]
     found = [read(path) for path in paths]
     if len(set(names)) < len(names) or len({kind for kind, _ in found}) > 1:

@@ -28,7 +28,7 @@ import pandas as pd
 
 from babelatlas.annotation import sheets
 from babelatlas.annotation.sheets import write_csv
-from babelatlas.base import download, tables
+from babelatlas.base import download, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import item_images
 from babelatlas.datasets import registry as datasets
@@ -55,7 +55,7 @@ def to_caption(items: pd.DataFrame) -> pd.DataFrame:
 
 def read_captions(path: str | os.PathLike) -> pd.DataFrame:
     """Return the captions of a CSV file: item, sense, caption; InputError where one is empty, strange or double."""
-    rows = _csv(path, CAPTIONS, "captions")
+    rows = own_tables.check_texts(_csv(path, CAPTIONS, "captions"), CAPTIONS, path)
     for column, bad, what in (
         ("sense", ~rows["sense"].isin(SENSES), "a or b"),
         ("caption", rows["caption"] == "", "a description in words that is not ambiguous"),

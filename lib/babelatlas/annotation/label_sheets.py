@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.annotation import sheets
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import labels
@@ -160,7 +160,8 @@ def parse(path: str | Path) -> pd.DataFrame:
     better = rows["better"].where(told.isna() | (rows["better"] != ""), told)
     # A spreadsheet may give a whole number back as "7.0" or "7,0".
     number = rows["number"].str.replace(r"[.,]0+$", "", regex=True)
-    return rows.assign(verdict=found.where(told.isna(), "better"), better=better, number=number)
+    parsed = rows.assign(verdict=found.where(told.isna(), "better"), better=better, number=number)
+    return own_tables.check_texts(parsed, ["better"], path)
 
 
 def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
@@ -213,8 +214,8 @@ def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
     rows = parse(path)
     found = problems(rows, partial)
     if found:
-        others = f" (and {len(found) - 1} more problem(s))" if len(found) > 1 else ""
-        raise InputError(f"{Path(path).name}: {found[0]}{others}")
+        others = f" (and {len(found) - 1} more problem(s))." if len(found) > 1 else ""
+        raise InputError(f"{Path(path).name}: {found[0].rstrip('.') if others else found[0]}{others}")
     return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True)[COLUMNS]
 
 

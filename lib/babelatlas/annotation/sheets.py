@@ -1,19 +1,17 @@
 """What sheets that people fill in share: a CSV file for a spreadsheet, and one HTML page that saves the same CSV."""
 
 import base64
-import csv
 import html
 import io
 import json
 import os
-import re
 import string
 import tomllib
 from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as datasets
@@ -80,28 +78,14 @@ def thumbnail(path: str | os.PathLike, side: int = 144) -> str:
 def read_csv(path: str | os.PathLike, columns: list[str], wanted: str, absent: str, empty: str) -> pd.DataFrame:
     """Return the `columns` of a CSV file as texts, and `row`, the row in a spreadsheet; empty rows are left out.
 
-    Understands what spreadsheets write: a byte order mark or none, commas, semicolons or tabs, other line ends, another
-    order of the columns, further columns; what stands in brackets in a heading is passed over. Raises InputError for a
-    file that is missing (the sentence ends in `wanted`), that is no such CSV, or that lacks a column (`absent`) or rows
-    (`empty`).
+    Columns may stand in another order, with further ones; what stands in brackets in a heading is passed over. Raises
+    what `own_tables.lines` raises, and InputError for a file that is missing (the sentence ends in `wanted`), that is
+    no such sheet, or that lacks a column (`absent`) or rows (`empty`).
     """
     path = tables.locate(path)
     if not path.is_file():
         raise InputError(f"There is no file {path}: {wanted}.")
-    content = path.read_bytes()
-    try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-        # The line by which Excel is told the separator; as it does, row numbers leave it out.
-        text = re.sub(r'\A"?sep=[,;\t]"?[,;\t]*(\r\n|\r|\n)', "", text, flags=re.IGNORECASE)
-        heading = re.split(r"[\r\n]", text, maxsplit=1)[0]
-        separator = max(",;\t", key=heading.count)
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path.name} is not in Unicode, so that letters are lost: save it again as 'CSV UTF-8'."
-        ) from error
-    except csv.Error as error:
-        raise InputError(f"{path.name} cannot be read as CSV ({error}): save it again from the spreadsheet.") from error
+    lines = own_tables.lines(path)
     names = [name.split("(")[0].strip().casefold() for name in (lines[0] if lines else [])]
     missing = [name for name in columns if name not in names]
     if len(missing) == len(columns):

@@ -99,6 +99,7 @@ def canonical(code: str) -> str:
     found = _codes().get(_plain(code))
     if found is None:
         names = {row["name"].lower(): known for known, row in _rows().items()}
+        code = code if len(str(code)) <= 40 else f"{str(code)[:40]}…"  # matching takes long for a long one
         near = [names[match] for match in difflib.get_close_matches(_plain(code), names, n=2)]
         near += [_codes()[match] for match in difflib.get_close_matches(_plain(code), _codes(), n=3, cutoff=0.5)]
         near = list(dict.fromkeys(near))[:3]

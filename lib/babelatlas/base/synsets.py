@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
@@ -48,10 +48,9 @@ def class_list(classes: str) -> pd.DataFrame:
             words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines if line.strip()]
             table = pd.DataFrame({"wnid": pd.Series(words, dtype=object)})
         else:
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        said = f"The class list {classes} cannot be read ({str(error).strip().splitlines()[0]})"
-        raise InputError(f"{said}: save it as UTF-8 text or CSV.") from error
+            table = own_tables.read(path, "classes")
+    except UnicodeDecodeError as error:
+        raise InputError(f"The class list {classes} is no text in UTF-8 ({error.reason}): save it as such.") from error
     if classes == "pictogram-senses":
         table = table.drop_duplicates("wnid")  # a sense may belong to two words
     if "wnid" not in table:
@@ -66,4 +65,4 @@ def class_list(classes: str) -> pd.DataFrame:
     if len(double):
         raise InputError(f"The class list {classes} has {double.iloc[0]} more than once: keep one row for each class.")
     table = table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
-    return table.reset_index(drop=True)
+    return own_tables.check_texts(table.reset_index(drop=True), ["name"], path)

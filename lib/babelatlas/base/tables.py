@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from babelatlas.base import checksums
+from babelatlas.base import checksums, own_tables
 from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, beside, locate
@@ -314,8 +314,10 @@ def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFr
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
+    if path.suffix == ".csv":
+        return _written_by_hand(path, name)
     try:
-        table = read_csv(path, name) if path.suffix == ".csv" else _stored(path, name)
+        table = _stored(path, name)
     except InputError:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -432,6 +434,23 @@ def read_all(paths: Iterable[str | os.PathLike], name: str) -> pd.DataFrame:
     """Return the rows of several tables in one, read one by one, texts as `categories`; raises what `read` raises."""
     parts = [categories(read(path, name)) for path in paths]
     return joined(parts or [categories(empty(name))])
+
+
+def _written_by_hand(path: Path, name: str) -> pd.DataFrame:
+    """Return a CSV file, which only users write, as table `name`; InputError names the file, and the row if it can."""
+    kinds = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool}
+    columns = SCHEMAS[name][0]
+    if lists := [column for column, kind in columns.items() if pa.types.is_list(kind)]:
+        raise InputError(
+            f"The file {path} cannot be read as a table, since {lists[0]} holds lists: give it as Parquet."
+        )
+    table = own_tables.read(path, f"the table {name!r}")
+    own_tables.check_texts(table, [column for column in table if columns.get(column) == TEXT], path)
+    for column in table:
+        if kind := kinds.get(columns.get(column)):
+            table[column] = pd.Series(own_tables.numbers(table, column, kind, path), dtype=kind)
+    with own_tables.named(path):
+        return check(table, name)
 
 
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
@@ -69,6 +69,7 @@ def load(
     Raises InputError where a file is absent, damaged or of another layout, an image is named twice, an image or a
     language has no caption, a caption is empty, a name is unknown, and where more images are missing than may be.
     """
+    datasets.check_missing(missing)
     dataset = datasets.get_dataset(name)
     if dataset.task != "retrieval":
         raise InputError(
@@ -287,7 +288,8 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
     empty = table[table["caption"].str.strip() == ""]
     if len(table) == 0 or len(empty):
         what = f"an empty caption of {empty['image'].iloc[0]}" if len(empty) else "no row"
-        raise InputError(f"The captions {annotations} have {what}: make them again.")
+        fix = "correct them" if dataset.custom else "make them again"
+        raise InputError(f"The captions {annotations} have {what}: {fix}.")
     pictures = _below(path, dataset) if path.is_dir() else tables.read(path, "images")["path"].tolist()
     home = path if path.is_dir() else path.parent
     below(path, pictures, home)
@@ -303,15 +305,19 @@ def _own_captions(path: str | os.PathLike) -> pd.DataFrame:
     """Return a custom data set's captions; a CSV without columns for it has the set "own", numbered as rows come."""
     file = tables.locate(path)
     if file.suffix != ".csv":
-        return tables.read(path, "captions")
+        return own_tables.check_texts(tables.read(path, "captions"), ["caption"], file)
     if not file.is_file():
         raise InputError(f"The captions {file} do not exist: correct the path under custom_datasets in the config.")
-    table = datasets.read_own(file, "captions", ["lang", "image", "caption"])
+    table = own_tables.read(file, "captions", ["lang", "image", "caption"])
+    own_tables.check_texts(table, table.columns, file)
     if "captions" not in table:
         table["captions"] = "own"
-    if "number" not in table:
+    if "number" in table:
+        table["number"] = own_tables.numbers(table, "number", int, file)
+    else:
         table["number"] = table.groupby(["captions", "lang", "image"]).cumcount()
-    return tables.check(table.astype({"number": "int64"}), "captions")
+    with own_tables.named(file):
+        return tables.check(table, "captions")
 
 
 def _below(folder: Path, dataset: datasets.Dataset) -> list[str]:
@@ -420,7 +426,7 @@ def lines_of(path: Path) -> list[str]:
     """Return the lines of a file of Multi30K, packed (.gz) or not; InputError where it is absent, damaged, no UTF-8."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        return content.decode("utf-8").rstrip("\n").split("\n")
+        return [line.removesuffix("\r") for line in content.decode("utf-8-sig").rstrip("\r\n").split("\n")]
     except (*download.DAMAGE, OSError, ValueError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise InputError(

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, languages, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import is_image
@@ -68,7 +68,8 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
     for part in sorted(home.iterdir()) if home.is_dir() else []:
         named = re.fullmatch(FOLDERS[dataset], part.name)
         if named and part.is_dir():
-            found[languages.canonical(named[1])] = part
+            with own_tables.named(part):
+                found[languages.canonical(named[1])] = part
     if not found:
         what = "holds no such folder" if home.is_dir() else "is no folder"
         wanted = "en-fr_dev" if dataset == "commute-dev" else "en-fr"
@@ -278,6 +279,7 @@ def pictured(
     those of the findings of `read`. Raises InputError where more are absent, or all, and for two files of one name that
     differ.
     """
+    datasets.check_missing(missing)
     files = _files(images, dataset)
     names = list(dict.fromkeys(name for item in items["item"].unique() for name in item.split("+")))
     absent = [name for name in names if name not in files]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, ImageOps
 
-from babelatlas.base import tables
+from babelatlas.base import own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
@@ -153,7 +153,9 @@ def _absolute(item_images: pd.DataFrame, table: Path) -> pd.DataFrame:
 def read(path: str | os.PathLike) -> pd.DataFrame:
     """Return an `item_images` table with absolute paths; InputError where it or a file is absent, or it has no row."""
     path = tables.locate(path)
-    item_images = check(tables.read(path, "item_images"))
+    item_images = tables.read(path, "item_images")
+    with own_tables.named(path):
+        check(item_images)
     if item_images.empty:
         raise InputError(
             f"The table {path} names no image, so that no model can be scored on it: name the folder of the images of "

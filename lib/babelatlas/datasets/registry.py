@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from babelatlas.base import download, entries, tables
+from babelatlas.base import download, entries, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
 from babelatlas.datasets import imagenet
@@ -189,6 +189,9 @@ def load(
     if dataset.task != "zero-shot":
         raise InputError(f"The data set {name!r} is for {dataset.task} and has no classes: name one to classify.")
     wanted = None if wnids is None else set(wnids)
+    if wanted is not None and not wanted:
+        raise InputError(f"No class of the data set {name!r} is asked for: give a label set with rows.")
+    check_missing(missing)
     path = given(images, dataset)
     absent = 0
     if path.suffix in (".parquet", ".csv"):
@@ -220,6 +223,14 @@ def load(
     table = _there(table, name, missing - absent)
     table.attrs["missing"] += absent
     return table
+
+
+def check_missing(missing: int) -> None:
+    """Raise InputError where the number of images that may be missing is no whole number from 0 on."""
+    if isinstance(missing, bool) or not isinstance(missing, int) or missing < 0:
+        raise InputError(
+            f"How many images may be missing is a whole number from 0 on, got missing={missing!r}: give one."
+        )
 
 
 def given(images: str | os.PathLike, dataset: Dataset) -> Path:
@@ -288,24 +299,15 @@ def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     There every label has the source "own"; `ambiguous` says whether its language has it for two classes.
     """
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
-    if file.suffix != ".csv" or not file.is_file():
-        return tables.read(file, "labels")
-    table = read_own(file, "labels", columns)[columns].assign(source="own", licence="the user's own")
+    if file.suffix != ".csv":
+        return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
+    table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)
+    codes = own_tables.languages_of(table, "lang", file)
+    table = table.assign(lang=codes, source="own", licence="the user's own")
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
     table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
-    return tables.check(table, "labels")
-
-
-def read_own(file: Path, what: str, columns: list[str]) -> pd.DataFrame:
-    """Return a user's CSV file as texts; raises InputError, which calls it `what`, where it lacks one of `columns`."""
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    lacking = [column for column in columns if column not in table]
-    if lacking:
-        raise InputError(
-            f"The {what} {file} have no column {lacking[0]!r}: {near(lacking[0], table)} Expected the columns "
-            f"{', '.join(columns[:-1])} and {columns[-1]}."
-        )
-    return table
+    with own_tables.named(file):
+        return tables.check(table, "labels")
 
 
 def caution(files: Iterable[str | os.PathLike]) -> str:
@@ -347,6 +349,8 @@ def open_image(path: str | os.PathLike) -> Image.Image:
                 return image.convert("RGB")
     except MemoryError:  # which says nothing of the file
         raise
+    except FileNotFoundError as error:
+        raise InputError(f"The image {path} does not exist: make or fetch it, or correct its path.") from error
     except UnidentifiedImageError as error:
         raise InputError(
             f"The image {path} cannot be read (it has no known format): make or fetch it again."

@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import rows
+from babelatlas.stats import checks
 
 LEVELS = ("area", "country", "continent", "world")
 # Africa, North and South America, Oceania, Asia, Europe in UN M49, as CLDR groups territories.
@@ -187,6 +188,39 @@ def levels(located: pd.DataFrame, spoken: pd.DataFrame, areas: pd.DataFrame | No
     return pd.DataFrame(result, index=located["image"]).T
 
 
+def read_areas(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a user's table of areas for `levels`, a CSV file: lang, country, area.
+
+    Raises InputError for a file that is no such table, a language that is unknown, and a country that CLDR has not.
+    """
+    table = own_tables.read(path, "areas", ["lang", "country", "area"])
+    table["lang"] = own_tables.languages_of(table, "lang", path)
+    strange = ~table["country"].isin(list(continents()))
+    if strange.any():
+        row = int(strange.to_numpy().argmax())
+        raise InputError(
+            f"In {Path(path).name}, row {row + 2} has the country {table['country'][row]!r}: expected two capital "
+            "letters of ISO 3166, such as BE; correct it."
+        )
+    return table[["lang", "country", "area"]]
+
+
+def read_homes(path: str | os.PathLike) -> pd.DataFrame:
+    """Return for which language each image was selected, from a user's CSV file: image, lang.
+
+    Raises InputError for a file that is no such table, a language that is unknown, and an image that occurs twice.
+    """
+    table = own_tables.read(path, "languages of images", ["image", "lang"])[["image", "lang"]]
+    table["lang"] = own_tables.languages_of(table, "lang", path)
+    double = table["image"].duplicated()
+    if double.any():
+        row = int(double.to_numpy().argmax())
+        raise InputError(
+            f"In {Path(path).name}, row {row + 2} repeats the image {table['image'][row]!r}: keep one row."
+        )
+    return table
+
+
 def _checked(distance: pd.DataFrame, n: int) -> None:
     langs, images = distance.shape
     if n < 1 or not langs:
@@ -213,6 +247,7 @@ def greedy(distance: pd.DataFrame, n: int, seed: int = 0, turns: str = "language
     next one chooses, "level" lets all choose at one level before the next level. Raises InputError for too few images.
     """
     _checked(distance, n)
+    checks.check_seed(seed)
     if turns not in TURNS:
         raise InputError(f"There are no turns {turns!r}: expected one of {', '.join(TURNS)}.")
     shuffled = distance[np.random.default_rng(seed).permutation(distance.columns.sort_values())]

@@ -64,6 +64,8 @@ def read(
     sizes = pairs.groupby(by[1:], sort=False)["number"].max() + 1
     odd = sizes[sizes != FULL]
     allowed = datasets.get_dataset(dataset).incomplete if incomplete is None else incomplete
+    if allowed < -1:
+        raise InputError(f"The number of incomplete statements is from 0 on, or -1 for any, got {allowed}: give that.")
     if 0 <= allowed < len(odd):
         lang, name = odd.index[0]
         raise InputError(
@@ -178,16 +180,21 @@ def _files(folder: str | os.PathLike, dataset: str, wanted: Iterable[str]) -> li
 def _statements(path: Path, dataset: str, variant: str, lang: str) -> pd.DataFrame:
     """Return the rows of one file: schema `pairs` with the names of images in left and right."""
     try:
-        content = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8-sig")
         whole = content.lstrip().startswith("[")
-        rows = json.loads(content) if whole else [json.loads(line) for line in content.splitlines() if line.strip()]
+        # Not splitlines, which also splits at letters that are no ends of a line to JSON.
+        rows = json.loads(content) if whole else [json.loads(line) for line in content.split("\n") if line.strip()]
         table = pd.DataFrame(rows).rename(columns=COLUMNS)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"The statements {path} cannot be read as JSON ({error}): get the file again.") from error
     marvl = "left_img" in table
-    lacking = [name for name in ("text", "truth", "identifier") if name not in table]
+    needed = ["text", "identifier", *(["concept", "left_img", "right_img"] if marvl else [])]
+    lacking = [name for name in (*needed, "truth") if name not in table]
     if lacking:
         raise InputError(f"The statements {path} have no {lacking[0]} in their rows: give a file of MaRVL or NLVR2.")
+    for name in needed:
+        no_text = ~table[name].map(lambda value: isinstance(value, str)).astype(bool)
+        _refuse(table, no_text, f"no text as {name}", path, "identifier")
     truth = table["truth"].astype(str).str.lower()
     _refuse(table, ~truth.isin(["true", "false"]), "a label that is not true or false", path, "identifier")
     _refuse(table, table["text"].str.strip() == "", "an empty sentence", path, "identifier")

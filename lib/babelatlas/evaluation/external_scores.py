@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.evaluation import disambiguation
 
@@ -183,19 +183,23 @@ def table(path: str | os.PathLike, model: str, items: pd.DataFrame, dataset: str
     """Return a table of costs that somebody made, CSV or Parquet in the schema `disambiguation`, checked.
 
     Its rows of `dataset` must be of the one model that is asked for, and of items that `items` has. It may lack some,
-    or a language. Raises InputError that names the first thing that is not so, and what `disambiguation.units` raises.
+    or a language. `attrs["passed over"]` counts the rows of other data sets. Raises InputError that names the first
+    thing that is not so, and what `disambiguation.units` raises.
     """
     found = tables.read(path, "disambiguation")
+    passed_over = found.loc[found["dataset"] != dataset, "dataset"].value_counts(sort=False).to_dict()
     found = found[found["dataset"] == dataset].reset_index(drop=True)
     if found.empty:
         raise InputError(f"The table {path} has no row of the data set {dataset!r}: write its name in every row.")
+    found.attrs["passed over"] = passed_over
     others = sorted(set(found["model"]) - {model})
     if others:
         raise InputError(
             f"The table {path} has rows of {', '.join(others)}, and the model is {model!r}: give the model's own name, "
             "and a table for each."
         )
-    list(disambiguation.units(found))  # which says what is wrong with a row
+    with own_tables.named(path):
+        list(disambiguation.units(found))  # which says what is wrong with a row
     wanted = items.groupby("lang")["item"].agg(set).to_dict()
     for (_, lang), part in found.groupby(["replicate", "lang"], sort=False):
         strange = set(part["item"]) - wanted.get(lang, set())

@@ -190,6 +190,7 @@ def agreement(labels: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> pd
         )
     votes, n = labels[["n_true", "n_false"]].to_numpy(int), labels["n"].to_numpy(int)
     right = np.where(labels["truth"], votes[:, 0], votes[:, 1]) / raters[0]
+    checks.check_draws(n_resamples, seed)
     drawn = np.random.default_rng(seed).multinomial(n.sum(), n / n.sum(), size=n_resamples)
     found = {"accuracy": lambda each: each @ right / each.sum(),
              "kappa": lambda each: fleiss_kappa(np.repeat(votes, each, axis=0))}  # fmt: skip

@@ -392,14 +392,16 @@ def _unreadable(path: str | os.PathLike, reason: str) -> InputError:
     )
 
 
-def at_size(subsets: pd.DataFrame, n_classes: int = 0) -> pd.DataFrame:
-    """Return the rows of a `subsets` table in which every language has `n_classes` classes; 0 means all it has.
+def at_size(subsets: pd.DataFrame, n_classes: int | None = None) -> pd.DataFrame:
+    """Return the rows of a `subsets` table in which every language has `n_classes` classes; None means all it has.
 
-    A language with fewer keeps all it has, as in Geigle et al. (2024), Table 3. Raises InputError, with the numbers
-    that were drawn, where a language with enough classes has no subset of that size.
+    A language with fewer keeps all it has, as in Geigle et al. (2024), Table 3. Raises InputError for a number below 1,
+    and, with the numbers that were drawn, where a language with enough classes has no subset of that size.
     """
+    if n_classes is not None and n_classes < 1:
+        raise InputError(f"Every language is cut to at least 1 class, got {n_classes}: give a size of notebook 29.")
     most = subsets.groupby("lang")["n_classes"].transform("max")
-    wanted = most.clip(upper=n_classes) if n_classes else most
+    wanted = most if n_classes is None else most.clip(upper=n_classes)
     kept = subsets[subsets["n_classes"] == wanted]
     lacking = set(subsets["lang"]) - set(kept["lang"])
     if lacking:

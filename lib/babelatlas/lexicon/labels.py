@@ -226,14 +226,14 @@ def candidates(
     senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(without)]
     if not (senses["lang"] == ENGLISH).any():
         raise InputError(
-            "No source of English words is left for these classes, which the comparison with English needs: leave "
-            f"{' and '.join(without) or 'fewer sources'} in, or check the wnids."
+            "No source of English words is left for these classes, which the comparison with English needs: add rows "
+            "with English words to your own, leave fewer sources out, or check the wnids."
         )
     nameless = sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH]))
     if nameless:
         raise InputError(
             f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}; check the "
-            "wnid, or make the senses of your own list with babelatlas.lexicon.senses.read_wordnets."
+            "wnid, or add a row with its English word to your own words."
         )
     return drop_english(add_clip_names(cleaning.clean(senses, rules), wnids, english_names), english)
 
@@ -290,6 +290,8 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
         raise InputError(
             f"A label set should have the columns {', '.join(tables.SCHEMAS['labels'][0])}: missing {sorted(missing)}."
         )
+    if labels.empty:
+        raise InputError("The label set has no row: give one with labels.")
     for code in labels["lang"].unique():
         if languages.canonical(code) != code:
             raise InputError(

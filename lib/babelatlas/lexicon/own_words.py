@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import labels as label_rules
@@ -23,7 +23,7 @@ def read_senses(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.Dat
     (`synsets.class_list`); `lemma` or `label`, the word; and perhaps `source` and `licence` ("own" and "not stated"
     where they are missing or empty). A class may have several words in a language, the best first.
     Raises InputError that names file and row for a missing column, an unknown language or class, a name that two
-    classes have, an empty word, and a word that is there twice.
+    classes have, an empty word, one that `own_tables.check_texts` refuses, and a word that is there twice.
     """
     table, found = _read(path, classes, "lemma")
     for name, value in (("source", "own"), ("licence", "not stated")):
@@ -100,19 +100,28 @@ def _read(path: str | os.PathLike, classes: str, word: str) -> tuple[pd.DataFram
     path = tables.locate(path)
     if path.suffix not in (".csv", ".parquet") or not path.is_file():
         raise InputError(f"There is no file of words {path}: give the path of a CSV or Parquet file.")
+    table = own_tables.read(path, "words") if path.suffix == ".csv" else _parquet(path)
+    table = table.astype(object).where(table.notna(), "").reset_index(drop=True)
+    table = own_tables.check_texts(table, [_column(table, WORD, path)], path).astype(str)
+    words = table[_column(table, WORD, path)].str.strip()
+    return table, pd.DataFrame(
+        {
+            "lang": own_tables.languages_of(table, _column(table, ("lang",), path), path),
+            "wnid": _wnids(table, classes, path),
+            word: words,
+        }
+    )
+
+
+def _parquet(path: Path) -> pd.DataFrame:
     try:
-        if path.suffix == ".parquet":
-            table = pd.read_parquet(path)
-        else:
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        table = pd.read_parquet(path)
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"The file {path} cannot be read ({reason}): save it as CSV in UTF-8.") from error
     if table.empty:
-        raise InputError(f"The file {path} has no rows below its heading: add words.")
-    table = table.fillna("").astype(str).reset_index(drop=True)
-    words = table[_column(table, WORD, path)].str.strip()
-    return table, pd.DataFrame({"lang": _languages(table, path), "wnid": _wnids(table, classes, path), word: words})
+        raise InputError(f"The file {path} has no rows: add words.")
+    return table
 
 
 def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike) -> str:
@@ -123,16 +132,6 @@ def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike
             f"The file {path} should have a column {' or '.join(map(repr, names))}, but has "
             f"{', '.join(map(repr, table.columns))}: name it in the heading."
         )
-    return found
-
-
-def _languages(table: pd.DataFrame, path: str | os.PathLike) -> list[str]:
-    found = []
-    for row, code in enumerate(table[_column(table, ("lang",), path)].str.strip()):
-        try:
-            found.append(languages.canonical(code))
-        except InputError as error:
-            raise InputError(f"In {Path(path).name}, row {row + 2}: {error}") from error
     return found
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning
@@ -119,7 +119,11 @@ def translated(name: str) -> pd.DataFrame:
         table = released()
         table = table[table["lang"] != ENGLISH].reset_index(drop=True)
     elif is_file(name):
-        table = tables.read(name, "templates")
+        table = own_tables.check_texts(tables.read(name, "templates"), ["template", "prompts"], name)
+        if table.empty:
+            raise InputError(f"The prompts {name} have no row: give a table with templates, or leave it out.")
+        if known := sorted(set(table["prompts"]).intersection(NAMES)):
+            raise InputError(f"The prompts {name} are called {known[0]!r}, which the study has: give another name.")
     else:
         raise InputError(f"There are no prompts called {name!r}: {near(name, NAMES)}")
     for lang, rows in table.groupby("lang", sort=False):
@@ -132,7 +136,8 @@ def translated(name: str) -> pd.DataFrame:
                 f"The prompts {name} have several sets in {languages.name(lang)}, {rows['prompts'].iloc[0]!r} among "
                 "them: keep one set for each language."
             )
-        check_templates(rows["template"].tolist())
+        with own_tables.named(name):
+            check_templates(rows["template"].tolist())
     return table
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.lexicon import prompts
 
@@ -320,4 +320,6 @@ def read_templates(name: str) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"The templates {path} are not UTF-8 ({error}): save them again as such.") from error
-    return prompts.check_templates([line.strip() for line in lines if line.strip()])
+    texts = pd.DataFrame({"template": [line.strip() for line in lines if line.strip()]}, dtype=str)
+    with own_tables.named(path):
+        return prompts.check_templates(own_tables.check_texts(texts, ["template"], path)["template"].tolist())

@@ -87,13 +87,17 @@ def mapping(path: str | os.PathLike | None = None) -> pd.DataFrame:
     """
     path = download.file("imagenet-to-wikidata") if path is None else tables.locate(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        pairs = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=list)
     except OSError as error:
         raise InputError(f"There is no file {path} with links to Wikidata: give another path.") from error
     except ValueError as error:
-        raise InputError(f"The file {path} with links to Wikidata is not JSON ({error}): fetch it again.") from error
-    if not isinstance(content, dict):
+        raise InputError(f"The file {path} with links to Wikidata is not JSON ({error}): correct it.") from error
+    if not isinstance(pairs, list) or not all(isinstance(one, tuple) for one in pairs) or not pairs:
         raise InputError(f"The file {path} should hold one object that links wnids to entities of Wikidata.")
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        double = next(wnid for wnid, count in Counter(wnid for wnid, _ in pairs).items() if count > 1)
+        raise InputError(f"The file {path} links {double} more than once: keep one link for each class.")
     rows = []
     for wnid, link in sorted(content.items()):
         match = re.fullmatch(r"(?:https?://www\.wikidata\.org/(?:entity|wiki)/)?(Q[1-9][0-9]*)", str(link))

@@ -27,7 +27,8 @@ def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
             valid = False
         if not valid:
             raise InputError(
-                f"{noun.capitalize()} {row} of {len(texts)} is {reprlib.repr(text)}: expected a str of valid Unicode."
+                f"{noun[0].upper()}{noun[1:]} {row} of {len(texts)} is {reprlib.repr(text)}: expected a str of valid "
+                "Unicode."
             )
     return texts
 

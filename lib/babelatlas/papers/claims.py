@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import published, tables
+from babelatlas.base import own_tables, published, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.papers import definitions
 
@@ -79,18 +79,12 @@ def _named(paper: str, ids: str) -> str:
 def _file(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise InputError(f"There is no table of claims {path}: give a CSV file with the columns {', '.join(COLUMNS)}.")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(
-            f"The table of claims {path} cannot be read ({reason}): give a CSV file in UTF-8 with the columns "
-            f"{', '.join(COLUMNS)}."
-        ) from error
+    table = own_tables.read(path, "claims")
     if list(table) != list(COLUMNS):
         raise InputError(
             f"The table of claims {path} should have the columns {', '.join(COLUMNS)}, got {', '.join(table)}."
         )
+    own_tables.check_texts(table, COLUMNS, path)
     table["definitions"] = [_named(*ids) for ids in zip(table["paper"], table["definitions"], strict=True)]
     table["line"] = [f"{path.name}, line {number + 2}" for number in range(len(table))]
     for row in table.itertuples():

@@ -39,8 +39,7 @@ def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) ->
     >>> resample_weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
     [3.0, 3.0]
     """
-    if n_resamples < 1:
-        raise InputError(f"A bootstrap needs at least one resample, got n_resamples={n_resamples}.")
+    checks.check_draws(n_resamples, seed)
     draws = np.random.default_rng([seed, n_clusters]).integers(n_clusters, size=(n_resamples, n_clusters))
     draws += n_clusters * np.arange(n_resamples)[:, None]
     counts = np.bincount(draws.ravel(), minlength=n_resamples * n_clusters)
@@ -112,7 +111,7 @@ def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, f
     >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
     ([0.0, 0.308], [0.692, 1.0])
     """
-    n_correct = round(share * n)
+    n_correct = round(share * n) if np.isfinite(share) else -1
     if n < 1 or not 0 <= n_correct <= n or abs(n_correct - share * n) > 1e-6:
         raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
     low, high = exact_interval(n_correct, n, level)
@@ -122,6 +121,11 @@ def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, f
 def exact_interval(n_correct: np.ndarray, n: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the exact binomial intervals of shares, `n_correct` of `n` (Clopper & Pearson 1934)."""
     n_correct, n, tail = np.asarray(n_correct, float), np.asarray(n, float), (1 - level) / 2
+    if not ((n_correct >= 0) & (n_correct <= n + 1e-6)).all() or not 0 < level < 1:
+        raise InputError(
+            f"An exact interval is of 0 to n cases at a level between 0 and 1, got {n_correct} of {n} at {level}: "
+            "correct them."
+        )
     low = scipy_stats.beta.ppf(tail, n_correct, n - n_correct + 1)
     high = scipy_stats.beta.ppf(1 - tail, n_correct + 1, n - n_correct)
     return np.where(n_correct > 0, low, 0.0)[()], np.where(n_correct < n, high, 1.0)[()]
@@ -167,13 +171,14 @@ def mean_interval(
     and a mean near 0 or 1 has the interval of `share_interval`. Raises InputError for no values, values that are not
     finite, or a single cluster.
     """
-    values = np.asarray(values, float).ravel()
+    values = np.asarray(values).ravel()
     clusters = np.arange(len(values)) if clusters is None else np.asarray(clusters)
     if len(values) != len(clusters):
         raise InputError(
             f"A bootstrap needs one cluster per value, got {len(values)} values and {len(clusters)} clusters."
         )
     checks.check_numbers(pd.DataFrame({"values": values}), ["values"], "A bootstrap")
+    values = values.astype(float)
     index, n_clusters = checks.cluster_index(clusters, "A bootstrap")
     drawn = resample_weights(n_clusters, n_resamples, seed)
     totals, counts = np.bincount(index, values), np.bincount(index).astype(float)
@@ -236,8 +241,10 @@ def accuracy_interval(
     checks.check_numbers(counts, [correct, total], "An accuracy", [*by, item])
     if counts.duplicated([*by, item]).any():
         raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
-    if (counts[total] <= 0).any() or (counts[correct] > counts[total]).any():
-        raise InputError(f"An accuracy needs images in every class, and {correct} at most {total}; check the counts.")
+    if (counts[total] <= 0).any() or not counts[correct].between(0, counts[total]).all():
+        raise InputError(
+            f"An accuracy needs images in every class, and {correct} at least 0 and at most {total}: check them."
+        )
     order = np.argsort(pd.factorize(counts[item], sort=True)[0], kind="stable")
     keys = counts[by].drop_duplicates()
     group = counts.groupby(by, sort=False, observed=True).ngroup().to_numpy()  # numbers of the rows of `keys`
@@ -268,8 +275,10 @@ def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tup
     [0.237, 0.763]
     """
     value, n = np.asarray(value, float), np.asarray(n, float)
-    if (n <= 0).any() or not 0 < level < 1:
-        raise InputError("Wilson's interval needs at least one case, and a level between 0 and 1.")
+    if (n <= 0).any() or not ((value >= 0) & (value <= 1)).all() or not 0 < level < 1:
+        raise InputError(
+            "Wilson's interval needs shares of at least one case, and a level between 0 and 1: correct them."
+        )
     z2 = scipy_stats.norm.ppf((1 + level) / 2) ** 2
     middle = (value + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)

@@ -54,6 +54,7 @@ def paired_permutation_test(
 def sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
     """Return `paired_permutation_test`'s p value for each column of (rows, columns), with the same signs for all."""
     n = len(differences)
+    checks.check_draws(n_permutations, seed, "permutations")
     exact = n < 31 and 2**n <= n_permutations
     if exact:
         signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
@@ -145,6 +146,9 @@ def languages_above(
     [1]
     """
     checks.check_numbers(scores, ["value", "n"], "A count of languages", [by])
+    checks.check_draws(n_resamples, seed)
+    if strange := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
+        raise InputError(f"A threshold is a share from 0 to 1, got {strange[0]}: for 50 % give 0.5.")
     if (scores["n"] <= 0).any():
         raise InputError("A count of languages needs the number of images of each accuracy, but some are 0.")
     rows = []

@@ -53,6 +53,8 @@ def purity(points: np.ndarray, groups: Sequence[str], k: int = 10) -> np.ndarray
     >>> purity(np.array([[0.0], [0.1], [5.0], [5.1]]), ["a", "a", "b", "b"], k=1).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
+    if k < 1:
+        raise InputError(f"Purity is among the k nearest others, got k = {k}: give a whole number from 1.")
     points, index = _checked(points, groups, k + 1)
     near = cKDTree(points).query(points, k + 1)[1]
     # A point is not its own neighbour, also where others lie on the same spot.

@@ -64,14 +64,15 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
     Example: babelatlas sheet write --language sw --number 100 --output swahili.html
     """
     from babelatlas.annotation import label_sheets
-    from babelatlas.base import languages, tables
+    from babelatlas.base import languages
+    from babelatlas.datasets import registry
     from babelatlas.lexicon import labels as label_sets
     from babelatlas.lexicon import wordnets
     from babelatlas.stats import bootstrap
 
     writers = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}
     writer = writers[_sheet_ending(output, replace)]
-    table = tables.read(labels, "labels") if labels else label_sets.shipped()
+    table = registry.read_labels(labels) if labels else label_sets.shipped()
     known = wordnets.glosses(label_sheets.draw(table, language, number, seed)["wnid"])
     made = label_sheets.sheet(table, language, known, number, seed, dataset)
     low, high = bootstrap.exact_interval(0.05 * number, number)

@@ -143,6 +143,7 @@ def advantages(
     counts, value = np.bincount(region), interaction(_means(values, region))
     drawn = interaction(_resampled(values, region, n_resamples, seed))
     low, high = bootstrap.percentile_interval(drawn, level, int(counts.min()))
+    checks.check_draws(n_permutations, seed, "permutations")
     rng = np.random.default_rng([seed, len(region)])
     # What a language gains on an image over all languages: regions' own difficulty is gone before they are permuted.
     centred = values - values.mean(axis=0)

@@ -102,6 +102,7 @@ def rank_agreement(pairs: pd.DataFrame, n_draws: int = 200, seed: int = 0) -> pd
     if one.shape[1] < 2 or (np.minimum(n_one, n_other) < 1).any():
         raise InputError(f"Ranks need two models, got {one.shape[1]}, and the number of queries of every value.")
     share = (one * n_one + other * n_other) / (n_one + n_other)
+    checks.check_draws(n_draws, seed, "draws")
     rng, size = np.random.default_rng([seed, *one.shape]), (n_draws, *one.shape)
     drawn = [rng.binomial(n.astype(int), share, size=size) / n for n in (n_one, n_other)]
     expected = np.nanmean(ranking.kendall(*drawn), axis=0)

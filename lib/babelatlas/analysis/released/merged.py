@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as data_sets
@@ -73,7 +73,7 @@ def merge(paths: Sequence[str | os.PathLike], origin: str, results: str | os.Pat
     the run has with another value.
     """
     origin, run = " ".join(origin.split()), tables.locate(results)
-    if origin in ("", OURS):
+    if origin in ("", OURS) or own_tables.STRANGE.search(origin):
         raise InputError(f"The origin says who computed the tables, got {origin!r}: give a name, as 'Ana, My Lab'.")
     if not run.is_dir():
         runs = [path.name for path in run.parent.glob("*") if path.is_dir()]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, languages, own_tables, tables
 from babelatlas.base.errors import InputError
 
 EXPECTED = '{"image/key": …, "image/locale": …, language: {"caption": […], "caption/tokenized": […]}, …} on each line'
@@ -50,6 +50,8 @@ def read(annotations: str | os.PathLike = "") -> tuple[Path, list[dict]]:
                 f"Line {number} of {path} has another layout than expected, {EXPECTED}, or is cut off: fetch it again."
             ) from error
         rows.append(row)
+    if not rows:
+        raise InputError(f"The captions {path} hold no line: fetch them again.")
     return path, rows
 
 
@@ -82,5 +84,6 @@ def locales(annotations: str | os.PathLike = "") -> pd.DataFrame:
     bare = next((row["image/key"] for row in rows if not row.get("image/locale")), None)
     if bare is not None:
         raise InputError(f"{path} has no image/locale for {bare}: give the file as it was released.")
-    found = [(f"{row['image/key']}.jpg", languages.canonical(row["image/locale"])) for row in rows]
+    with own_tables.named(path):
+        found = [(f"{row['image/key']}.jpg", languages.canonical(row["image/locale"])) for row in rows]
     return pd.DataFrame(found, columns=["image", "lang"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import paths
+from babelatlas.base import own_tables, paths
 from babelatlas.base.errors import InputError, near
 
 REGIONS = ("Africa", "Americas", "East Asia", "Europe", "Southeast Asia", "West Asia")
@@ -30,7 +30,7 @@ def scan(home: Path, name: str = "geode") -> pd.DataFrame:
             f"The folder {home} of the data set {name!r} holds no index.csv: give the folder that has index.csv and "
             "images, unpacked."
         )
-    index = pd.read_csv(file, dtype=str, keep_default_na=False)
+    index = own_tables.read(file, "images")
     place = "region" if "region" in index else "ip_country"
     lacking = [column for column in ("file_path", "object", place) if column not in index]
     if lacking or index.empty:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import languages
+from babelatlas.base import languages, own_tables
 from babelatlas.base.errors import InputError, near
 
 TOPICS = ("entertainment", "geography", "health", "politics", "science", "sports", "travel")
@@ -36,7 +36,8 @@ def read(home: Path, left_out: tuple[str, ...] = (), wanted: tuple[str, ...] = (
         what = f"no image {lacking[0]}_0.jpg" if lacking else f"images of a topic that is none: {files[0].name}"
         raise InputError(f"The folder {pictures} has {what}: expected ten for each of {', '.join(TOPICS)}.")
     known = {path.name: path for path in sorted(texts.iterdir()) if path.is_dir() and path.name not in left_out}
-    codes = {languages.canonical(name): path for name, path in known.items()}
+    with own_tables.named(texts):
+        codes = {languages.canonical(name): path for name, path in known.items()}
     asked = [languages.canonical(code) for code in wanted] or list(codes)
     if strange := [code for code in asked if code not in codes]:
         raise InputError(f"MVL-SIB has no language {strange[0]!r} in {texts}: {near(strange[0], codes)}")
@@ -57,7 +58,10 @@ def _language(folder: Path) -> pd.DataFrame:
         file = folder / f"{split}.tsv"
         if not file.is_file():
             raise InputError(f"The file {file} of MVL-SIB does not exist: fetch {', '.join(SPLITS)} of each language.")
-        table = pd.read_csv(file, sep="\t", dtype=str, keep_default_na=False, quoting=3)
+        try:
+            table = pd.read_csv(file, sep="\t", dtype=str, keep_default_na=False, quoting=3)
+        except ValueError as error:  # no UTF-8, no line, a line with more cells than the first
+            raise InputError(f"The file {file} cannot be read ({str(error).strip()}): fetch it again.") from error
         if list(table) != COLUMNS:
             raise InputError(f"The file {file} has the columns {', '.join(table)}, expected {', '.join(COLUMNS)}.")
         found.append(table)
@@ -65,12 +69,13 @@ def _language(folder: Path) -> pd.DataFrame:
     table = table.assign(
         topic=table["category"].str.partition("/")[0], sentence=table["index_id"]
     )  # science/technology
-    strange = table[~table["topic"].isin(TOPICS) | (table["text"].str.strip() == "") | table["sentence"].duplicated()]
+    known = table["topic"].isin(TOPICS) & table["sentence"].str.fullmatch(r"\d+")
+    strange = table[~known | (table["text"].str.strip() == "") | table["sentence"].duplicated()]
     if len(strange):
         row = strange.iloc[0]
         raise InputError(
-            f"The sentence {row['sentence']} in {folder} is empty, twice there, or of no known topic "
-            f"({row['category']}): fetch the files again."
+            f"The sentence {row['sentence']} in {folder} is empty, twice there, of no known topic ({row['category']}), "
+            "or has no number as its index_id: fetch the files again."
         )
     order = table["sentence"].astype(int).argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)[["sentence", "topic", "text"]]

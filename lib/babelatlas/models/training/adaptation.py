@@ -15,12 +15,13 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import checksums, languages, tables
+from babelatlas.base import checksums, languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.models import registry
 from babelatlas.models.encoder import LoadedEncoder
@@ -81,15 +82,25 @@ def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
     {lang} in the path stands for the language. Raises InputError where it cannot be read.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
+    readers = {".parquet": pd.read_parquet, ".json": partial(pd.read_json, dtype=False)}
+    readers |= dict.fromkeys((".csv", ".tsv"), partial(own_tables.read, what="captions"))
+    if file.suffix not in readers:
+        raise InputError(
+            f"The captions {file} are none of CSV, TSV, Parquet and JSON by their ending: give one of these."
+        )
     try:
-        if file.suffix in (".parquet", ".json"):
-            return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_json(file, dtype=False)
-        return pd.read_csv(file, sep="\t" if file.suffix == ".tsv" else ",", dtype=str, keep_default_na=False)
+        table = readers[file.suffix](file)
+    except InputError:
+        raise
     except Exception as error:  # pandas, pyarrow and the disk each raise their own
         raise InputError(
             f"The captions {file} cannot be read ({type(error).__name__}): expected a table as CSV, TSV, Parquet "
             "or JSON with the columns text and english."
         ) from error
+    texts = [column for column in ("text", "english", "caption") if column in table]
+    own_tables.check_texts(table[texts].astype(object).fillna(""), texts, file)  # gaps are told where they matter
+    table.attrs["file"] = file.name
+    return table
 
 
 def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd.DataFrame:
@@ -98,7 +109,7 @@ def check_parallel(texts: pd.DataFrame, lang: str, objective: str = "mse") -> pd
     `texts`: rows with text and english, for objectives with images also images, rows of an array of vectors. None may
     be empty; nearly all alike, or the English ones themselves, are no translations.
     """
-    name = languages.name(lang)
+    name = languages.name(lang) + (f" in {texts.attrs['file']}" if "file" in texts.attrs else "")
     wanted = ["text", "english", *(["images"] if objective.startswith("lit") else [])]
     absent = [column for column in wanted if column not in texts]
     if absent or texts.empty:

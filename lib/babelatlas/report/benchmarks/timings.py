@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from scipy import optimize
 
 from babelatlas.base.errors import InputError
@@ -27,8 +28,12 @@ def read(path: str | os.PathLike = OUTPUT) -> pd.DataFrame:
         table = pd.read_csv(path, keep_default_na=False, na_values={"value": [""]})
     except (OSError, ValueError) as error:
         raise InputError(f"The measurements {path} cannot be read ({error}): make them with `make bench`.") from error
-    if list(table.columns) != COLUMNS:
-        raise InputError(f"The measurements {path} have other columns than {', '.join(COLUMNS)}: run `make bench`.")
+    if list(table.columns) != COLUMNS or table.empty:
+        raise InputError(
+            f"The measurements {path} have no rows, or other columns than {', '.join(COLUMNS)}: run `make bench`."
+        )
+    if no_numbers := [name for name in ("languages", "repeat", "value") if not is_numeric_dtype(table[name])]:
+        raise InputError(f"The measurements {path} have a {no_numbers[0]} that is no number: correct it there.")
     return table
 
 
