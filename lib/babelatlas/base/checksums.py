@@ -6,6 +6,7 @@ a checksum is read as it is: it is the user's, another program's, or of an older
 """
 
 import hashlib
+import json
 import os
 import re
 import zipfile
@@ -59,6 +60,19 @@ def check(path: str | os.PathLike) -> None:
     """Raise InputError where a file that the study made has a `problem`, with how to fix it."""
     if damage := problem(path):
         raise InputError(f"The file {locate(path)} cannot be used, {damage}: {fix(path)}")
+
+
+def read_json(path: str | os.PathLike):
+    """Return the content of a JSON file that a run wrote; raises InputError where it is damaged."""
+    path, found = locate(path), None
+    damage = problem(path)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        damage = damage or str(error)
+    if damage:
+        raise InputError(f"The file {path} cannot be read ({damage}): {fix(path)}")
+    return found
 
 
 @cache
