@@ -132,12 +132,10 @@ def test_a_configuration_that_is_none_is_refused(copy):
 
 
 def test_a_trained_model_of_which_a_file_was_changed_is_refused(copy):
-    content = (copy / "tokenizer.json").read_bytes()
-    (copy / "tokenizer.json").write_bytes(content.replace(b"e", b"d", 1))
+    with (copy / "tokenizer.json").open("ab") as file:
+        file.write(b"\n")
 
-    with pytest.raises(
-        InputError, match="tokenizer.json does not have the SHA-256 of its SHA256SUMS.*delete that folder"
-    ):
+    with pytest.raises(InputError, match=r"tokenizer\.json does not have the SHA-256 .*: delete that folder, then"):
         loading.load(ENTRY, copy, device="cpu")
     with pytest.raises(InputError, match="is damaged"):
         openclip.load_local(copy)
