@@ -53,7 +53,7 @@ def problem(path: str | os.PathLike) -> str:
     """Return, in words, that a file is empty or not as it was written; "" where it is, or has no checksum."""
     path = locate(path)
     known = path.stat()
-    return _problem(path, known.st_size, known.st_mtime_ns) if known.st_size else "it is empty"
+    return _problem(path, (known.st_size, known.st_mtime_ns, known.st_ino)) if known.st_size else "it is empty"
 
 
 def check(path: str | os.PathLike) -> None:
@@ -76,7 +76,7 @@ def read_json(path: str | os.PathLike):
 
 
 @cache
-def _problem(path: Path, size: int, changed: int) -> str:
+def _problem(path: Path, version: tuple[int, int, int]) -> str:
     """Return what is wrong with the bytes of a file, "" for nothing; each version of a file is looked at once."""
     content = path.read_bytes()
     found = STAMP.match(content, max(content.rfind(MARK.encode()), 0))
