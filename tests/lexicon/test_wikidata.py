@@ -195,7 +195,7 @@ def test_an_answer_that_cannot_be_used_is_one_sentence_and_is_not_kept(tmp_path,
 def test_a_damaged_file_of_the_cache_is_asked_for_again(tmp_path):
     with service(anything) as (address, requests):
         read(address, tmp_path, many(60))
-        damaged = next(file for file in tmp_path.iterdir() if len(json.loads(file.read_text())) == 10)
+        damaged = next(file for file in tmp_path.iterdir() if len(download.read_json(file)) == 10)
         damaged.write_text('{"Q51": [["la')
         assert len(read(address, tmp_path, many(60))) == 60
     assert len(requests) == 3

@@ -241,6 +241,17 @@ def test_a_download_that_was_stopped_is_not_taken_for_whole(hub):
         checkpoints.folders(ENTRY)
 
 
+def test_a_file_from_the_hub_that_is_not_as_the_hub_has_it_is_named(hub, monkeypatch):
+    folder = keep(hub, MAIN)
+    answer(monkeypatch, folder)
+    assert len(list(checkpoints.fetch(ENTRY))) == 1
+    (folder / "model.safetensors").resolve().write_text("model.safetensorz", encoding="utf-8")
+    blob = (folder / "model.safetensors").resolve()
+
+    with pytest.raises(InputError, match=rf"damaged \(model\.safetensors does not .*: delete {blob}, then fetch it"):
+        list(checkpoints.fetch(ENTRY))
+
+
 PARTS = json.dumps({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})
 
 
@@ -364,7 +375,10 @@ def test_what_the_hub_logs_does_not_come_before_the_sentence(hub, monkeypatch, c
 def test_the_command_prints_repository_commit_size_and_folder(hub, monkeypatch, capsys):
     monkeypatch.setattr(models, "MODELS", [BOTH])
     folder = keep(hub, MAIN, files=("config.json", "model.safetensors"))
-    (folder / "model.safetensors").write_bytes(bytes(2_500_000))
+    large = folder.parents[1] / "blobs" / sha256(bytes(2_500_000)).hexdigest()
+    large.write_bytes(bytes(2_500_000))
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").symlink_to(large)
     keep(hub, IMAGE)
 
     assert command_line.main(["fetch", "tiny"]) == 0

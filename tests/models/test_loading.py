@@ -131,6 +131,16 @@ def test_a_configuration_that_is_none_is_refused(copy):
         loading.load(ENTRY, copy, device="cpu")
 
 
+def test_a_trained_model_of_which_a_file_was_changed_is_refused(copy):
+    with (copy / "tokenizer.json").open("ab") as file:
+        file.write(b"\n")
+
+    with pytest.raises(InputError, match=r"tokenizer\.json does not have the SHA-256 .*: delete that folder, then"):
+        loading.load(ENTRY, copy, device="cpu")
+    with pytest.raises(InputError, match="is damaged"):
+        openclip.load_local(copy)
+
+
 def test_nothing_to_encode_is_told(checkpoint):
     encoder = loading.load(ENTRY, checkpoint, device="cpu")
 

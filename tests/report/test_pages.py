@@ -316,7 +316,12 @@ def test_pages_of_languages_that_are_gone_are_removed_and_nothing_else(tmp_path)
     (tmp_path / "language-xx.md").write_text("old")
     (tmp_path / "notes.md").write_text("kept")
     paths = pages.write_pages({"language-de.md": "# German\n", "languages.md": "# All\n"}, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["language-de.md", "languages.md", "notes.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "SHA256SUMS",
+        "language-de.md",
+        "languages.md",
+        "notes.md",
+    ]
     assert [path.read_text() for path in paths] == ["# German\n", "# All\n"]
 
 

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from babelatlas.base import tables
+from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
+from babelatlas.report import pages as pages_of_languages
 from babelatlas.report import runnable
 from babelatlas.workflow import book as books
 from conftest import ROOT
@@ -246,3 +247,19 @@ def test_the_book_is_small_and_so_is_every_page(book):
     assert {name: size for name, size in sizes.items() if name.endswith(".html") and size > 1e6} == {}
     sources = [json.loads(path.read_text(encoding="utf-8")) for path in (book / "_sources").glob("*.ipynb")]
     assert not any(cell.get("outputs") for source in sources for cell in source["cells"])
+
+
+def test_a_damaged_page_is_named_before_the_book_is_made(tmp_path):
+    folder, notes = project(tmp_path / "p"), tmp_path / "pages"
+    pages_of_languages.write_pages({"languages.md": "# All\n"}, notes)
+    page = notebook("# One") | {"metadata": {"language_info": {"name": "python"}, "checksum": checksums.BLANK}}
+    write(folder / "one.ipynb", page)
+    checksums.stamp(folder / "one.ipynb")
+    given = [*pages(folder), notes]
+    (notes / "languages.md").write_text("# Ill\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"pages cannot be shown \(languages\.md does not have the SHA-256"):
+        books.stage(folder, tmp_path / "build", given)
+    for content in ((folder / "one.ipynb").read_bytes().replace(b"One", b"Two"), b'{"cells": [', b""):
+        (folder / "one.ipynb").write_bytes(content)
+        with pytest.raises(InputError, match=r"one\.ipynb cannot be shown \(it is"):
+            books.stage(folder, tmp_path / "build", given)

@@ -6,6 +6,7 @@ a checksum is read as it is: it is the user's, another program's, or of an older
 """
 
 import hashlib
+import json
 import os
 import re
 import zipfile
@@ -52,7 +53,7 @@ def problem(path: str | os.PathLike) -> str:
     """Return, in words, that a file is empty or not as it was written; "" where it is, or has no checksum."""
     path = locate(path)
     known = path.stat()
-    return _problem(path, known.st_size, known.st_mtime_ns) if known.st_size else "it is empty"
+    return _problem(path, (known.st_size, known.st_mtime_ns, known.st_ino)) if known.st_size else "it is empty"
 
 
 def check(path: str | os.PathLike) -> None:
@@ -61,8 +62,21 @@ def check(path: str | os.PathLike) -> None:
         raise InputError(f"The file {locate(path)} cannot be used, {damage}: {fix(path)}")
 
 
+def read_json(path: str | os.PathLike):
+    """Return the content of a JSON file that a run wrote; raises InputError where it is damaged."""
+    path, found = locate(path), None
+    damage = problem(path)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        damage = damage or str(error)
+    if damage:
+        raise InputError(f"The file {path} cannot be read ({damage}): {fix(path)}")
+    return found
+
+
 @cache
-def _problem(path: Path, size: int, changed: int) -> str:
+def _problem(path: Path, version: tuple[int, int, int]) -> str:
     """Return what is wrong with the bytes of a file, "" for nothing; each version of a file is looked at once."""
     content = path.read_bytes()
     found = STAMP.match(content, max(content.rfind(MARK.encode()), 0))

@@ -168,6 +168,16 @@ def _lacking(source: Source, folder: Path) -> str:
     return ""
 
 
+def _damaged(folder: Path) -> Path | None:
+    """Return the first file of a folder from the hub that has another SHA-256 than the hub gives; None without one."""
+    for path in sorted(folder.rglob("*")):
+        # The hub calls what it keeps of a large file by its SHA-256, of a small one by git's shorter name.
+        known = path.resolve().name
+        if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", known) and tables.fingerprint(path) != known:
+            return path
+    return None
+
+
 def _cached(repository: str) -> str:
     """Return the name of a repository's folder in the hub's cache."""
     return "models--" + repository.replace("/", "--")
@@ -219,7 +229,12 @@ def _fetch(entry: Model, role: str, source: Source) -> Path:
         lacking = _lacking(source, folder)
         if lacking:
             raise errors.LocalEntryNotFoundError(f"there is no {lacking}")
+        if damaged := _damaged(folder):
+            fix = f"delete {damaged.resolve()}, then {fetch_hint(entry)}"
+            raise InputError(f"{of} are damaged ({damaged.name} does not have the SHA-256 that the hub gives): {fix}")
         return folder
+    except InputError:
+        raise
     except Exception as error:  # of the hub, the network, its libraries and the disk
         raise InputError(f"{of} {_reason(error, entry, role, source, lacking)}") from error
     finally:
@@ -260,7 +275,10 @@ def _reason(error: Exception, entry: Model, role: str, source: Source, lacking: 
 
 
 def fetch(entry) -> Iterator[str]:
-    """Fetch what is missing of a model's files; yield a line for each repository; InputError where the run makes it."""
+    """Fetch what is missing of a model's files, and check the large ones; yield a line for each repository.
+
+    Raises InputError where the run makes the model, and for a file with another SHA-256 than the hub gives.
+    """
     if entry.embedded:
         raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
     for role, source in {"": entry.source, **entry.companions}.items():

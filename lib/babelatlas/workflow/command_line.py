@@ -215,7 +215,7 @@ def scorecard(claims: tuple[str, ...], sources: str, status: str, csv: bool) -> 
 @app.command()
 @click.argument("names", nargs=-1, required=True, metavar="MODEL...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Download models or translators at their pinned revisions.
+    """Download models or translators at their pinned revisions, and check the files that are there.
 
     Example: babelatlas fetch msiglip-b16
     """

@@ -199,7 +199,7 @@ def read_settings(folder: str | os.PathLike, name: str = "") -> dict:
             "`babelatlas adapt` or notebook 25_adapt."
         ) from error
     if damage := checksums.check_list(file.parent):
-        raise InputError(f"The adapter in {file.parent} is damaged ({damage}): delete that folder and train it again.")
+        raise InputError(f"The adapter in {file.parent} is damaged ({damage}): train it again, or give a whole copy.")
     wanted = base_of(name) if name else base
     if base != wanted:
         raise InputError(

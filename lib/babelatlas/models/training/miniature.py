@@ -379,7 +379,8 @@ def write_record(
     folder = tables.locate(folder)
     tables.write(shown, folder / "training_texts.parquet", "training_texts", parameters, inputs)
     record = {"parameters": parameters, "loss": [round(loss, 6) for loss in log["loss"]]}
-    record["development"] = measured.round(6).to_dict("records")
+    record |= {"development": measured.round(6).to_dict("records"), "checksum": checksums.BLANK}
     with tables.beside(folder / "training.json") as part:
         part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+        checksums.stamp(part)
     return folder
