@@ -24,6 +24,7 @@ from PIL.Image import Image
 from babelatlas.base import languages
 from babelatlas.report.figures.narrow import narrow
 from babelatlas.report.figures.svg import size_of, svg
+from babelatlas.report.formatting import safe
 
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D"]
@@ -131,13 +132,13 @@ def show(
 ) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
-    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
+    `caption` says what to see, the n and the interval (HTML allowed: see `formatting.safe`); `alt` says the message in a sentence.
     `data`: the table that is drawn, offered as CSV next to the figure; figures of this package bring their own.
     A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure as SVG, with a second one for
     phones (`narrow`), and points of large clouds as pictures of `dpi`. The book shows both in the dark, too.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure
-    alt = html.escape(alt, quote=True)
+    alt, caption = html.escape(alt, quote=True), safe(caption)
     if isinstance(figure, Image):
         buffer = io.BytesIO()
         figure.save(buffer, format="webp", quality=85)
