@@ -83,8 +83,8 @@ def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
         if isinstance(table, str):
             table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
         counted = table.loc[table["lang"] == "en", "source"].value_counts()
-        parts = ", ".join(f"{LISTS.get(source, source)} ({n:,})" for source, n in counted.items())
-        told += [f"English class names of {name}: {parts}."] * bool(parts)
+        parts = ", ".join(f"{LISTS.get(source) or escape(source)} ({n:,})" for source, n in counted.items())
+        told += [f"English class names of {escape(name)}: {parts}."] * bool(parts)
     return " ".join(told)
 
 
