@@ -65,11 +65,12 @@ def table(
 ) -> HTML:
     """Return a table for a page: a caption, units in its head, a first column that names the row, its CSV next to it.
 
-    `caption`: HTML (`formatting.safe`); what the table shows, n, and what an interval is. `frame`: columns as a reader reads them, with
+    `caption`: HTML; what the table shows, n, and what an interval is. `frame`: columns as a reader reads them, with
     their units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
-    column; `raw`: columns whose cells are HTML already, in the same way; `index`: whether the index comes first, as columns. In the book
+    column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
     a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`).
-    Raises InputError where two columns have one name, or a caption is missing.
+    Of HTML only what `formatting.safe` allows stays. Raises InputError where two columns have one name, or a caption is
+    missing.
 
     >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
     >>> '<th scope="row">A</th><td class="number">39.4</td>' in made

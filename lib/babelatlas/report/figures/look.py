@@ -132,7 +132,7 @@ def show(
 ) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
-    `caption` says what to see, the n and the interval (HTML allowed: see `formatting.safe`); `alt` says the message in a sentence.
+    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
     `data`: the table that is drawn, offered as CSV next to the figure; figures of this package bring their own.
     A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure as SVG, with a second one for
     phones (`narrow`), and points of large clouds as pictures of `dpi`. The book shows both in the dark, too.
