@@ -24,7 +24,6 @@ TESTS ?=
 
 BIN := .venv/bin
 STAMP := .venv/installed
-UV_PIN := $(shell grep '^uv==' requirements.txt)
 TARGETS := book test test-all lint bench faults clean lock vendor
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
@@ -101,7 +100,7 @@ clean:
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile requirements.in --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
-		--no-header --no-annotate --upgrade --output-file requirements.txt
+		--no-header --no-annotate --generate-hashes --upgrade --output-file requirements.txt
 
 vendor: $(STAMP)
 	$(BIN)/python benchmarks/vendor.py
@@ -113,7 +112,8 @@ $(STAMP): requirements.txt pyproject.toml
 		"install it (on Debian and Ubuntu: apt-get install python3-venv), or name another Python with PYTHON=..."; exit 1; }
 	@echo "Making the environment in .venv (5 to 6 GB, one to five minutes) ..."
 	@test -x $(BIN)/python || "$$PYTHON" -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV_PIN)" || true
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.txt > .venv/uv.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/uv.txt || true
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.txt \
 		$$(command -v nvidia-smi >/dev/null || echo --overrides requirements-nogpu.txt) || \
 		{ echo "uv could not install the lock; pip tries, which takes longer ..."; \

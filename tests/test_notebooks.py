@@ -92,3 +92,9 @@ def test_what_compares_with_english_says_which_english_class_names_it_has(path):
         assert any(
             name in cells for name in ("english_note(", "{published.ENGLISH_NAMES}", "+ published.ENGLISH_NAMES")
         )
+
+
+def test_no_parameter_is_a_key(path):
+    """Parameters stand in tables, logs and pages: what is private comes from the environment."""
+    names = notebooks.declared(path)["parameters"]
+    assert not names.keys() & {"key", "api_key", "token", "password", "secret", "contact", "email"}

@@ -35,14 +35,18 @@ def pins(text: str) -> dict[str, set[str]]:
     """The versions of each package that a lock allows; more than one where markers choose."""
     found = {}
     for line in filter(None, text.splitlines()):
-        name, version = re.fullmatch(r"([a-z0-9.-]+)==([^ ;]+)(?: ;.*)?", line).groups()
+        if re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?", line):
+            continue
+        name, version = re.fullmatch(r"([a-z0-9.-]+)==([^ ;]+)(?: ;.*)?", line.removesuffix(" \\")).groups()
         found.setdefault(name, set()).add(version)
     return found
 
 
-def test_the_lock_holds_names_and_versions_only():
-    locked = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
-    assert len(locked) > 100
+def test_the_lock_holds_names_versions_and_hashes_only():
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert len(pins(text)) > 100
+    packages = re.split(r"\n(?=\S)", text.strip())
+    assert [lines.split()[0] for lines in packages if "--hash=sha256:" not in lines] == []
 
 
 def test_the_lock_holds_everything_that_is_needed_directly():
@@ -110,6 +114,9 @@ def test_the_documents_are_there():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert citation["version"] == project["version"]
+    assert str(citation["date-released"]).startswith("20")
+    address = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
+    assert citation.get("repository-code", "") == address, "the address of _config.yml is to be cited, and no other"
 
 
 def test_every_licence_of_the_senses_is_in_the_licence_note():

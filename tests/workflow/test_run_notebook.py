@@ -80,6 +80,23 @@ def test_a_log_on_a_full_disk_is_told_in_a_sentence(notebook, tmp_path, capsys):
     )
 
 
+def test_keys_of_the_environment_reach_the_notebook_and_no_file(notebook, tmp_path, monkeypatch):
+    keys = {name: f"secret-of-{name.lower()}" for name in ("BABELNET_KEY", "HF_TOKEN", "BABELATLAS_CONTACT")}
+    for name, value in keys.items():
+        monkeypatch.setenv(name, value)
+    page = nbformat.read(notebook, as_version=4)
+    code = "import os\nfrom babelatlas.base import tables\n"
+    code += f"assert all(os.environ[name] for name in {list(keys)})\n"
+    code += "tables.write(tables.empty('images'), 'table.parquet', 'images', {'divisor': divisor})"
+    page.cells.append(new_code_cell(code))
+    nbformat.write(page, notebook)
+    assert run_notebook.main([str(notebook), "page.ipynb", "--parameters", '{"divisor": 5}', "--log", "page.txt"]) == 0
+    assert run_notebook.main([str(notebook), "lost.ipynb", "--parameters", '{"divisor": 0}', "--log", "lost.txt"]) == 1
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"page.ipynb", "page.txt", "table.parquet", "lost.failed.ipynb", "lost.txt"} <= {path.name for path in files}
+    assert [path for path in files if b"secret-of" in path.read_bytes()] == []
+
+
 def test_a_misspelt_parameter_stops_before_anything_runs(notebook, tmp_path):
     with pytest.raises(InputError, match=r"05_division has no parameter 'divsor': did you mean divisor\?"):
         run_notebook.execute(notebook, tmp_path / "page.ipynb", {"divsor": 5})

@@ -11,6 +11,25 @@ from babelatlas.base.errors import InputError
 LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
 
 
+# What a caption or a cell may hold of HTML: emphasis, code, words of a language, and links that run nothing.
+ALLOWED = re.compile(
+    r"(</?(?:b|i|code|bdi|a)>|<br>|<bdi lang=\"[\w-]*\">"
+    r"|<a href=\"(?:https?://[^\"<>\s]*|[\w./-]+(?:#[^\"<>\s]*)?|#[^\"<>\s]*)\">)"
+)
+
+
+def safe(text: str) -> str:
+    """Return HTML in which only elements of ALLOWED are elements: what else is in it stays text, in one line.
+
+    Names that people gave come into captions and cells; none of them can end the table, or run in a reader's browser.
+
+    >>> safe("<b>Best: <script>alert(1)</script></b>")
+    '<b>Best: &lt;script>alert(1)&lt;/script></b>'
+    """
+    parts = ALLOWED.split(re.sub(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*", " ", text))
+    return "".join(part if place % 2 else part.replace("<", "&lt;") for place, part in enumerate(parts))
+
+
 def escape(text: str) -> str:
     """Return text so that Markdown, tables, HTML and mathematics leave it as it is: one line, signs as references.
 
@@ -21,13 +40,22 @@ def escape(text: str) -> str:
     return re.sub(r"[!-+<=>\[-`{-~]", lambda sign: f"&#{ord(sign[0])};", plain)
 
 
+def literal(text: str) -> str:
+    """Return text as code in Markdown, on one line.
+
+    >>> literal("a`b")
+    "`a'b`"
+    """
+    return f"`{' '.join(str(text).split()).replace('`', chr(39))}`"
+
+
 def word(text: str, lang: str) -> str:
     """Return a word of a language for a page: escaped, with its language, apart from the direction of its neighbours.
 
     >>> word("שלג", "he")
     '<bdi lang="he">שלג</bdi>'
     """
-    return f'<bdi lang="{lang}">{escape(text)}</bdi>'
+    return f'<bdi lang="{escape(lang)}">{escape(text)}</bdi>'
 
 
 def percent(value: float) -> str:
@@ -55,8 +83,8 @@ def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
         if isinstance(table, str):
             table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
         counted = table.loc[table["lang"] == "en", "source"].value_counts()
-        parts = ", ".join(f"{LISTS.get(source, source)} ({n:,})" for source, n in counted.items())
-        told += [f"English class names of {name}: {parts}."] * bool(parts)
+        parts = ", ".join(f"{LISTS.get(source) or escape(source)} ({n:,})" for source, n in counted.items())
+        told += [f"English class names of {escape(name)}: {parts}."] * bool(parts)
     return " ".join(told)
 
 

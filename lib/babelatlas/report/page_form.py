@@ -6,7 +6,7 @@ Notebooks stay as one writes them, in the order of the computation; only the cop
 import json
 
 from babelatlas.base import tables
-from babelatlas.report.formatting import escape
+from babelatlas.report.formatting import escape, literal
 from babelatlas.report.reading import TAKEAWAY, takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
@@ -79,13 +79,13 @@ def _record(made: dict) -> list[str]:
     lines = [f"Notebook `{made['notebook']}`, {made['seconds']:g} s."]
     for key, value in given.items():
         if not _paths(value):
-            lines.append(f"`{key}` = {escape(json.dumps(value, ensure_ascii=False))}")
+            lines.append(f"{literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}")
     for path in dict.fromkeys(path for value in given.values() for path in _paths(value)):
         file = tables.locate(path)
         commit = (
             tables.short(str(tables.made_from(file).get("commit", "not recorded"))) if file.is_file() else "not made"
         )
-        lines.append(f"Table `{path}`: commit {escape(commit)}.")
+        lines.append(f"Table {literal(path)}: commit {escape(commit)}.")
     return lines
 
 

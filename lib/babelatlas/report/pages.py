@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from babelatlas.evaluation import coco_sm
 from babelatlas.lexicon import wordnets
 from babelatlas.models import registry as models
 from babelatlas.report import reading, real_results
-from babelatlas.report.formatting import english_note, escape, percent, word
+from babelatlas.report.formatting import english_note, escape, literal, percent, word
 
 EXAMPLES = 8
 SPEAKERS = """Do you speak {name}? [Send corrections of the labels](label-sets.md); the command
@@ -42,7 +43,7 @@ RECORDED = (
 
 def model_link(name: str, linked: Sequence[str] = ()) -> str:
     """Return a model's name as HTML, a link to its page where it has one."""
-    return f'<a href="70_model_{name}.html">{escape(name)}</a>' if name in linked else escape(name)
+    return f'<a href="70_model_{quote(name)}.html">{escape(name)}</a>' if name in linked else escape(name)
 
 
 def file_name(lang: str) -> str:
@@ -271,7 +272,7 @@ def label_text(lang: str, labels: dict[str, pd.DataFrame]) -> str:
     for row in rows.drop_duplicates("source").itertuples():
         name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
         link = f"[{escape(name)}]({url})" if url.startswith("http") else escape(name)
-        told.append(f"`{row.source}`: {link}, {escape(row.licence)}")
+        told.append(f"{literal(row.source)}: {link}, {escape(row.licence)}")
     return "\n\n".join(
         [
             "\n".join(lines),

@@ -10,6 +10,7 @@ import pandas as pd
 from IPython.display import HTML, Markdown
 
 from babelatlas.base.errors import InputError
+from babelatlas.report.formatting import safe
 
 MINUS = re.compile(r"(?<![\w.–-])-(?=\d)")  # a hyphen before a number
 # A page's box of one verdict; the book moves it below the title (`page_form`).
@@ -51,7 +52,7 @@ def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
     if isinstance(value, Real):
         text = f"{value:,.{decimals}f}"
         return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "−")
-    return str(value) if raw else html.escape(str(value), quote=False)
+    return safe(str(value) if raw else html.escape(str(value), quote=False))
 
 
 def table(
@@ -68,14 +69,15 @@ def table(
     their units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
     column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
     a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`).
-    Raises InputError where two columns have one name, or a caption is missing.
+    Of HTML only what `formatting.safe` allows stays. Raises InputError where two columns have one name, or a caption is
+    missing.
 
     >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
     >>> '<th scope="row">A</th><td class="number">39.4</td>' in made
     True
     """
     frame = frame.reset_index() if index else frame
-    names = [str(name) for name in frame.columns]
+    names, caption = [str(name) for name in frame.columns], safe(caption)
     if not caption.strip():
         raise InputError(f"A table needs a caption, got none for the columns {', '.join(names)}: say what it shows.")
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
@@ -85,7 +87,7 @@ def table(
     numeric = [kinds.is_numeric_dtype(kind) and not kinds.is_bool_dtype(kind) for kind in frame.dtypes]
     classes = [' class="number"' if number else "" for number in numeric]
     named = zip(names, classes, strict=True)
-    head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in named)
+    head = "".join(f'<th scope="col"{kind}>{safe(html.escape(name))}</th>' for name, kind in named)
     rows = []
     for values in frame.itertuples(index=False, name=None):
         cells = [cell(value, places.get(name, 1), name in raw) for name, value in zip(names, values, strict=True)]

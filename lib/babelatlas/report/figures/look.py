@@ -24,6 +24,7 @@ from PIL.Image import Image
 from babelatlas.base import languages
 from babelatlas.report.figures.narrow import narrow
 from babelatlas.report.figures.svg import size_of, svg
+from babelatlas.report.formatting import safe
 
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D"]
@@ -137,7 +138,7 @@ def show(
     phones (`narrow`), and points of large clouds as pictures of `dpi`. The book shows both in the dark, too.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure
-    alt = html.escape(alt, quote=True)
+    alt, caption = html.escape(alt, quote=True), safe(caption)
     if isinstance(figure, Image):
         buffer = io.BytesIO()
         figure.save(buffer, format="webp", quality=85)
