@@ -287,6 +287,7 @@ LINES += 480  # ways in: evaluation of the first items, what a run will take, no
 LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with its tables
 LINES += 550  # models of sentence-transformers for images and texts, NaFlex; GeoDE, MVL-SIB, captions in 200 languages
 LINES += 1_200  # the form of pages, tables in plain HTML, figures for phones and the dark, guesses
+LINES += 75  # full size: outcomes read as categories, ensembles reduced to items, what chapters take
 
 
 def used() -> float:
