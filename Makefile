@@ -83,7 +83,8 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-# ARGS="--quick", ARGS="--gpu": see .venv/bin/python benchmarks/engine.py --help
+# ARGS="--quick", ARGS="--gpu": see .venv/bin/python benchmarks/engine.py --help. What chapters take at full size, an hour
+# and more: .venv/bin/python benchmarks/load.py
 bench: .venv/bench/installed
 	$(RUN_ENV) HF_HUB_OFFLINE=1 PYTHONPATH=.venv/bench $(BIN)/python benchmarks/engine.py $$ARGS
 

@@ -31,7 +31,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import DATA
+from babelatlas.base.paths import DATA, beside
 from babelatlas.datasets import imagenet
 from babelatlas.models import registry
 from babelatlas.report import timings
@@ -41,13 +41,15 @@ from babelatlas.workflow.plan import MODEL_PAGE, Plan
 PROJECT = Path(__file__).resolve().parents[1]
 RUN = "load"
 LIMIT = 8  # GiB that a chapter may take
+LEAST = 3  # seconds
 PROTOCOL = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
 CAPTIONS = {"xm3600": ["human"], "coco-sm": ["bing", "google", "nllb"]}
-# In the order in which they need one another: 35 writes the scores by language that others read.
+# In the order in which they need one another: 35 writes the scores by language. Without 85, which reads
+# what 83 reads, and whose model does not converge where nothing about a language explains its accuracy.
 CHAPTERS = (
     "35_leaderboard", "20_real_leaderboard", "30_accuracy", "31_class_count", "34_retrieval", "36_world", "37_exports",
     "38_disambiguation", "39_errors", "70_model", "71_languages", "80_log_linear", "81_retrieval_validity",
-    "83_distillation", "85_drivers", "86_ranks", "88_paper_run",
+    "83_distillation", "86_ranks", "88_paper_run",
 )  # fmt: skip
 
 
@@ -260,6 +262,37 @@ def run(folder: Path, size: Size, part: int, chapters: list[str], seed: int = 0)
         yield told | measured
 
 
+def add(row: dict, path: str | os.PathLike) -> None:
+    """Write a row of the table to a CSV file, in place of that of the same size, part and chapter."""
+    before = [timings.read_load(path)] if Path(path).is_file() else []
+    table = pd.concat([*before, pd.DataFrame([row], columns=timings.LOAD_COLUMNS)], ignore_index=True)
+    key = ["size", "part", "chapter"]
+    table = growth(table.drop_duplicates(key, keep="last")).sort_values(key, ascending=[True, False, True])
+    with beside(Path(path).absolute()) as part:
+        table.round({"seconds": 1, "processor": 1, "peak": 3, "exponent": 3}).to_csv(
+            part, index=False, lineterminator="\n"
+        )
+
+
+def growth(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the exponent by which a chapter's time grows, in the row of the largest part.
+
+    It is that of rows in seconds = a + b * rows ** exponent, through the processor times of the three largest parts; a
+    is what a chapter takes whatever it reads. NaN where fewer were measured, where one failed, or where the time grows
+    by less than `LEAST` seconds, too little to tell.
+    """
+    table = table.assign(exponent=np.nan)
+    for _, rows in table.sort_values("rows").groupby(["size", "chapter"]):
+        rows = rows.tail(3)
+        n, seconds = rows["rows"].to_numpy(float), rows["processor"].to_numpy(float)
+        if len(rows) == 3 and (rows["outcome"] == "").all() and seconds[2] - seconds[1] > LEAST:
+            ratio = (seconds[2] - seconds[1]) / max(seconds[1] - seconds[0], 1e-3)
+            powers = np.linspace(0.01, 6, 600)
+            ratios = (n[2] ** powers - n[1] ** powers) / (n[1] ** powers - n[0] ** powers)  # rise with the power
+            table.loc[rows.index[-1], "exponent"] = np.interp(ratio, ratios, powers, np.nan, np.nan)
+    return table
+
+
 def _say(text: str) -> None:
     print(time.strftime("%H:%M:%S"), text, flush=True)
 
@@ -286,7 +319,7 @@ def main(arguments: list[str] | None = None) -> int:
                 folder = Path(given.folder or place).resolve() / f"{size.name.replace(' ', '-')}-{part}"
                 folder.mkdir(parents=True, exist_ok=True)
                 for row in run(folder, size, part, chapters, given.seed):
-                    timings.add_load([row], given.output or timings.LOAD)
+                    add(row, given.output or timings.LOAD)
     except InputError as error:
         print(error, file=sys.stderr)
         return 1

@@ -288,6 +288,7 @@ LINES += 280  # Babel-ImageNet's protocol as a config, and a run compared with i
 LINES += 550  # models of sentence-transformers for images and texts, NaFlex; GeoDE, MVL-SIB, captions in 200 languages
 LINES += 150  # outcomes of kills and other faults; full and read-only disks told in a sentence
 LINES += 1_200  # the form of pages, tables in plain HTML, figures for phones and the dark, guesses
+LINES += 75  # full size: outcomes read as categories, ensembles reduced to items, what chapters take
 
 
 def used() -> float:

@@ -5,6 +5,7 @@ Errors are arrays with the axes item and sense. `mean_overlap` has intervals ove
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -150,6 +151,7 @@ def permuted_iou(first: np.ndarray, second: np.ndarray, n_permutations: int = 10
     return _ratio(both, first.sum() + second.sum())
 
 
+@lru_cache(maxsize=16)  # every pair of languages asks for the same
 def _orders(n: int, n_permutations: int, seed: int) -> np.ndarray:
     """Return random orders of n items, (n_permutations, n)."""
     return np.random.default_rng([seed, n]).permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1)

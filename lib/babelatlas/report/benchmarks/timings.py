@@ -3,10 +3,8 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
-from scipy import optimize
 
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside
@@ -16,9 +14,7 @@ CONTESTANTS = ("ours", "clip-benchmark", "paper")
 PARTS = ("load", "images", "texts", "scores")
 # What chapters take at full size (benchmarks/load.py): a row for each size, part of it and chapter.
 LOAD = DATA / "load.csv"
-LOAD_KEY = ["size", "part", "chapter"]
-LEAST = 3  # seconds
-LOAD_COLUMNS = [*LOAD_KEY, "rows", "seconds", "processor", "peak", "outcome"]
+LOAD_COLUMNS = ["size", "part", "chapter", "rows", "seconds", "processor", "peak", "exponent", "outcome"]
 COLUMNS = ["measure", "contestant", "part", "languages", "repeat", "value", "unit", "how", "note"]
 
 
@@ -88,47 +84,6 @@ def report(table: pd.DataFrame) -> str:
 def read_load(path: str | os.PathLike = LOAD) -> pd.DataFrame:
     """Return what chapters took at full size, the columns `LOAD_COLUMNS`; raises InputError for another table."""
     try:
-        table = pd.read_csv(path, keep_default_na=False)
-    except (OSError, ValueError) as error:
+        return pd.read_csv(path, keep_default_na=False, na_values={"exponent": [""]})[LOAD_COLUMNS]
+    except (OSError, ValueError, KeyError) as error:
         raise InputError(f"The table {path} cannot be read ({error}): make it with benchmarks/load.py.") from error
-    if list(table.columns) != LOAD_COLUMNS:
-        raise InputError(f"The table {path} has other columns than {', '.join(LOAD_COLUMNS)}: run benchmarks/load.py.")
-    return table
-
-
-def growth(table: pd.DataFrame) -> pd.DataFrame:
-    """Return how each chapter's time grows: of a `read_load` table the row of its largest part, and the exponent.
-
-    `exponent`: that of rows in seconds = a + b * rows ** exponent, through the processor times of the three largest
-    parts; a is what a chapter takes whatever it reads. NaN where fewer were measured, where one failed, or where the
-    time grows by less than `LEAST` seconds, too little to tell.
-
-    >>> table = pd.DataFrame({"size": "298 languages", "part": [4, 2, 1], "chapter": "35_leaderboard",
-    ...     "rows": [4, 8, 16], "processor": [13, 21, 37], "outcome": ""})
-    >>> growth(table)["exponent"].round(3).tolist()
-    [1.0]
-    """
-    found = []
-    for _, rows in table.sort_values("rows").groupby(["size", "chapter"], sort=False):
-        rows, exponent = rows.tail(3), np.nan
-        n, seconds = rows["rows"].to_numpy(float), rows["processor"].to_numpy(float)
-        if len(rows) == 3 and (rows["outcome"] == "").all() and seconds[2] - seconds[1] > LEAST and n[2] > n[1] > n[0]:
-            ratio = (seconds[2] - seconds[1]) / max(seconds[1] - seconds[0], 1e-3)
-            steps = [np.log(n[place] / n[1]) for place in (0, 2)]
-
-            def gap(c, steps=steps, ratio=ratio):
-                return np.expm1(c * steps[1]) / -np.expm1(c * steps[0]) - ratio
-
-            ends = 0.01, 6.0
-            exponent = optimize.brentq(gap, *ends) if gap(ends[0]) * gap(ends[1]) < 0 else np.nan
-        found.append(rows.tail(1).assign(exponent=exponent))
-    return pd.concat(found, ignore_index=True)
-
-
-def add_load(rows: list[dict], path: str | os.PathLike = LOAD) -> None:
-    """Write rows of `benchmarks/load.py` as CSV, in place of those of the same size, part and chapter."""
-    before = [read_load(path)] if Path(path).is_file() else []
-    table = pd.concat([*before, pd.DataFrame(rows, columns=LOAD_COLUMNS)], ignore_index=True)
-    table = table.drop_duplicates(LOAD_KEY, keep="last").sort_values(LOAD_KEY, ascending=[True, False, True])
-    with beside(Path(path).absolute()) as part:
-        table.round({"seconds": 1, "processor": 1, "peak": 3}).to_csv(part, index=False, lineterminator="\n")
