@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, caps
     words = ["sheet", "write", "--language", "de", "--number", "2", "--output", str(tmp_path / "file" / "sheet.csv")]
     assert command_line.main(words) == 1
     error = capsys.readouterr().err
-    assert error.startswith("A file cannot be read or written")
+    assert error.startswith("Nothing can be written to")
     assert error.count("\n") == 1
 
 

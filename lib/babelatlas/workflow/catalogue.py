@@ -95,8 +95,6 @@ def describe(name: str, run: str = "") -> str:
     `run` tells the table of a run from the one that ships, where both have one of this name. Raises InputError, with
     the nearest name, for a table that is not there.
     """
-    if run:
-        _made(run)
     if name in tables.SCHEMAS and (run or name != "languages"):
         columns, key = tables.SCHEMAS[name]
         kinds = {column: TYPES.get(str(kind), "list") for column, kind in columns.items()}
@@ -114,7 +112,7 @@ def describe(name: str, run: str = "") -> str:
 
 def overview(run: str = "") -> str:
     """Return the list of the tables that ship, or that a run has made, as text."""
-    names = sorted(set(_made(run).values())) if run else [*SHIPPED]
+    names = sorted({*_made(run).values()} - {""}) if run else [*SHIPPED]
     lines = [f"{name:<18}{meanings()[name, ''][1]}" for name in names]
     others = ", ".join(name for name in tables.SCHEMAS if name not in SHIPPED)
     return "\n".join(lines if run else [*lines, f"Made by a run (--run RUN): {others}."])

@@ -182,7 +182,8 @@ def tables(name: str, run: str, csv: bool) -> None:
     if csv and name:
         print(catalogue.load(name, run).to_csv(index=False), end="")
     else:
-        print(catalogue.describe(name, run) if name else catalogue.overview(run))
+        known = catalogue.overview(run)  # says where there is no such run
+        print(catalogue.describe(name, run) if name else known)
 
 
 @app.command()
