@@ -253,7 +253,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", default="", help="the table to write; left out, the one that ships")
     given = parser.parse_args(arguments)
     n_kills, tries = (8, 1) if given.quick else (given.kills, given.tries)
-    folder = ROOT / (given.folder or f"_build/faults{'-quick' if given.quick else ''}")
+    folder = (ROOT / (given.folder or f"_build/faults{'-quick' if given.quick else ''}")).resolve()
     began = time.monotonic()
 
     def say(text: str) -> None:
