@@ -57,7 +57,7 @@ CHAPTERS = [
     "00_summary", "10_words", "12_training", "30_accuracy", "34_retrieval", "35_leaderboard", "38_disambiguation",
     "45_adapters", "47_reasoning", "49_captioning", "60_models", "70_model", "71_languages",
 ]  # fmt: skip
-DRAWN = 5  # jobs that a round makes again
+DRAWN = 3  # jobs that a round makes again
 STARTS = 6  # of a round; then it is left to end
 LONGEST = 4.0  # seconds until a kill, once a job is at work
 
@@ -90,6 +90,8 @@ def plant(study: Study, chance: random.Random) -> int:
 def disturb(study: Study, jobs: dict, targets: list[str], kills: list[dict], limit: int, seed: str) -> bool:
     """Start a run and kill some of its jobs, then the run, at random moments; return whether it completed before.
 
+    A job that was killed alone is left to end afterwards, so that the next kinds of jobs have their turn.
+
     Appends to `kills`, up to `limit` of them: the fault, the `kinds` of the jobs at work, seconds waited, damage.
     """
     chance = random.Random(seed)
@@ -98,25 +100,26 @@ def disturb(study: Study, jobs: dict, targets: list[str], kills: list[dict], lim
     run = start(study, targets)
     early = chance.random() < 0.1  # while it starts, before the first job
     plans = [] if early else ["job"] * chance.choice([0, 2, 4, 6])
+    killed = {kill["log"] for kill in kills if "log" in kill}
     for sort in [*plans, "run"]:
         if len(kills) >= limit:
             break
+        among = {log: job for log, job in jobs.items() if sort == "run" or log not in killed}
         if early:
             time.sleep(chance.uniform(0, 5))
-        elif not wait_for_work(run, study, jobs, began):
+        elif not wait_for_work(run, study, among, began):
             break
         wait = chance.uniform(0, LONGEST)
         time.sleep(wait)
-        busy = at_work(study.disturbed, jobs, began)
-        if run.poll() is not None:
-            break
+        busy = at_work(study.disturbed, among, began)
         if not (busy or early):
-            busy = wait_for_work(run, study, jobs, began)
+            busy = wait_for_work(run, study, among, began)
         kill = {"fault": KILLS[sort], "wait": round(wait, 2), "damage": []}
         if sort == "job" and busy:
             log = chance.choice(sorted(busy))
             if victim := kill_job(busy[log], chance):
-                kills.append(kill | {"kinds": [jobs[log]["kind"]], "victim": victim})
+                killed.add(log)
+                kills.append(kill | {"kinds": [jobs[log]["kind"]], "victim": victim, "log": log})
         elif sort == "run" and run.poll() is None:
             ended = kill_run(run, study.disturbed)
             kinds = sorted({jobs[log]["kind"] for log in busy}) or ["between jobs"]
@@ -253,7 +256,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", default="", help="the table to write; left out, the one that ships")
     given = parser.parse_args(arguments)
     n_kills, tries = (8, 1) if given.quick else (given.kills, given.tries)
-    folder = ROOT / (given.folder or f"_build/faults{'-quick' if given.quick else ''}")
+    folder = (ROOT / (given.folder or f"_build/faults{'-quick' if given.quick else ''}")).resolve()
     began = time.monotonic()
 
     def say(text: str) -> None:
