@@ -16,6 +16,10 @@ PROFILE ?=
 GPUS ?=
 # Compiled bytecode makes imports, most of a short notebook's time, several times faster.
 unexport PYTHONDONTWRITEBYTECODE
+# In the locale C, Python before 3.13 could not start in a folder whose name has an umlaut.
+ifneq ($(filter C POSIX,$(LC_ALL)),)
+export LC_ALL := C.UTF-8
+endif
 # A Python of 3.11 or later, with venv: make book PYTHON=python3.12
 PYTHON ?= python3
 # More words for what a target runs, as in: make book ARGS=--dry-run, make test TESTS=tests/stats

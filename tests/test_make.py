@@ -40,7 +40,7 @@ def study(tmp_path):
         (folder / name).touch()
     (folder / "config" / "slurm").mkdir(parents=True)
     (folder / "config" / "demo.yml").touch()
-    for name, text in (("python", "echo 3"), ("babelatlas", 'printf "%s|" "$@"; echo "$XDG_CACHE_HOME"')):
+    for name, text in (("python", "echo 3"), ("babelatlas", 'printf "%s|" "$@"; echo "$LC_ALL|$XDG_CACHE_HOME"')):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         (programs / name).chmod(0o755)
     (folder / ".venv" / "bench").mkdir()
@@ -77,6 +77,11 @@ def test_the_demonstration_alone_has_a_cache_in_the_folder(study):
     (study / "config" / "full.yml").touch()
     assert make(study, "book").stdout.splitlines()[0].endswith(f"|{study}/_build/cache")
     assert make(study, "book", "CONFIG=config/full.yml").stdout.splitlines()[0].endswith("|")
+
+
+def test_in_the_locale_c_python_can_start_in_a_folder_with_an_umlaut(study):
+    assert "|C.UTF-8|" in make(study, "book").stdout  # `make` above sets LC_ALL=C
+    assert "|de_DE.UTF-8|" in make(study, "book", LC_ALL="de_DE.UTF-8").stdout
 
 
 @pytest.mark.parametrize(

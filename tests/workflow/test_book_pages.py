@@ -122,6 +122,14 @@ def test_a_page_that_is_not_in_the_contents_is_named(tmp_path):
         books.stage(folder, folder / "build", pages(folder))
 
 
+@pytest.mark.parametrize("content", [b"X", b"- file: [", b"chapters: [one]", b"\xff", None])
+def test_contents_that_cannot_be_read_are_told_in_a_sentence(tmp_path, content):
+    if content is not None:
+        (tmp_path / "_toc.yml").write_bytes(content)
+    with pytest.raises(InputError, match=r"contents of the book, .*_toc\.yml, cannot be read \(.*restore the file"):
+        books.check_contents(tmp_path / "_toc.yml", ["one"])
+
+
 def test_every_notebook_of_the_study_is_in_the_contents(every_page):
     books.check_contents(ROOT / "_toc.yml", [path.stem for path in every_page.iterdir()])
 

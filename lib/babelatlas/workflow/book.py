@@ -105,7 +105,13 @@ def listed(toc: dict) -> Iterator[str]:
 
 def check_contents(toc_path: str | os.PathLike, pages: list[str]) -> None:
     """Raise InputError where a page, named without suffix, is not in the table of contents: it would not appear."""
-    known = [*listed(yaml.safe_load(Path(toc_path).read_text(encoding="utf-8"))), *UNLISTED]
+    try:
+        known = [*listed(yaml.safe_load(Path(toc_path).read_text(encoding="utf-8"))), *UNLISTED]
+    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"The contents of the book, {toc_path}, cannot be read ({reason}): restore the file from the repository."
+        ) from error
     for page in pages:
         if page != TITLE_PAGE and not any(fnmatch.fnmatchcase(page, pattern) for pattern in known):
             raise InputError(

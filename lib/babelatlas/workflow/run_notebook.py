@@ -260,6 +260,7 @@ def main(arguments: list[str] | None = None, warm: bool = False) -> int:
                     f"{name}: a file cannot be read or written ({error}): make room, or correct its place.", log
                 )
             except KeyboardInterrupt:
+                logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would tell of the cell nobody waits for
                 print(f"  stopped  {name}", flush=True)
                 return 130
             print(f"  done     {name} ({seconds:.0f} s)", flush=True)
