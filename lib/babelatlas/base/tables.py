@@ -165,11 +165,9 @@ def _schema(name: str) -> pa.Schema:
 
 def _arrow(table: pd.DataFrame, name: str) -> pa.Table:
     try:
-        arrow = pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
+        return pa.Table.from_pandas(check(table, name), _schema(name), preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"Table {name!r} has a column of another type than declared: {error}.") from error
-    _check_gaps(arrow, name, f"Table {name!r}")
-    return arrow
 
 
 def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -257,6 +255,7 @@ def write(
     if path.suffix != ".parquet":
         raise InputError(f"Tables are written as Parquet, got {path.name!r}: let the name end in .parquet.")
     arrow = _arrow(table, name)
+    _check_gaps(arrow, name, f"Table {name!r}")
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
     marks = [(parameters or {}).get(partials.MARK, ""), *map(partial, inputs)]
     if reason := next(filter(None, marks), ""):

@@ -382,7 +382,8 @@ def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[s
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files if name.endswith(endings)}
     except Exception as error:  # NumPy, zipfile and zlib each raise their own
-        raise _unreadable(path, str(error) or type(error).__name__) from error
+        # NumPy's second sentence says how to unpickle what somebody sent.
+        raise _unreadable(path, str(error).partition(". ")[0] or type(error).__name__) from error
 
 
 def _unreadable(path: str | os.PathLike, reason: str) -> InputError:

@@ -309,10 +309,7 @@ def photographs(
                 if str(kept["tower"]) == os.fspath(tower) and kept["names"].tolist() == different:
                     return kept["features"], rows
         except Exception as error:  # numpy, zip and zlib each raise their own
-            raise InputError(
-                f"The features in {file} cannot be read ({str(error) or type(error).__name__}): delete the file and "
-                "run again."
-            ) from error
+            raise InputError(f"The features in {file} cannot be read: delete the file and run again.") from error
     features_of, parts = image_tower(tower, device), []
     for start in range(0, len(paths), 64):
         parts.append(features_of([datasets.open_image(path) for path in paths[start : start + 64]]))

@@ -216,7 +216,9 @@ def scorecard(claims: tuple[str, ...], sources: str, status: str, csv: bool) -> 
 @app.command()
 @click.argument("names", nargs=-1, required=True, metavar="MODEL...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Download models or translators at their pinned revisions, and check the files that are there.
+    """Download models or translators at their pinned revisions.
+
+    Files that are there are compared with the SHA-256 that the hub gives.
 
     Example: babelatlas fetch msiglip-b16
     """
