@@ -48,6 +48,16 @@ def test_the_configs_that_ship_are_accepted(name):
     assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), ROOT)
 
 
+@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "config/paper.yml", "tests/tiny.yml"])
+def test_what_the_workflow_gives_a_notebook_is_what_the_notebook_may_have(name):
+    several = {"datasets": ["xflickrco"], "protocol_datasets": ["xflickrco"], "images": {"xflickrco": ["a/b", "a/c"]}}
+    given = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+    for changes in ({}, several | {"chapters": ["00_summary"], "translators": [], "adaptations": {}}):
+        plan = workflow.check_config(given | changes, ROOT)
+        for job in [*plan.jobs(), *((chapter, "", "") for chapter in plan.chapters)]:
+            notebooks.check_parameters(plan.notebook(job[0]), json.loads(plan.given(*job)))
+
+
 def test_a_key_that_nothing_reads_is_named_with_the_nearest(config):
     with pytest.raises(InputError, match=r"a key 'modelz' that nothing reads: did you mean models\?"):
         workflow.check_config(config | {"modelz": []}, ROOT)

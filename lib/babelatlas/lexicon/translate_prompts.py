@@ -287,7 +287,7 @@ def translate_captions(
     """
     path, lang = tables.locate(output), languages.canonical(lang)
     if path.suffix != ".csv":
-        raise InputError(f"The captions go to a CSV file, got {output}: let its name end in .csv.")
+        raise InputError(f"The captions go to a CSV file, got {output}: give another --output, which ends in .csv.")
     tables.check_place(path)
     if not _codes()[lang]:
         raise InputError(f"NLLB has no {languages.name(lang)} ({lang}): choose a language that it has, such as si.")

@@ -1,28 +1,55 @@
 """The config of a run: checked before anything runs, so that what is misspelt or missing stops it in one sentence.
 
-config_file.py reads it and checks the kinds of its values; the functions here look up the names in them: models, data
-sets, notebooks and their parameters, languages, prompts. config_paths.py looks for its files.
+`config/schema.yaml` says which keys there are and what kind of value each holds; the functions here check that, and
+look up the names in them: models, data sets, notebooks and their parameters, languages, prompts, files.
 """
 
 import json
 import os
 import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
-from babelatlas.base import entries, languages, synsets
-from babelatlas.base.errors import InputError, near
+import yaml
+
+from babelatlas.base import download, entries, languages, synsets, tables
+from babelatlas.base.errors import InputError, near, shown
+from babelatlas.base.paths import check_writable
+from babelatlas.base.yaml_files import check_plain, quoted
+from babelatlas.base.yaml_files import read as read
 from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon import prompts
 from babelatlas.models import hub, translators
 from babelatlas.models import registry as models
 from babelatlas.workflow import notebooks
-from babelatlas.workflow.config_file import check_form, schema
-from babelatlas.workflow.config_file import read as read
-from babelatlas.workflow.config_paths import check_paths as check_paths
-from babelatlas.workflow.config_paths import prepare as prepare
-from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan
+from babelatlas.workflow.plan import CLASSES, EVALUATIONS, PROMPTS, Plan, scored, templates
 
 TITLE_PAGE = "00_summary"
+SCHEMA = Path("config") / "schema.yaml"
+# What a value of each kind is called in a message: of a key of the config, and within one.
+KINDS = {"string": "str", "integer": "int", "array": "list", "object": "dict"}
+WORDS = {"string": "a text", "integer": "a whole number", "array": "a list", "object": "'name: value' lines"}
+# The keys whose values are files or folders, one for each name.
+PATHS = ("images", "annotations", "checkpoints", "custom_models", "classes", "verified_labels")
+# The keys of a custom data set whose values are such, and what each is like.
+OF_DATASETS = {"images": "images", "annotations": "words", "classes": "classes", "label_table": "words"}
+# Parameters of notebooks that are files or folders, or lists of them.
+OF_NOTEBOOKS = "homes areas own_tables extended references questions measurements ratings translations dump claims"
+OF_NOTEBOOKS = (*OF_NOTEBOOKS.split(), "annotations", "sources", "texts")
+# Key -> the endings that its files may have; of `images` those of a table.
+ENDINGS = {
+    "words": (".csv", ".parquet"),
+    "classes": (".csv", ".txt"),
+    "verified_labels": (".csv", ".parquet"),
+    "external_scores": (".csv", ".parquet"),
+    "images": (".csv", ".parquet"),
+}
+
+AHEAD = 60  # seconds that clocks of two machines may differ
 
 
 def check_config(config: dict, project: str | os.PathLike) -> Plan:
@@ -53,6 +80,77 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     _check_trained(plan)
     _check_chapters(plan)
     return plan
+
+
+@cache
+def schema(project: Path) -> dict:
+    """Return the schema of configs, from `project`/config/schema.yaml."""
+    return yaml.safe_load((project / SCHEMA).read_text(encoding="utf-8"))
+
+
+def check_form(config: dict, schema: dict) -> None:
+    """Raise InputError for a key that nothing reads, and where a value is not what the schema of configs says."""
+    from jsonschema import Draft202012Validator
+
+    known = schema["properties"]
+    for key in config:
+        if key not in known:
+            raise InputError(f"The config has a key {key!r} that nothing reads: {near(key, known)}")
+    for key, value in config.items():
+        check_plain(value, key, lines=key == "parameters")
+    faults = Draft202012Validator(schema).iter_errors(config)
+    for error in sorted(faults, key=lambda error: list(map(str, error.path))):
+        key = error.path[0] if error.path else re.match("'(.*)' is a required", error.message)[1]
+        kind = KINDS.get(known[key].get("type", "object" if "/path" in str(known[key]) else "array"))
+        if not error.path or (len(error.path) == 1 and error.validator == "type"):
+            got = "nothing" if key not in config else shown(config[key])
+            raise InputError(f"The config needs {key!r} as {kind}, got {got}: see config/demo.yml.")
+        said = {
+            "gpus": f"is how many to use at once, got {config.get('gpus')}: leave it out for all.",
+            "limit": f"is how many images of a class, queries or items are evaluated, got {config.get('limit')}: give "
+            "1 or more, or leave it out for all.",
+            "run": f"is the name of a folder, got {shown(config.get('run'))}: use up to 100 letters, digits, - and _.",
+        }
+        if key in said:
+            raise InputError(f"The config's {key!r} {said[key]}")
+        of_dataset = key in ("images", "annotations", "external_scores") and len(error.path) > 1
+        if of_dataset and (error.validator == "type" or (error.validator == "anyOf" and not _is_text(error.instance))):
+            continue  # said in terms of the data set by config.py
+        raise InputError(f"The config's {placed(error.path)} {_fault(error)}")
+
+
+def _is_text(value) -> bool:
+    """Return whether a value is a text or a list of some."""
+    return isinstance(value, str) or (bool(value) and isinstance(value, list) and all(map(_is_text, value)))
+
+
+def placed(path) -> str:
+    """Return where a value stands, as in 'images: xm3600'; numbers of a list's values are left out.
+
+    >>> placed(["adaptations", "picto-en", "languages", 0])
+    "'adaptations: picto-en: languages'"
+    """
+    return repr(": ".join(str(part) for part in path if not isinstance(part, int)))
+
+
+def _fault(error) -> str:
+    """Return what is wrong with a value by the rule of the schema that it breaks, and how to fix it."""
+    got, rule, bound = error.instance, error.validator, error.validator_value
+    if rule == "required":
+        return f"has no key {next(key for key in bound if key not in got)!r}: add it, see config/full.yml."
+    if rule == "additionalProperties":
+        strange = next(key for key in got if key not in error.schema["properties"])
+        return f"has a key {strange!r} that nothing reads: {near(strange, error.schema['properties'])}"
+    if rule == "uniqueItems":
+        return f"names {shown(next(one for one in got if got.count(one) > 1))} twice: leave one out."
+    if rule in ("minItems", "minProperties", "minLength"):
+        return "is empty: give a value, or leave the line out."
+    if rule in ("minimum", "maximum"):
+        return f"should be at {'least' if rule == 'minimum' else 'most'} {bound:,}, got {shown(got)}: correct it."
+    expected = error.schema.get("description") or WORDS.get(bound, "another value")
+    if isinstance(error.path[-1], int):
+        return f"has {shown(got)} where {expected} is expected: {quoted(got)}"
+    return f"should be {expected}, got {shown(got)}: see config/full.yml."
 
 
 def _find_chapter(folder: Path, chapter: str) -> Path:
@@ -313,3 +411,93 @@ def _check_values(notebook: str, given: dict) -> None:
             f"{said}, 'device' is {given['device']!r}, but each job sees one GPU only, which the workflow chooses: "
             "give cuda or auto."
         )
+
+
+def prepare(run: str | os.PathLike) -> None:
+    """Make the folder of a run ready for it: its folders are there and can be written to, no file is from the future.
+
+    Raises InputError for a folder that cannot be written to. A clock that was set back leaves files from the future;
+    Snakemake refuses what is made from them, as it would be older than they are, so they get the present time.
+    """
+    for folder in ("", "logs", "notebooks"):
+        check_writable(Path(run, folder))
+    now, ahead = time.time(), 0
+    for file in (*Path(run).glob("*/*"), *Path(run).glob("*/*/*")):
+        with suppress(OSError):  # deleted meanwhile, or another's
+            if file.is_file() and file.stat().st_mtime > now + AHEAD:
+                os.utime(file, (now, now))
+                ahead += 1
+    if ahead:
+        told = f"{ahead} file(s) in {run} had a time in the future and now have the present one"
+        print(f"{told}: was the clock set back?", file=sys.stderr)
+
+
+def check_paths(config: dict) -> None:
+    """Raise InputError where a path of a checked config is not there or of no use, or a model's terms are not accepted.
+
+    As `annotations` a word without / or . is a name and no path.
+    """
+    for key, name, path, like in _paths(config):
+        if key == "annotations" and not re.search(r"[/.]", path):
+            continue
+        place = tables.locate(path)
+        if not os.path.exists(place):
+            raise InputError(
+                f"The config's {key} of {name!r} should be at {path}, where nothing is: correct the path, or leave "
+                f"{name!r} out of the config."
+            )
+        wanted = _wanted(like, place)
+        if wanted:
+            raise InputError(f"The config's {key} of {name!r} should be {wanted}, got {path}: correct the path.")
+        if like == "classes":
+            synsets.class_list(path)
+    own = [*config.get("checkpoints", {}), *config.get("external_scores", {}), *config.get("custom_models", {})]
+    entries = [models.find(name) for name in config.get("models", []) if name not in own]
+    entries += [translators.get_translator(name) for name in config.get("translators", []) if name not in own]
+    for entry in entries:
+        hub.check_agreement(entry)
+
+
+def _wanted(like: str, place) -> str:
+    """Return what a place should be by its key, "" where it is that."""
+    ending = "" if place.is_dir() else place.suffix.lower()
+    if like == "checkpoints":
+        return "" if place.is_dir() else "a folder"
+    if like == "images":
+        fits = place.is_dir() or download.is_archive(place) or ending in ENDINGS[like]
+        return "" if fits else "a folder, an archive, or a table that ends in .csv or .parquet"
+    if like in ENDINGS and (place.is_dir() or ending not in ENDINGS[like]):
+        return f"a file that ends in {' or '.join(ENDINGS[like])}"
+    return ""
+
+
+def _paths(config: dict) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each path: its key and what it is of, for a message, the path, and the key whose files it is like."""
+    for key in PATHS:
+        for name, paths in config.get(key, {}).items():
+            for path in [paths] if isinstance(paths, str) else paths:
+                yield key, name, path, key
+    for path in config.get("words", []):
+        yield "words", path, path, "words"
+    for name, sets in config.get("external_scores", {}).items():
+        for dataset, given in sets.items():
+            like = "external_scores" if isinstance(given, str) else ""
+            for path in scored(given)["scores"]:
+                yield "external_scores", f"{name} on {dataset}", path, like
+    for name, given in config.get("custom_datasets", {}).items():
+        for key, like in OF_DATASETS.items():
+            if given.get(key) and given[key] not in synsets.FURTHER_LISTS:
+                yield "custom_datasets", name, given[key], like
+    for base, wanted in config.get("adaptations", {}).items():
+        texts = wanted.get("texts", "")
+        found = [texts.replace("{lang}", lang) for lang in wanted["languages"]] if texts else []
+        for path in [*dict.fromkeys(found), *filter(None, [wanted.get("images")])]:
+            yield "adaptations", base, path, ""
+    for notebook, given in config.get("parameters", {}).items():
+        for path in templates(notebook, given) if notebook in EVALUATIONS else []:
+            yield "templates", path, path, ""
+        for name in OF_NOTEBOOKS:
+            value = given.get(name) or []
+            for path in [value] if isinstance(value, str) else value:
+                if isinstance(path, str) and re.search(r"[/.]", path) and "{" not in path:
+                    yield "parameters", f"{notebook}: {name}", path, ""

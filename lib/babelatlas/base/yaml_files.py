@@ -1,25 +1,16 @@
-"""The file of a config: read as YAML, and its values checked for their kinds; config.py looks up the names in them.
-
-`config/schema.yaml` says which keys there are and what kind of value each holds.
-"""
+"""YAML that a person wrote, a config or a value of a parameter: read, and refused where it holds what nobody means."""
 
 import math
 import os
-import re
 import unicodedata
-from functools import cache
 from pathlib import Path
 
 import yaml
 
 from babelatlas.base.errors import InputError, near, shown
 
-SCHEMA = Path("config") / "schema.yaml"
 # Bytes of a config, and values that it may hold with those that its aliases repeat.
 MOST_BYTES, MOST_VALUES = 1_000_000, 100_000
-# What a value of each kind is called in a message: of a key of the config, and within one.
-KINDS = {"string": "str", "integer": "int", "array": "list", "object": "dict"}
-WORDS = {"string": "a text", "integer": "a whole number", "array": "a list", "object": "'name: value' lines"}
 # Categories of Unicode: control characters, marks of the direction of writing and the like, halves of a character.
 UNSEEN = ("Cc", "Cf", "Cs")
 # Persian, Hindi and other languages write these two, the zero-width joiners, within words.
@@ -85,77 +76,6 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
         below = [one for part in parts for one in (part if isinstance(part, tuple) else [part])]
         known[id(node)] = 1 + sum(_size(one, known) for one in below)
     return known[id(node)]
-
-
-@cache
-def schema(project: Path) -> dict:
-    """Return the schema of configs, from `project`/config/schema.yaml."""
-    return yaml.safe_load((project / SCHEMA).read_text(encoding="utf-8"))
-
-
-def check_form(config: dict, schema: dict) -> None:
-    """Raise InputError for a key that nothing reads, and where a value is not what the schema of configs says."""
-    from jsonschema import Draft202012Validator
-
-    known = schema["properties"]
-    for key in config:
-        if key not in known:
-            raise InputError(f"The config has a key {key!r} that nothing reads: {near(key, known)}")
-    for key, value in config.items():
-        check_plain(value, key, lines=key == "parameters")
-    faults = Draft202012Validator(schema).iter_errors(config)
-    for error in sorted(faults, key=lambda error: list(map(str, error.path))):
-        key = error.path[0] if error.path else re.match("'(.*)' is a required", error.message)[1]
-        kind = KINDS.get(known[key].get("type", "object" if "/path" in str(known[key]) else "array"))
-        if not error.path or (len(error.path) == 1 and error.validator == "type"):
-            got = "nothing" if key not in config else shown(config[key])
-            raise InputError(f"The config needs {key!r} as {kind}, got {got}: see config/demo.yml.")
-        said = {
-            "gpus": f"is how many to use at once, got {config.get('gpus')}: leave it out for all.",
-            "limit": f"is how many images of a class, queries or items are evaluated, got {config.get('limit')}: give "
-            "1 or more, or leave it out for all.",
-            "run": f"is the name of a folder, got {shown(config.get('run'))}: use up to 100 letters, digits, - and _.",
-        }
-        if key in said:
-            raise InputError(f"The config's {key!r} {said[key]}")
-        of_dataset = key in ("images", "annotations", "external_scores") and len(error.path) > 1
-        if of_dataset and (error.validator == "type" or (error.validator == "anyOf" and not _is_text(error.instance))):
-            continue  # said in terms of the data set by config.py
-        raise InputError(f"The config's {placed(error.path)} {_fault(error)}")
-
-
-def _is_text(value) -> bool:
-    """Return whether a value is a text or a list of some."""
-    return isinstance(value, str) or (bool(value) and isinstance(value, list) and all(map(_is_text, value)))
-
-
-def placed(path) -> str:
-    """Return where a value stands, as in 'images: xm3600'; numbers of a list's values are left out.
-
-    >>> placed(["adaptations", "picto-en", "languages", 0])
-    "'adaptations: picto-en: languages'"
-    """
-    return repr(": ".join(str(part) for part in path if not isinstance(part, int)))
-
-
-def _fault(error) -> str:
-    """Return what is wrong with a value by the rule of the schema that it breaks, and how to fix it."""
-    got, rule, bound = error.instance, error.validator, error.validator_value
-    if rule == "required":
-        return f"has no key {next(key for key in bound if key not in got)!r}: add it, see config/full.yml."
-    if rule == "additionalProperties":
-        strange = next(key for key in got if key not in error.schema["properties"])
-        return f"has a key {strange!r} that nothing reads: {near(strange, error.schema['properties'])}"
-    if rule == "uniqueItems":
-        return f"names {shown(next(one for one in got if got.count(one) > 1))} twice: leave one out."
-    if rule in ("minItems", "minProperties", "minLength"):
-        return "is empty: give a value, or leave the line out."
-    if rule in ("minimum", "maximum"):
-        return f"should be at {'least' if rule == 'minimum' else 'most'} {bound:,}, got {shown(got)}: correct it."
-    expected = error.schema.get("description") or WORDS.get(bound, "another value")
-    if isinstance(error.path[-1], int):
-        return f"has {shown(got)} where {expected} is expected: {quoted(got)}"
-    return f"should be {expected}, got {shown(got)}: see config/full.yml."
 
 
 def check_plain(value, where: str, lines: bool = False) -> None:
