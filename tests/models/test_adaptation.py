@@ -244,7 +244,9 @@ def test_the_command_teaches_a_model_and_says_what_held_out_captions_gain(checkp
     assert loading.load(registry.get_model("picto-en+sw.mse"), tmp_path / "out" / "picto-en+sw.mse", "cpu")
 
 
-@pytest.mark.parametrize(("file", "said"), [("none.csv", "cannot be read"), ("one.csv", "expected a table with text")])
+@pytest.mark.parametrize(
+    ("file", "said"), [("none.csv", "There is no file of captions"), ("one.csv", "expected a table with text")]
+)
 def test_the_command_says_what_is_wrong_with_the_captions(file, said, tmp_path, capsys):
     (tmp_path / "one.csv").write_text("caption\npaka\n", encoding="utf-8")
 
