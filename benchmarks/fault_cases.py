@@ -37,7 +37,7 @@ from fault_runs import (
     wait_for_work,
 )  # fmt: skip
 
-FREE = 3_000_000  # bytes that a full disk has left at most
+FREE = 1_600_000  # bytes that a full disk has left at most
 FILE = 3_000_000  # bytes of what is downloaded
 MEMBERS = 3000  # files in the archive that is unpacked
 

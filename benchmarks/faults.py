@@ -104,19 +104,18 @@ def disturb(study: Study, jobs: dict, targets: list[str], kills: list[dict], lim
     for sort in [*plans, "run"]:
         if len(kills) >= limit:
             break
-        among = {log: job for log, job in jobs.items() if sort == "run" or log not in killed}
         if early:
             time.sleep(chance.uniform(0, 5))
-        elif not wait_for_work(run, study, among, began):
+        elif not wait_for_work(run, study, jobs, began):
             break
         wait = chance.uniform(0, LONGEST)
         time.sleep(wait)
-        busy = at_work(study.disturbed, among, began)
+        busy = at_work(study.disturbed, jobs, began)
         if not (busy or early):
-            busy = wait_for_work(run, study, among, began)
+            busy = wait_for_work(run, study, jobs, began)
         kill = {"fault": KILLS[sort], "wait": round(wait, 2), "damage": []}
-        if sort == "job" and busy:
-            log = chance.choice(sorted(busy))
+        if sort == "job" and (open_ := sorted({*busy} - killed)):
+            log = chance.choice(open_)
             if victim := kill_job(busy[log], chance):
                 killed.add(log)
                 kills.append(kill | {"kinds": [jobs[log]["kind"]], "victim": victim, "log": log})
