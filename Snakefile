@@ -73,12 +73,6 @@ rule all:
         study.all_files(),
 
 
-include: "rules/lexicon.smk"
-include: "rules/datasets.smk"
-include: "rules/scenes.smk"
-include: "rules/models.smk"
-include: "rules/evaluation.smk"
-include: "rules/reasoning.smk"
-include: "rules/captioning.smk"
-include: "rules/settings.smk"
-include: "rules/report.smk"
+for part in "lexicon datasets scenes models evaluation reasoning captioning settings report".split():
+
+    include: f"rules/{part}.smk"

@@ -289,6 +289,9 @@ LINES += 550  # models of sentence-transformers for images and texts, NaFlex; Ge
 LINES += 150  # outcomes of kills and other faults; full and read-only disks told in a sentence
 LINES += 1_200  # the form of pages, tables in plain HTML, figures for phones and the dark, guesses
 LINES += 75  # full size: outcomes read as categories, ensembles reduced to items, what chapters take
+LINES += 310  # checksums of stored files, types and gaps of columns, what vectors are of
+LINES += 650  # ranges and kinds of all that configs, commands and notebooks are given; tables as users write them
+LINES += 270  # text that stays text on pages and in make, archives and paths that stay inside, provenance, Ctrl-C
 
 
 def used() -> float:

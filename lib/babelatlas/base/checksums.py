@@ -93,7 +93,7 @@ def fix(path: str | os.PathLike) -> str:
 
     >>> fix("results/demo/zeroshot/picto-en_pictograms.parquet")
     'delete it and run again.'
-    >>> fix("/home/someone/labels.csv")
+    >>> fix("/data/labels.csv")
     'put a whole copy in its place, or give another path.'
     """
     path = locate(path)

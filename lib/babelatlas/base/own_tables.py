@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas.base import languages
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import locate
 
 # The most characters of a text, of which a label has some ten and a caption some hundred, and of any other cell.
@@ -78,8 +78,8 @@ def read(path: str | os.PathLike, what: str, columns: Sequence[str] = ()) -> pd.
     lacking = [column for column in columns if column not in names]
     if lacking:
         raise InputError(
-            f"The {what} {path} have no column {lacking[0]!r}: {near(lacking[0], names)} Expected "
-            f"{', '.join(columns)} in the heading."
+            f"The {what} {path} have no column {lacking[0]!r}: expected {', '.join(columns)} in the heading, got "
+            f"{', '.join(names) or 'none'}."
         )
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
