@@ -279,14 +279,14 @@ def growth(table: pd.DataFrame) -> pd.DataFrame:
 
     It is that of rows in seconds = a + b * rows ** exponent, through the processor times of the three largest parts; a
     is what a chapter takes whatever it reads. NaN where fewer were measured, where one failed, or where the time grows
-    by less than `LEAST` seconds, too little to tell.
+    by less than `LEAST` seconds from one to the next, too little to tell.
     """
     table = table.assign(exponent=np.nan)
     for _, rows in table.sort_values("rows").groupby(["size", "chapter"]):
         rows = rows.tail(3)
         n, seconds = rows["rows"].to_numpy(float), rows["processor"].to_numpy(float)
-        if len(rows) == 3 and (rows["outcome"] == "").all() and seconds[2] - seconds[1] > LEAST:
-            ratio = (seconds[2] - seconds[1]) / max(seconds[1] - seconds[0], 1e-3)
+        if len(rows) == 3 and (rows["outcome"] == "").all() and np.diff(seconds).min() > LEAST:
+            ratio = (seconds[2] - seconds[1]) / (seconds[1] - seconds[0])
             powers = np.linspace(0.01, 6, 600)
             ratios = (n[2] ** powers - n[1] ** powers) / (n[1] ** powers - n[0] ** powers)  # rise with the power
             table.loc[rows.index[-1], "exponent"] = np.interp(ratio, ratios, powers, np.nan, np.nan)
