@@ -64,10 +64,13 @@ else
 WHERE := --profile "$$PROFILE"
 endif
 
+WRITABLE = @test -w . || { printf 'The folder %s cannot be written to: work in a clone of your own.\n' "$$PWD"; exit 1; }
+
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := book
 
 book: $(STAMP)
+	$(WRITABLE)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
@@ -111,6 +114,7 @@ vendor: $(STAMP)
 	$(BIN)/python benchmarks/vendor.py
 
 $(STAMP): requirements.txt pyproject.toml
+	$(WRITABLE)
 	@"$$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { printf '%s is missing or older than Python 3.11: %s\n' \
 		"$$PYTHON" "install Python 3.11 or later, or name it, as in: make book PYTHON=python3.12"; exit 1; }
 	@"$$PYTHON" -c 'import venv, ensurepip' 2>/dev/null || { printf '%s has no venv module: %s\n' "$$PYTHON" \

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -49,11 +50,12 @@ def study(tmp_path):
     return folder
 
 
-def make(folder, *words: str, **environment: str) -> subprocess.CompletedProcess:
-    """Run make there, in the locale C, without what a make above this test has been given."""
+def make(folder, *words: str, user: dict | None = None, **environment: str) -> subprocess.CompletedProcess:
+    """Run make there, in the locale C, without what a make above this test has been given; perhaps as another user."""
     outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name not in GIVEN}
     settings = outer | {"LC_ALL": "C"} | environment
-    return subprocess.run(["make", *words], cwd=folder, env=settings, capture_output=True, text=True, check=False)
+    pipes = {"capture_output": True, "text": True, "check": False}
+    return subprocess.run(["make", *words], cwd=folder, env=settings, **pipes, **(user or {}))
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -104,3 +106,19 @@ def test_what_is_misspelt_is_one_sentence(study, words, message):
     assert done.returncode != 0
     assert len(told) == 1
     assert message in told[0]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_folder_of_somebody_else_is_told_in_one_sentence(study, installed):
+    if not installed:
+        shutil.rmtree(study / ".venv")
+    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+    with tempfile.TemporaryDirectory() as above:  # others may not enter the folders of the tests
+        os.chmod(above, 0o755)
+        folder = shutil.copytree(study, f"{above}/study")
+        os.chmod(folder, 0o555)
+        done = make(folder, "book", user=user)
+        os.chmod(folder, 0o755)
+    assert done.returncode
+    said = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("make")]
+    assert said == [f"The folder {folder} cannot be written to: work in a clone of your own."]
