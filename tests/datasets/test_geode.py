@@ -94,6 +94,9 @@ def test_the_countries_of_the_authors_are_in_the_six_regions():
 def test_a_run_with_geode_makes_a_label_set_of_its_objects():
     known = config.read(ROOT / "config" / "full.yml") | {"datasets": ["geode"], "images": {"geode": "data/geode"}}
     known["chapters"] = ["00_summary", "30_accuracy"]
+    with pytest.raises(InputError, match="parameters of 30_accuracy name 'imagenet-1k', which is not among the run's"):
+        config.check_config(known, ROOT)
+    known["parameters"].pop("30_accuracy")
     study = config.check_config(known, ROOT)
 
     assert "geode" in study.classes

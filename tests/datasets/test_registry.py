@@ -769,7 +769,7 @@ def test_images_of_ones_own_in_folders_of_classes_are_read_as_those_of_any_data_
 
 def test_labels_of_ones_own_without_a_column_are_named(tmp_path):
     (tmp_path / "birds.csv").write_text("language,wnid,label\nen,wren,wren\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no column 'lang': did you mean language"):
+    with pytest.raises(InputError, match="no column 'lang': expected lang, wnid, label in the heading, got language"):
         datasets.read_labels(tmp_path / "birds.csv")
 
 
