@@ -1,5 +1,6 @@
 """How to cite a page, and what changed on it."""
 
+import html
 import re
 
 NUMBERED = re.compile(r"\b(?:[Cc]hapters?|[Nn]otebooks?) ((?:\d\d(?:, | and | to )?)+)")
@@ -7,7 +8,7 @@ FENCE = "``````"
 
 
 def citation(name: str, title: str, version: str, year: str, address: str = "") -> str:
-    """Return how to cite a page, in BibTeX; `address`: of the book, "" where it is not public.
+    """Return how to cite a page, in BibTeX; `title`: as Markdown; `address`: of the book, "" where it is not public.
 
     >>> print(citation("86_ranks", "How many models differ", "0.1.0", "2026"))
     @incollection{babelatlas-86-ranks,
@@ -18,7 +19,7 @@ def citation(name: str, title: str, version: str, year: str, address: str = "") 
     }
     """
     facts = {
-        "title": title,
+        "title": html.unescape(title),
         "booktitle": f"Babel Atlas, version {version}",
         "author": "{The Babel Atlas authors}",
         "year": year,
