@@ -34,7 +34,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside
 from babelatlas.datasets import imagenet
 from babelatlas.models import registry
-from babelatlas.report import timings
+from babelatlas.report.benchmarks import timings
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import MODEL_PAGE, Plan
 

@@ -103,7 +103,7 @@ FEW = {
     "datasets": ["xm3600"],
     "protocol_datasets": [],
     "chapters": ["00_summary", "40_published_groups", "41_published_languages", "42_published_retrieval"],
-    "parameters": {"40_published_groups": {"n_resamples": 20}, "41_published_languages": {"source": "nobody2030"}},
+    "parameters": {"40_published_groups": {"n_resamples": 20}, "41_published_languages": {"source": "liu2021"}},
 }
 FEW_TARGETS = [
     f"{RUN}/retrieval/msiglip-b16_xm3600.parquet",
@@ -122,9 +122,9 @@ def test_failed_jobs_do_not_stop_the_others_and_are_listed_at_the_end_with_their
     end = done.stderr[done.stderr.index("2 jobs failed; what does not need them is done.") :]
     assert "\n21_retrieval msiglip-b16, xm3600: " in end
     assert f"\n  log: {RUN}/logs/21_retrieval_msiglip-b16_xm3600.txt" in end
-    assert "\n41_published_languages: There are no published numbers of 'nobody2030'" in end
+    assert "\n41_published_languages: The published numbers of 'liu2021' have no accuracy by language" in end
     assert (tmp_path / RUN / "notebooks" / "41_published_languages.failed.ipynb").is_file()
-    assert "nobody2030" in (tmp_path / RUN / "logs" / "41_published_languages.txt").read_text(encoding="utf-8")
+    assert "liu2021" in (tmp_path / RUN / "logs" / "41_published_languages.txt").read_text(encoding="utf-8")
     assert "RuleException" not in done.stderr, "Snakemake repeats what the jobs have told"
 
 
@@ -170,7 +170,7 @@ def test_slurm_runs_the_grid_asks_for_a_gpu_and_lists_what_failed(tmp_path, monk
     assert done.returncode == 1
     assert (tmp_path / RUN / "notebooks" / "40_published_groups.ipynb").is_file()
     end = done.stderr[done.stderr.index("2 jobs failed; what does not need them is done.") :]
-    assert "nobody2030" in end
+    assert "liu2021" in end
     asked = [note.read_text(encoding="utf-8") for note in (tmp_path / "queue").glob("*.asked")]
     assert len(asked) == 3
     (gpu,) = [words for words in asked if "rule_retrieval" in words]

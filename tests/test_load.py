@@ -11,7 +11,7 @@ from babelatlas.analysis import error_overlap, leaderboard
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, retrieval
-from babelatlas.report import timings
+from babelatlas.report.benchmarks import timings
 from babelatlas.stats import bootstrap
 
 SMALL = load.Size("small", models=2, languages=3, classes=12, images=5, captions=2, items=4)

@@ -52,7 +52,9 @@ def study(tmp_path):
 
 def make(folder, *words: str, user: dict | None = None, **environment: str) -> subprocess.CompletedProcess:
     """Run make there, in the locale C, without what a make above this test has been given; perhaps as another user."""
-    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name not in GIVEN}
+    outer = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "XDG_")) and name not in GIVEN
+    }
     settings = outer | {"LC_ALL": "C"} | environment
     pipes = {"capture_output": True, "text": True, "check": False}
     return subprocess.run(["make", *words], cwd=folder, env=settings, **pipes, **(user or {}))

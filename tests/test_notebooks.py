@@ -1,6 +1,8 @@
 """The form of every notebook: a question, commented parameters, short cells without functions, an answer."""
 
 import ast
+from functools import cache
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -98,3 +100,35 @@ def test_no_parameter_is_a_key(path):
     """Parameters stand in tables, logs and pages: what is private comes from the environment."""
     names = notebooks.declared(path)["parameters"]
     assert not names.keys() & {"key", "api_key", "token", "password", "secret", "contact", "email"}
+
+
+def place(module: str) -> Path:
+    """The file of a module of the library, or of a package; it need not be there."""
+    path = ROOT.joinpath("lib", *module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@cache
+def defined(file: Path) -> set[str]:
+    """The names that a module defines or imports."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imported = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    return names | {(alias.asname or alias.name).split(".")[0] for alias in imported}
+
+
+def test_every_name_that_it_takes_from_the_library_is_there(path):
+    lines = [line for cell in code(path) for line in cell.source.splitlines() if not line.lstrip().startswith("%")]
+    nodes, modules = list(ast.walk(ast.parse("\n".join(lines)))), {}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("babelatlas"):
+            for alias in node.names:
+                file = place(f"{node.module}.{alias.name}")
+                assert file.is_file() or alias.name in defined(place(node.module)), f"{node.module}.{alias.name}"
+                modules |= {alias.asname or alias.name: file} if file.is_file() else {}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            file = modules[node.value.id]
+            found = node.attr in defined(file) or (file.parent / f"{node.attr}.py").is_file()
+            assert found, f"{node.value.id}.{node.attr}"

@@ -22,7 +22,6 @@ LOADERS = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "torc
 TOLD = {
     "torch.load": ("weights_only", "True"),
     "np.load": ("allow_pickle", "False"),
-    "yaml.load": ("Loader", "_OneOfEach"),  # a SafeLoader, see below
     "load_checkpoint": ("weights_only", "True"),
 }
 # Where such a call is allowed, and why.
@@ -97,9 +96,9 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
 def test_yaml_is_read_by_a_safe_loader():
     from yaml import SafeLoader
 
-    from babelatlas.workflow import config
+    from babelatlas.base import yaml_files
 
-    assert issubclass(config._OneOfEach, SafeLoader)
+    assert issubclass(yaml_files._OneOfEach, SafeLoader)
 
 
 @pytest.mark.parametrize("name", ["Snakefile", *(f"rules/{path.name}" for path in (ROOT / "rules").glob("*.smk"))])

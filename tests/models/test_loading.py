@@ -277,7 +277,7 @@ def test_towers_that_fit_are_taken_and_a_dimension_of_nought_is_any(tmp_path, mo
 def test_without_torch_the_sentence_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
 
-    with pytest.raises(InputError, match=r'without torch, .* run `pip install "babelatlas\[encoders\]"`'):
+    with pytest.raises(InputError, match=r'without torch, .* run `pip install "\.\[encoders\]"` in a clone'):
         loading.load(ENTRY, tmp_path)
 
 

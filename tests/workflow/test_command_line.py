@@ -115,7 +115,9 @@ def test_ctrl_c_leaves_a_run_the_time_to_end_its_jobs(tmp_path):
         "except KeyboardInterrupt:\n    time.sleep(1)\n    print('ended')\n    raise SystemExit(3)"
     )
     words = [*BABELATLAS, "locked", "--", sys.executable, "-c", code]
-    run = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    pipes = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a shell's background job ignores it
+    run = subprocess.Popen(words, cwd=tmp_path, **pipes, **heard)
     assert run.stdout.readline() == "begun\n"
     os.killpg(run.pid, signal.SIGINT)
     assert run.communicate()[0] == "ended\n"

@@ -137,7 +137,7 @@ def test_hidden_gpus_come_back(monkeypatch):
     assert gpus.VISIBLE not in os.environ
 
 
-@pytest.mark.parametrize(("given", "printed"), [("", "2"), ("gpus: 1", "1"), ("gpus: 9", "2")])
+@pytest.mark.parametrize(("given", "printed"), [("run: demo", "2"), ("gpus: 1", "1"), ("gpus: 9", "2")])
 def test_a_run_uses_as_many_gpus_as_there_are_and_the_config_allows(machine, tmp_path, capsys, given, printed):
     machine(TWO)
     (tmp_path / "run.yml").write_text(given, encoding="utf-8")

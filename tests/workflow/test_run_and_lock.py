@@ -25,7 +25,7 @@ def test_by_itself_a_notebook_writes_to_the_scratch_folder_only(path):
         (["--parameter", "fixed"], "A parameter is given as NAME=VALUE, got 'fixed'"),
         (["--parameter", "fxed=3"], r"no parameter 'fxed': did you mean fixed\?"),
         (["--parameter", "fixed=many"], "'fixed' of the notebook 31_class_count should be a whole number"),
-        (["--parameter", "fixed=[1"], "cannot be read as YAML"),
+        (["--parameter", "fixed=[1"], "A value of --parameter is not YAML"),
     ],
 )
 def test_a_wrong_parameter_of_a_single_notebook_is_one_sentence(words, sentence):

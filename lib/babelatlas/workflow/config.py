@@ -194,8 +194,6 @@ def _check_models(config: dict) -> None:
             )
         if not str(file).endswith(".py"):
             raise InputError(f"The config's module of {name!r} should be a Python file (.py), got {file!r}.")
-    if not config["models"]:
-        raise InputError("The config's 'models' is empty: add one, such as picto-en, which the run trains in seconds.")
     entries = [models.find(name, modules.get(name, "")) for name in config["models"]]
     for name in config.get("checkpoints", {}):
         if name not in (*config.get("translators", []), *translators.names()):
