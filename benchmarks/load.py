@@ -1,7 +1,7 @@
 """What the book takes at full size: made-up outcomes, every chapter that reads them, its time and its memory.
 
     python benchmarks/load.py                  an hour and more on one core; writes what the book reads
-    python benchmarks/load.py --parts 16 --chapters 35_leaderboard 34_retrieval --output /tmp/load.csv
+    python benchmarks/load.py --parts 16 --chapters 35_leaderboard 34_retrieval --output load.csv
     python benchmarks/load.py --coco-sm        COCO-SM's number of queries in place of 298 languages
 
 A run is written to a folder of its own, as the workflow lays it out: tables of classification (a row for each class),
