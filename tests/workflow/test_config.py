@@ -37,18 +37,22 @@ def found(name: str) -> Path:
     return notebooks.find(NOTEBOOKS, name)
 
 
+CONFIGS = [f"config/{name}.yml" for name in ("demo", "full", "paper")]
+CONFIGS += [f"tests/{name}.yml" for name in ("tiny", "one_language", "no_models")]
+
+
 @pytest.fixture
 def config():
     """The config of the demonstration run."""
     return yaml.safe_load((ROOT / "config" / "demo.yml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "config/paper.yml", "tests/tiny.yml"])
+@pytest.mark.parametrize("name", CONFIGS)
 def test_the_configs_that_ship_are_accepted(name):
     assert workflow.check_config(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), ROOT)
 
 
-@pytest.mark.parametrize("name", ["config/demo.yml", "config/full.yml", "config/paper.yml", "tests/tiny.yml"])
+@pytest.mark.parametrize("name", CONFIGS)
 def test_what_the_workflow_gives_a_notebook_is_what_the_notebook_may_have(name):
     several = {"datasets": ["xflickrco"], "protocol_datasets": ["xflickrco"], "images": {"xflickrco": ["a/b", "a/c"]}}
     given = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))

@@ -499,7 +499,7 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
 
     import yaml
 
-    from babelatlas.workflow import run_notebook
+    from babelatlas.workflow import notebooks, run_notebook
 
     for what, path in (("A notebook", notebook), ("The executed copy of one, --output,", output or notebook)):
         if Path(path).suffix != ".ipynb":
@@ -515,6 +515,7 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
             f"A value of --parameter is not YAML ({reason}): write it as in languages=[de, sw]."
         ) from error
     parameters = {name: "" if value is None else value for name, value in parameters.items()}
+    notebooks.check_by_hand(notebook, parameters)
     output = output or f"results/scratch/notebooks/{Path(notebook).stem}.ipynb"
     try:
         seconds = run_notebook.execute(notebook, output, parameters)

@@ -67,7 +67,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     for chapter in config["chapters"]:
         notebooks.sources(_find_chapter(folder, chapter))
     for notebook, given in config["parameters"].items():
-        notebooks.check_parameters(notebooks.find(folder, notebook), given)
+        notebooks.check_by_hand(notebooks.find(folder, notebook), given)
         _check_values(notebook, given)
     _check_own(config)
     _check_models(config)

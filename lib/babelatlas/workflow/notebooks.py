@@ -50,7 +50,7 @@ RANGES = {
     r"most_\w+|many|few|worlds|drawings|window|top|limit|least|fewest|least_families|labelled|people_each": (1, MOST),
 }
 # Lists that may not be empty, and those whose values are languages, as are those of the groups in a mapping.
-FILLED = r"(\w+_)?seeds|sizes(_slow)?|budgets|temperatures|objectives|metrics|classes|sources|answers|boards|models"
+FILLED = r"(\w+_)?seeds|sizes(_slow)?|budgets|temperatures|objectives|metrics|classes|sources|answers|boards"
 LANGUAGES = ("languages", "language", "lang", "nllb_fallback_language", "tiers", "high", "mid", "low", "parallel")
 # Settings of the protocol (`protocol.SETTINGS`), and devices as torch calls them.
 SETTINGS = ("similarity", "precision", "preprocessing")
@@ -129,6 +129,13 @@ def check_parameters(path: str | os.PathLike, given: dict) -> None:
     _check_outputs(path, given)
 
 
+def check_by_hand(path: str | os.PathLike, given: dict) -> None:
+    """Raise InputError for what `check_parameters` refuses, and for no models at all, which only a run may give."""
+    check_parameters(path, given)
+    if given.get("models") == []:
+        raise InputError(f"The parameter 'models' of the notebook {Path(path).stem} is an empty list: give some.")
+
+
 def _check_outputs(path: str | os.PathLike, given: dict) -> None:
     """Raise InputError where a file to write is given as a folder, or with another ending: known before the work."""
     for name, default in declared(path)["outputs"].items():
@@ -159,7 +166,7 @@ def _check_value(notebook: str, name: str, default, value) -> None:
         if not value and re.fullmatch(FILLED, name):
             raise InputError(f"{said} is an empty list: give at least one value, as in {shown(default)}.")
         twice = next((one for place, one in enumerate(value) if one in value[:place]), None)
-        if twice is not None and (name in LANGUAGES or re.fullmatch(FILLED, name)):
+        if twice is not None and (name in (*LANGUAGES, "models") or re.fullmatch(FILLED, name)):
             raise InputError(f"{said} has {shown(twice)} twice: leave one out.")
     _check_range(said, name, default, value)
     if name == "device" and not re.fullmatch(DEVICE, value):
