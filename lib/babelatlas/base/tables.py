@@ -342,12 +342,12 @@ def _stored(path: Path, name: str) -> pd.DataFrame:
                     f"The table {path} has values of another type in the column {column!r} ({error}): "
                     f"{_of_another_form(path, name)}"
                 ) from error
-    _check_place(stored, path)
+    _check_source(stored, path)
     _check_gaps(stored, name, f"The table {path}")
     return stored.to_pandas()
 
 
-def _check_place(table: pa.Table, path: Path) -> None:
+def _check_source(table: pa.Table, path: Path) -> None:
     """Raise InputError where a run's table <model>_<dataset> has rows of others: its name says what it is read for."""
     place = path.relative_to(root() / "results").parts if path.is_relative_to(root() / "results") else ()
     if len(place) != 3 or place[0] == "scratch" or place[1] not in OF_PAIRS or not table.num_rows:
