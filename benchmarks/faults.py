@@ -175,6 +175,7 @@ def prepare(folder: Path, say: Callable) -> Study:
         write_config(study.config)
     if not study.disturbed.exists():
         study.undisturbed.mkdir(exist_ok=True)
+        (study.undisturbed / "Snakefile").touch()  # where relative paths start, not at the checkout around it
         say("Making the undisturbed run.")
         if start(study, folder=study.undisturbed).wait():
             raise InputError(
@@ -242,7 +243,7 @@ def _keep(place: Path, state: dict) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Kill and disturb a small study and count what is lost; return the exit status: 0, or 1."""
+    """Kill and disturb a small study and count what is lost; return the exit status: 0, or 1 where anything is."""
     parser = argparse.ArgumentParser(prog="python benchmarks/faults.py", description=main.__doc__)
     parser.add_argument(
         "--quick", action="store_true", help="8 kills and each other fault once; kept only with --output"
@@ -269,6 +270,9 @@ def main(arguments: list[str] | None = None) -> int:
             path = tables.locate(given.output or fault_outcomes.OUTPUT)
             fault_outcomes.write(table, path)
             say(f"Written to {path}.")
+        if lost := [one for one in [*state["kills"], *state["cases"]] if one["outcome"] == "lost"]:
+            print(f"{len(lost)} of them lost something, the first: {lost[0]}", file=sys.stderr)
+            return 1
     except (InputError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -14,7 +14,7 @@ import fault_cases
 import fault_runs
 import faults
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import check_writable
+from babelatlas.base.paths import check_writable, locate
 from babelatlas.report.benchmarks import fault_outcomes
 
 JOBS = {
@@ -137,6 +137,23 @@ def test_a_campaign_of_another_commit_is_refused_in_one_sentence(tmp_path):
     (tmp_path / "state.json").write_text(json.dumps(told), encoding="utf-8")
     with pytest.raises(InputError, match=r"000000000000 and seed 0.*delete the folder"):
         faults.campaign(tmp_path, seed=0, n_kills=1, tries=1, minutes=1, say=print)
+
+
+def test_a_study_below_a_checkout_keeps_its_files_in_its_own_folder(tmp_path, monkeypatch):
+    (tmp_path / "Snakefile").touch()
+    started = []
+    monkeypatch.setattr(faults, "start", lambda study, folder: started.append(folder) or subprocess.Popen(["false"]))
+    with pytest.raises(InputError, match="undisturbed run failed"):
+        faults.prepare(tmp_path / "_build" / "faults", print)
+    monkeypatch.chdir(started[0])
+    assert locate("results") == started[0] / "results"
+
+
+@pytest.mark.parametrize(("outcome", "status"), [("recovered", 0), ("refused", 0), ("lost", 1)])
+def test_a_campaign_fails_where_anything_was_lost(tmp_path, monkeypatch, outcome, status):
+    kill = {"fault": "whole run killed", "kinds": ["words"], "outcome": outcome, "note": ""}
+    monkeypatch.setattr(faults, "campaign", lambda *given: {"kills": [kill], "cases": []})
+    assert faults.main(["--quick", "--folder", str(tmp_path)]) == status
 
 
 @pytest.mark.parametrize("case", [fault_cases.download_cut, fault_cases.download_killed])
