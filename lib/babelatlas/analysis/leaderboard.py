@@ -306,7 +306,7 @@ def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[s
     lang, langs = pd.factorize(board["lang"])
     item, items = pd.factorize(board["item"], sort=True)
     cells = (model * len(langs) + lang) * len(items) + item
-    if len(np.unique(cells)) < len(cells):
+    if np.bincount(cells).max() > 1:
         raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
     there = np.zeros((len(models), len(langs)), bool)
     there[model, lang] = True
@@ -318,8 +318,8 @@ def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[s
     place = np.full(len(langs), -1)
     place[shared] = np.arange(len(shared))
     rows = place[lang] >= 0
-    used, item = np.unique(item[rows], return_inverse=True)
-    at = model[rows], place[lang[rows]], item
+    used = np.flatnonzero(np.bincount(item[rows]))
+    at = model[rows], place[lang[rows]], np.searchsorted(used, item[rows])
     right, total = (np.zeros((len(models), len(shared), len(used))) for _ in range(2))
     right[at], total[at] = board["right"].to_numpy()[rows], board["total"].to_numpy()[rows]
     return right, total, models, list(langs[shared]), list(np.asarray(items, object)[used])
