@@ -23,6 +23,7 @@ from typing import NamedTuple
 from fault_runs import (
     ROOT,
     Study,
+    asked,
     complete,
     damage,
     differences,
@@ -70,7 +71,7 @@ def judged(study: Study, jobs: dict, names: list[str], began: float, finished: s
     text = said(study.disturbed).read_text(encoding="utf-8")
     lost = damage(study, jobs, finished, began)
     failed = any(not (study.disturbed / name).exists() for name in names)
-    again = complete(start(study, names), study)
+    again = complete(start(study, asked(study, jobs, names)), study)
     lost += differences(study)
     if lost or not again:
         ended = [] if again else [_end(said(study.disturbed).read_text(encoding="utf-8"))]

@@ -145,8 +145,8 @@ def environment(folder: Path) -> dict[str, str]:
 def start(study: Study, targets: list[str] = (), locked: bool = True, folder: Path | None = None) -> subprocess.Popen:
     """Start a run as `make book` does, in a process group of its own; what it says goes next to its folder."""
     folder = folder or study.disturbed
-    words = [sys.executable, "-m", "babelatlas", "locked"] if locked else []
-    words += [sys.executable, "-m", "snakemake", *targets, "--snakefile", ROOT / "Snakefile", "--directory", folder]
+    words = [sys.executable, "-m", *(["babelatlas", "locked", "--"] if locked else []), "snakemake", *targets]
+    words += ["--snakefile", ROOT / "Snakefile", "--directory", folder]
     words += ["--configfile", study.config, "--cores", "2", "--nolock", "--rerun-incomplete", "--keep-going"]
     words += ["--retries", "9", "--quiet", "rules", "host", "reason"]
     words += ["--rerun-triggers", "mtime", "params", "input", "code"]
@@ -215,6 +215,15 @@ def wait_for_work(run: subprocess.Popen, study: Study, jobs: dict, began: float)
             raise RuntimeError(f"A run did nothing for {PATIENCE:.0f} s: see {said(study.disturbed)}")
         time.sleep(0.05)
     return {}
+
+
+def asked(study: Study, jobs: dict, names: list[str]) -> list[str]:
+    """Return the files to ask a run for: `names`, and all that are missing.
+
+    A job that reads what another one makes again may have begun, too, and have been killed; a whole run asks for all.
+    """
+    missing = [name for job in jobs.values() for name in job["outputs"] if not (study.disturbed / name).exists()]
+    return sorted({*names, *missing})
 
 
 def complete(run: subprocess.Popen, study: Study) -> bool:

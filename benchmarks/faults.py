@@ -34,6 +34,7 @@ from babelatlas.report.benchmarks import fault_outcomes
 from fault_runs import (
     ROOT,
     Study,
+    asked,
     at_work,
     complete,
     damage,
@@ -137,10 +138,10 @@ def play_round(study: Study, jobs: dict, drawn: list[str], kills: list[dict], li
     played, before = [], list(kills)
     for number in range(STARTS):
         if len(before) + len(played) >= limit or disturb(
-            study, jobs, names, played, limit - len(before), f"{seed} {number}"
+            study, jobs, asked(study, jobs, names), played, limit - len(before), f"{seed} {number}"
         ):
             break
-    completed = complete(start(study, names), study)
+    completed = complete(start(study, asked(study, jobs, names)), study)
     wrong = differences(study)
     left = [str(path) for path in (study.disturbed / study.run / "notebooks").glob(".*")]
     wrong += left + ([] if completed else ["the run did not complete"])

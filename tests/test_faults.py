@@ -98,6 +98,12 @@ def test_jobs_of_the_kinds_that_were_killed_least_are_drawn():
     assert faults.draw(JOBS, kills, random.Random(0), n=2)[0] == "results/tiny/logs/b.txt"
 
 
+def test_a_run_is_asked_for_some_files_and_for_all_that_are_missing(study):
+    assert fault_runs.asked(study, JOBS, []) == []
+    (study.disturbed / "results/tiny/labels/b.parquet").unlink()
+    assert fault_runs.asked(study, JOBS, ["results/tiny/senses/a.parquet"]) == sorted(TABLES)
+
+
 def test_a_kill_counts_once_in_all_and_for_each_kind_that_was_at_work():
     kills = [
         {"fault": "whole run killed", "kinds": ["words", "labels"], "outcome": "recovered", "note": ""},

@@ -135,15 +135,16 @@ def test_images_are_found_by_language_and_concept_in_either_form_of_unicode(smal
 
 def test_a_table_of_statements_is_loaded_with_the_images_beside_it(small, tmp_path):
     pairs, images = small
-    path = tmp_path / "pairs" / "own.parquet"
+    path = tmp_path / "own.parquet"
     relative = statement_pairs.pictured(pairs, images, "marvl")
     relative = relative.assign(
-        **{side: ["../" + p[len(str(tmp_path)) + 1 :] for p in relative[side]] for side in ("left", "right")}
+        **{side: [p[len(str(tmp_path)) + 1 :] for p in relative[side]] for side in ("left", "right")}
     )
     tables.write(relative, path, "pairs")
     assert statement_pairs.load(path, ["id"]).shape == relative.shape
     for change, message in (
         ({"left": "lost.jpg"}, "1 images of the statements in .* are missing, the first .*lost.jpg"),
+        ({"right": "../../etc/passwd"}, "names the file ../../etc/passwd, which is not below"),
         ({"text": " "}, r"4 row\(s\) of .* have an empty sentence, the first is id-0"),
     ):
         tables.write(relative.assign(**change), path, "pairs")

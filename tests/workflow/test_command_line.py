@@ -1,6 +1,7 @@
 """The command line: fast, explains itself, and says what is wrong in one sentence."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,6 +108,23 @@ def test_ctrl_c_is_told_as_stopped(monkeypatch, capsys):
     monkeypatch.setattr(command_line.app, "invoke", interrupt)
     assert command_line.main(["models"]) == 130
     assert capsys.readouterr().err == "Stopped.\n"
+
+
+def test_snakemake_runs_in_the_process_that_holds_the_lock_and_ctrl_c_as_it_starts_is_told(
+    tmp_path, monkeypatch, capfd
+):
+    seen = []
+
+    def interrupted(words):
+        second = subprocess.run([*BABELATLAS, "locked", "true"], check=False)
+        seen.append((words, second.returncode, os.getpid()))
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("snakemake.cli.main", interrupted)
+    assert command_line.main(["locked", "--", ".venv/bin/snakemake", "--cores", "2"]) == 130
+    assert seen == [(["--cores", "2"], 1, os.getpid())]
+    assert re.fullmatch(r"Another run works in this folder: .*\nStopped\.\n", capfd.readouterr().err)
 
 
 def test_ctrl_c_leaves_a_run_the_time_to_end_its_jobs(tmp_path):

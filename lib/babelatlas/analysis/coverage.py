@@ -30,6 +30,8 @@ FIELDS = {
     "noun.object": "landscape",
 }
 NAMED = "named"
+# The tables of tokens, see `tokens`.
+TOKENS = ("as printed", "corrected")
 
 
 @cache
@@ -150,7 +152,7 @@ def tokens(variant: str = "corrected") -> pd.DataFrame:
     as there. Raises InputError for another variant.
     """
     table = published.read("conneau2020").query("metric == 'tokens (millions)'")
-    if variant not in ("as printed", "corrected"):
+    if variant not in TOKENS:
         raise InputError(f"There is no table {variant!r} of tokens: give 'as printed' or 'corrected'.")
     rows = table[table["variant"].isin([variant, f"{variant}, second row"])]
     rows = rows.assign(lang=rows["lang"].replace({"zh-Hant": "zh"}))
@@ -175,7 +177,7 @@ def token_correlation(counts: dict[str, pd.DataFrame], n_resamples: int = 2000, 
     languages), n.
     """
     parts, options = [], {"methods": ["spearman", "pearson"], "n_resamples": n_resamples, "seed": seed}
-    for name, variant, english in itertools.product(counts, ("as printed", "corrected"), (True, False)):
+    for name, variant, english in itertools.product(counts, TOKENS, (True, False)):
         both = with_tokens(counts[name], variant, english)
         found = correlation.correlate(both, "log_tokens", "log_classes", **options)
         parts.append(found.assign(series=name, tokens=variant, english=english))

@@ -306,7 +306,7 @@ def cube(board: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[str], list[s
     lang, langs = pd.factorize(board["lang"])
     item, items = pd.factorize(board["item"], sort=True)
     cells = (model * len(langs) + lang) * len(items) + item
-    if np.bincount(cells).max() > 1:
+    if (np.bincount(cells) > 1).any():
         raise InputError("A board needs one row for each model, language and item, but some occur twice: split it.")
     there = np.zeros((len(models), len(langs)), bool)
     there[model, lang] = True

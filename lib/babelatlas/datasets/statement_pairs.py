@@ -16,6 +16,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import is_image
 
@@ -80,7 +81,8 @@ def read(
 def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
     """Return a table `pairs` with absolute paths of images, of some languages (none: all).
 
-    Raises InputError for a language that it has not, a statement without text, and images that are not there.
+    Raises InputError for a language that it has not, a statement without text, and images that are not there or are
+    named by a way out of the table's folder.
     """
     file = tables.locate(path)
     pairs, codes = tables.read(file, "pairs"), [languages.canonical(code) for code in wanted]
@@ -91,7 +93,7 @@ def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
         )
     pairs = pairs[pairs["lang"].isin(codes)].reset_index(drop=True) if codes else pairs
     _refuse(pairs, pairs["text"].str.strip() == "", "an empty sentence", file, "statement")
-    pairs = pairs.assign(**{side: [str(file.parent / name) for name in pairs[side]] for side in ("left", "right")})
+    pairs = pairs.assign(**{side: below(file, pairs[side], absolute=True) for side in ("left", "right")})
     lost = [name for name in pd.unique(pairs[["left", "right"]].to_numpy().ravel()) if not os.path.isfile(name)]
     if lost:
         raise InputError(

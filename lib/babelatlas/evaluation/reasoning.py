@@ -21,6 +21,7 @@ METRICS = ("accuracy", "consistency")
 # Answers with the same values here are of one test.
 TEST = ["model", "dataset", *tables.PROTOCOL, "method", "variant", "lang"]
 PAIR = ["lang", "statement", "number"]
+METHODS = ("head", "likelihood")  # how a model answers: `by_head`, `by_likelihood`
 TRAINED = "translate-train"
 
 

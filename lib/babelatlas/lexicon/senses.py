@@ -29,6 +29,8 @@ from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
+# Where words can come from, as notebook 09 names it.
+SOURCES = ("wordnets", "wikidata", "babelnet", "babel-imagenet")
 # Babel-ImageNet's two files: 298 languages with at least 10 classes, and the 93 that its paper evaluates.
 BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
 

@@ -566,6 +566,10 @@ def locked(words: tuple[str, ...]) -> None:
     place = Path("_build") / "run.lock"
     try:
         with FileLock(place, timeout=0):
+            if Path(words[0]).name == "snakemake":  # in this process, so that the lock lives as long as the run
+                from snakemake.cli import main as run_snakemake
+
+                run_snakemake(list(words[1:]))
             status = _waited(subprocess.Popen(words))
     except Timeout as error:
         raise InputError(

@@ -6,6 +6,7 @@ imports, on those that they import, and on the data files that these name.
 """
 
 import ast
+import importlib
 import json
 import math
 import os
@@ -57,6 +58,28 @@ SETTINGS = ("similarity", "precision", "preprocessing")
 # Names of files of published numbers.
 PUBLISHED = ("source", "results", "prompts")
 DEVICE = "auto|cpu|cuda(:[0-9]+)?|mps"
+# Parameters that are one or some of the words that the library lists, and where; with a notebook, of that one alone.
+CHOICES = {
+    "09_senses sources": "lexicon.senses.SOURCES",
+    "09_senses missing": "lexicon.wikidata.MISSING",
+    "10_labels rules": "lexicon.cleaning.STEPS",
+    "10_labels english": "lexicon.labels.ENGLISH_WORDS",
+    "10_labels choice": "lexicon.labels.CHOICES",
+    "18_projections method": "stats.projections.METHODS",
+    "21_retrieval choice": "datasets.captions.CHOICES",
+    "26_reasoning method": "evaluation.reasoning.METHODS",
+    "english_names": "lexicon.labels.ENGLISH_NAMES",
+    "clashes": "lexicon.labels.CLASHES",
+    "identical": "datasets.commute.IDENTICAL",
+    "other_texts": "evaluation.external_scores.OTHER_TEXTS",
+    "turns": "datasets.selection.TURNS",
+    "objectives": "models.registry.ADAPTER_OBJECTIVES",
+    "ambiguous": "evaluation.disambiguation.AMBIGUOUS",
+    "tokens": "analysis.coverage.TOKENS",
+    "tokenization": "evaluation.captioning.TOKENIZATIONS",
+    "49_captioning metric": "evaluation.captioning.METRICS",
+    "metrics": "evaluation.captioning.METRICS",
+}
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
@@ -173,6 +196,7 @@ def _check_value(notebook: str, name: str, default, value) -> None:
         raise InputError(f"{said} is {value!r}, which is no device: give auto, cpu, cuda, cuda:N or mps.")
     if name in SETTINGS or name == "preset":
         _check_protocol(said, name, value)
+    _check_choice(notebook, said, name, default, value)
     papers = {file.stem for file in (DATA / "published").glob("*.csv")} if name in PUBLISHED else ()
     if isinstance(default, str) and default in papers and value not in papers:
         raise InputError(f"{said} is {value!r}, of which no numbers ship: {near(value, papers)}")
@@ -238,6 +262,17 @@ def _check_protocol(said: str, name: str, value: str) -> None:
     known = protocol.PRESETS if name == "preset" else protocol.SETTINGS[name]
     if value not in ("", *known):
         raise InputError(f"{said} is {value!r}, which there is not: {near(value, known)}")
+
+
+def _check_choice(notebook: str, said: str, name: str, default, value) -> None:
+    """Raise InputError for a word that is none of those that a parameter may be, by `CHOICES`; a default always is."""
+    place = CHOICES.get(f"{notebook} {name}") or CHOICES.get(name)
+    if place and value != default:
+        module, _, constant = place.rpartition(".")
+        known = [*getattr(importlib.import_module(f"babelatlas.{module}"), constant)]
+        unknown = [one for one in ([value] if isinstance(value, str) else value) if one not in known]
+        if unknown and value not in ("", ["all"]):
+            raise InputError(f"{said} has {shown(unknown[0])}, which there is not: {near(str(unknown[0]), known)}")
 
 
 def placed(value, run: str):
