@@ -78,6 +78,7 @@ def check_config(config: dict, project: str | os.PathLike) -> Plan:
     plan = Plan(config, project)
     plan.check_given()
     _check_trained(plan)
+    _check_code(plan)
     _check_chapters(plan)
     return plan
 
@@ -392,6 +393,16 @@ def _check_consent(entries: list, allowed: list[str]) -> None:
             hub.check_consent(entry, next(own, ""))
 
 
+def _check_code(plan: Plan) -> None:
+    """Raise InputError for a repository whose code may run here, and which no model of the run has its code in."""
+    entries = [*plan.entries.values(), *plan.translator_entries.values()]
+    known = {entry.source.repository for entry in entries if entry.remote_code}
+    for one in plan.config.get("remote_code", []):
+        if one.partition("@")[0] not in known:
+            fix = near(one, known) if known else "leave it out."
+            raise InputError(f"The config's 'remote_code' names {one!r}, and no model of the run has code there: {fix}")
+
+
 def _check_values(notebook: str, given: dict) -> None:
     """Raise InputError for prompts of an evaluation that nobody knows, and for a GPU that no job of a run sees."""
     said = f"In the config's parameters of {notebook}"
@@ -433,10 +444,12 @@ def prepare(run: str | os.PathLike) -> None:
 def check_paths(config: dict) -> None:
     """Raise InputError where a path of a checked config is not there or of no use, or a model's terms are not accepted.
 
-    As `annotations` a word without / or . is a name and no path.
+    As `annotations` of Multi30K the name of a split is no path.
     """
+    from babelatlas.datasets.captions import SPLITS
+
     for key, name, path, like in _paths(config):
-        if key == "annotations" and not re.search(r"[/.]", path):
+        if key == "annotations" and name == "multi30k" and path in SPLITS:
             continue
         place = tables.locate(path)
         if not os.path.exists(place):

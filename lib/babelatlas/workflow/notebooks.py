@@ -73,7 +73,6 @@ CHOICES = {
     "identical": "datasets.commute.IDENTICAL",
     "other_texts": "evaluation.external_scores.OTHER_TEXTS",
     "turns": "datasets.selection.TURNS",
-    "objectives": "models.registry.ADAPTER_OBJECTIVES",
     "ambiguous": "evaluation.disambiguation.AMBIGUOUS",
     "tokens": "analysis.coverage.TOKENS",
     "tokenization": "evaluation.captioning.TOKENIZATIONS",
