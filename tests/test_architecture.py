@@ -291,6 +291,7 @@ LINES += 1_200  # the form of pages, tables in plain HTML, figures for phones an
 LINES += 75  # full size: outcomes read as categories, ensembles reduced to items, what chapters take
 LINES += 310  # checksums of stored files, types and gaps of columns, what vectors are of
 LINES += 650  # ranges and kinds of all that configs, commands and notebooks are given; tables as users write them
+LINES += 130  # words that a parameter may be; correlations and ensembles of millions of rows
 LINES += 270  # text that stays text on pages and in make, archives and paths that stay inside, provenance, Ctrl-C
 
 

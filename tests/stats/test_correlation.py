@@ -389,6 +389,24 @@ def test_kendall_by_clusters_equals_kendall_by_rows_however_many_rows_are_compar
     assert np.isnan(correlation.weighted_kendall(x, y, np.eye(80)[:1])).all(), "a resample of one row alone"
 
 
+@given(st.integers(2, 40), st.integers(1, 9), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_pairs_of_many_rows_are_counted_as_each_with_each(n, different, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, different, (2, n)).astype(float)
+    drawn, index = rng.integers(0, 4, (5, n)).astype(float), rng.integers(0, 3, n)
+    for weights, clusters in ((drawn, None), (drawn[:, :3], index) if n > 2 else (drawn, None)):
+        few = correlation._agreeing_pairs(x, y, weights, clusters)
+        assert (correlation._agreeing_of_many(x, y, weights, clusters) == few).all()
+
+
+def test_kendall_of_many_rows_is_that_of_scipy_and_takes_no_square_of_them():
+    x = np.random.default_rng(0).normal(size=20_000).round(3)
+    y = (x + np.random.default_rng(1).normal(size=len(x))).round(2)
+    found = correlation.weighted_kendall(x, y, np.ones((1, len(x))))
+    assert found[0] == pytest.approx(scipy_stats.kendalltau(x, y)[0], abs=1e-12)
+
+
 def test_kendall_of_hollander_and_wolfe_is_that_of_cor_test():
     # Table 1 on page 188 and the output of cor.test(x, y, method = "kendall"), as B. Habing's course prints them
     # (www.stat.sc.edu/~habing/courses/518splus3F98.html).

@@ -16,6 +16,9 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.evaluation import disambiguation
 from babelatlas.stats import bootstrap, tests
 
+# Of a table of costs that are combined at once: what is computed on the way takes about 1 kB for each.
+ROWS = 1_000_000
+
 
 def mean_overlap(errors: np.ndarray, pairs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Return how far errors overlap, as means over kinds of pairs, next to what independent errors would give.
@@ -280,20 +283,27 @@ def by_item(costs: pd.DataFrame, each: pd.DataFrame, models: Sequence[str], name
     """
     key, columns = ["metric", "model", "item"], ["dataset", "ensemble", "langs", "metric", "model", "item", "value"]
     rows, own = costs[costs["model"].isin(models)], each[each["model"].isin(models)]
-    cells = rows.groupby(["lang", "item", "image", "text"], sort=False, observed=True)
-    rows = rows[cells["model"].transform("nunique") == len(models)]
-    if rows["item"].nunique() < 2:
+    sizes = rows["lang"].value_counts()
+    sizes = sizes[sizes > 0]
+    shared, together = set(), []
+    for langs in sizes.groupby(sizes.cumsum() // ROWS).groups.values():  # some languages at a time
+        part = rows[rows["lang"].isin(langs)]
+        cells = part.groupby(["lang", "item", "image", "text"], sort=False, observed=True)
+        part = part[cells["model"].transform("nunique") == len(models)]
+        if len(part):
+            shared |= set(part[["lang", "item"]].drop_duplicates().itertuples(index=False, name=None))
+            together.append(disambiguation.outcomes(ensemble(part, models, name)))
+    if len({item for _, item in shared}) < 2:
         return pd.DataFrame(columns=columns)
     pairs = own[["lang", "item"]].drop_duplicates()
-    shared = set(rows[["lang", "item"]].drop_duplicates().itertuples(index=False, name=None))
     there = np.array([pair in shared for pair in pairs.itertuples(index=False, name=None)])
     own = own[there[own.groupby(["lang", "item"], sort=False, observed=True).ngroup()]]
-    both = [own, disambiguation.outcomes(ensemble(rows, models, name))]
+    both = own, pd.concat(together, ignore_index=True)
     means = [table.groupby(key, as_index=False, sort=False, observed=True)["value"].mean() for table in both]
     found = pd.concat([table.astype(dict.fromkeys(key, str)) for table in means], ignore_index=True)
     found = found[found["metric"].isin(disambiguation.METRICS)]
-    found = found.assign(dataset=rows["dataset"].iloc[0], ensemble=name, langs=rows["lang"].nunique())
-    return found[columns].sort_values(["model", "item"], kind="stable", ignore_index=True)
+    told = {"dataset": rows["dataset"].iloc[0], "ensemble": name, "langs": len({lang for lang, _ in shared})}
+    return found.assign(**told)[columns].sort_values(["model", "item"], kind="stable", ignore_index=True)
 
 
 def _standardised(part: pd.DataFrame) -> pd.DataFrame:

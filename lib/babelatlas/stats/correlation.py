@@ -21,6 +21,8 @@ from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, checks
 
 METHODS = ("pearson", "spearman", "kendall")
+# Rows from which on pairs are counted by sorting; fewer are compared faster each with each.
+MANY = 2000
 
 
 def _tied(values: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +58,8 @@ def _untied_pairs(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 def _agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
     """Return in each resample the ordered pairs of rows that both columns put in the same order, less the others."""
+    if len(x) > MANY:
+        return _agreeing_of_many(x, y, drawn, index)
     # A quadratic form of the weights, of clusters (`index`: the cluster of each row) or of rows, if there is none.
     member = None if index is None else np.eye(drawn.shape[1])[index]
     found, form = np.zeros(len(drawn)), 0
@@ -68,6 +72,39 @@ def _agreeing_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.n
         else:
             form = form + member[rows].T @ (signs @ member)
     return found if member is None else np.einsum("ij,ij->i", drawn @ form, drawn)
+
+
+def _agreeing_of_many(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, index: np.ndarray | None) -> np.ndarray:
+    """Return `_agreeing_pairs` in time n log n (Knight 1966, JASA 61, 436-439); weights should be whole numbers.
+
+    All pairs that neither column ties, less twice those that are put in another order. These are found as a sort by
+    merging would find them: rows stand in the order of x, and in each two neighbouring blocks, of 1, 2, 4, ... rows, a
+    row of the second one is compared with those of the first.
+    """
+    place = np.lexsort((y, x))
+    x, y = x[place], np.unique(y[place], return_inverse=True)[1]
+    both = np.cumsum(np.append(True, (np.diff(x) != 0) | (np.diff(y) != 0)))
+    number, levels = np.arange(len(x)), []
+    for size in 2 ** np.arange((len(x) - 1).bit_length()):
+        first, pair = number // size % 2 == 0, number // (2 * size)
+        order = np.lexsort((first, -y, pair))  # from the highest y; of the same y the second block's before
+        levels.append((order, first[order], np.searchsorted(pair, pair)))
+    found = np.empty(len(drawn))
+    step = max(1, 4_000_000 // len(x))
+    for start in range(0, len(drawn), step):
+        rows = slice(start, start + step)
+        weights = (drawn[rows] if index is None else drawn[rows, index])[:, place]
+        untied = weights.sum(axis=1) ** 2
+        for tied, sign in ((x, -1), (y, -1), (both, 1)):
+            untied += sign * (_tied(tied, weights)[0] ** 2).sum(axis=1)
+        other = np.zeros(len(weights))
+        for order, first, begin in levels:
+            moved = weights[:, order]
+            above = np.cumsum(np.where(first, moved, 0), axis=1)
+            before = np.column_stack([np.zeros(len(above)), above])[:, begin]
+            other += np.einsum("ij,ij->i", np.where(first, 0, moved), above - before)
+        found[rows] = untied - 4 * other
+    return found
 
 
 def weighted_kendall(
