@@ -13,6 +13,8 @@ from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import safe
 
 MINUS = re.compile(r"(?<![\w.–-])-(?=\d)")  # a hyphen before a number
+# Rows that a page shows of a table: of tens of thousands a browser would take minutes to sort them.
+MOST = 2000
 # A page's box of one verdict; the book moves it below the title (`page_form`).
 TAKEAWAY = "```{admonition} Takeaway\n:class: tip\n"
 
@@ -68,7 +70,8 @@ def table(
     `caption`: HTML; what the table shows, n, and what an interval is. `frame`: columns as a reader reads them, with
     their units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
     column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
-    a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`).
+    a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`). The
+    page shows the first `MOST` rows; the CSV has all.
     Of HTML only what `formatting.safe` allows stays. Raises InputError where two columns have one name, or a caption is
     missing.
 
@@ -89,7 +92,7 @@ def table(
     named = zip(names, classes, strict=True)
     head = "".join(f'<th scope="col"{kind}>{safe(html.escape(name))}</th>' for name, kind in named)
     rows = []
-    for values in frame.itertuples(index=False, name=None):
+    for values in frame.head(MOST).itertuples(index=False, name=None):
         cells = [cell(value, places.get(name, 1), name in raw) for name, value in zip(names, values, strict=True)]
         rest = "".join(f"<td{kind}>{text}</td>" for text, kind in zip(cells[1:], classes[1:], strict=True))
         rows.append(f'<tr><th scope="row">{cells[0]}</th>{rest}</tr>')
@@ -97,11 +100,12 @@ def table(
     data = base64.b64encode(plain.to_csv(index=False, float_format="%.6g").encode()).decode()
     body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
     label = html.escape(_bare(caption.partition("</b>")[0]), quote=True)
+    part = f"The first {MOST:,} of {len(frame):,} rows; all are in the " if len(frame) > MOST else ""
     return HTML(
         f'<figure class="atlas-table"><figcaption>{caption}</figcaption>'
         f'<div class="atlas-scroll" tabindex="0" role="region" aria-label="{label}">'
         f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-        f'<p class="atlas-links"><a download href="data:text/csv;base64,{data}">CSV</a></p></figure>'
+        f'<p class="atlas-links">{part}<a download href="data:text/csv;base64,{data}">CSV</a></p></figure>'
     )
 
 
