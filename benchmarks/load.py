@@ -44,12 +44,11 @@ LIMIT = 8  # GiB that a chapter may take
 LEAST = 3  # seconds
 PROTOCOL = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
 CAPTIONS = {"xm3600": ["human"], "coco-sm": ["bing", "google", "nllb"]}
-# In the order in which they need one another: 35 writes the scores by language. Without 85, which reads
-# what 83 reads, and whose model does not converge where nothing about a language explains its accuracy.
+# In the order in which they need one another: 35 writes the scores by language.
 CHAPTERS = (
     "35_leaderboard", "20_real_leaderboard", "30_accuracy", "31_class_count", "34_retrieval", "36_world", "37_exports",
     "38_disambiguation", "39_errors", "70_model", "71_languages", "80_log_linear", "81_retrieval_validity",
-    "83_distillation", "86_ranks", "88_paper_run",
+    "83_distillation", "85_drivers", "86_ranks", "88_paper_run",
 )  # fmt: skip
 
 
