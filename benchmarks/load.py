@@ -284,7 +284,7 @@ def growth(table: pd.DataFrame) -> pd.DataFrame:
     for _, rows in table.sort_values("rows").groupby(["size", "chapter"]):
         rows = rows.tail(3)
         n, seconds = rows["rows"].to_numpy(float), rows["processor"].to_numpy(float)
-        if len(rows) == 3 and (rows["outcome"] == "").all() and np.diff(seconds).min() > LEAST:
+        if len(rows) == 3 and (rows["outcome"] == "").all() and min(np.diff(n)) > 0 and min(np.diff(seconds)) > LEAST:
             ratio = (seconds[2] - seconds[1]) / (seconds[1] - seconds[0])
             powers = np.linspace(0.01, 6, 600)
             ratios = (n[2] ** powers - n[1] ** powers) / (n[1] ** powers - n[0] ** powers)  # rise with the power

@@ -431,9 +431,12 @@ def scores(
         for metric, each in by_metric.items():
             known = own[np.isfinite(each[own])].to_numpy()
             names, index = np.unique(owners[known], return_inverse=True)
-            if len(names) > 1 and len(names) not in drawn:
-                drawn[len(names)] = bootstrap.resample_weights(len(names), n_resamples, seed)
-            found = _value(each[known], index, drawn.get(len(names)), metric == "median rank")
+            median = metric == "median rank"
+            if len(names) > 1 and (len(names), median) not in drawn:
+                weights = bootstrap.resample_weights(len(names), n_resamples, seed)
+                # A product with a sparse matrix would copy the weights into this order each time.
+                drawn[len(names), median] = np.asfortranarray(weights) if median else weights
+            found = _value(each[known], index, drawn.get((len(names), median)), median)
             if metric.startswith("recall@") and len(names) > 1:
                 counts = np.bincount(index, each[known]), np.bincount(index)
                 found = (found[0], *bootstrap.share_interval(*counts, found[1:]))
