@@ -44,6 +44,13 @@ def test_details_fold_below_their_heading_and_say_what_is_in_them():
     assert not list(named(found, "Findings").findall(nodes.raw))
 
 
+def test_an_address_that_was_escaped_when_read_is_as_written_again():
+    found = page(("Sources", "text"))
+    found += nodes.reference("", "IceWordNet", refuri="http://x.is/?lang=en&amp;pg=1")
+    body.mend_links(found)
+    assert found.next_node(nodes.reference)["refuri"] == "http://x.is/?lang=en&pg=1"  # the HTML writer escapes it
+
+
 def test_the_first_use_of_a_term_links_to_its_definition_and_the_longest_term_wins():
     found = page(
         ("Items", "An item image, items, TC, tc and ITEM."),

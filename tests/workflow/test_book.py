@@ -4,6 +4,7 @@ They are those of the small run, or of the book that --book or the environment v
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,11 @@ def visits(browser, book) -> dict[str, dict]:
     """What opening each page of the contents showed: its title, figures, tables, messages, requests and width."""
     pages = sorted(path for path in book.glob("*.html") if path.stem not in {"genindex", "search"})
     return {page.stem: visit(browser, page) for page in pages}
+
+
+def test_no_address_is_escaped_twice(book):
+    wrong = [page.name for page in book.glob("*.html") if re.search('href="[^"]*&amp;amp;', page.read_text("utf-8"))]
+    assert wrong == []
 
 
 def visit(browser, page: Path) -> dict:

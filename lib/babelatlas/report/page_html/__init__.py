@@ -15,6 +15,7 @@ def _read(app, doctree) -> None:
     """Change what was read of a page. It may stand outside the sidebar, reached from the page that it belongs to."""
     app.env.metadata[app.env.docname]["orphan"] = ""
     body.mark_miniature(doctree)
+    body.mend_links(doctree)
     body.fold_details(doctree)
     if app.env.docname == terms.PAGE:
         terms.name_definitions(doctree)

@@ -23,6 +23,13 @@ def _is_mark(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Element) and MARK in node.get("classes", [])
 
 
+def mend_links(doctree: nodes.document) -> None:
+    """Give links their addresses as written: MyST escapes what the writer of the HTML escapes once more."""
+    for link in doctree.findall(nodes.reference):
+        if "refuri" in link:
+            link["refuri"] = html.unescape(link["refuri"])
+
+
 def fold_details(doctree: nodes.document) -> None:
     """Fold the section "Details" of a page: its heading stays, what follows opens at a click."""
     for section in list(doctree.findall(nodes.section)):
