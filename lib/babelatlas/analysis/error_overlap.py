@@ -16,7 +16,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.evaluation import disambiguation
 from babelatlas.stats import bootstrap, tests
 
-# Of a table of costs that are combined at once: what is computed on the way takes about 1 kB for each.
+# Of a table of costs that are combined at once: what is computed on the way takes several times their memory.
 ROWS = 1_000_000
 
 

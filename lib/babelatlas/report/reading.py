@@ -13,7 +13,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import safe
 
 MINUS = re.compile(r"(?<![\w.–-])-(?=\d)")  # a hyphen before a number
-# Rows that a page shows of a table: of tens of thousands a browser would take minutes to sort them.
+# Rows that a page shows of a table: tens of thousands made pages of many megabytes.
 MOST = 2000
 # A page's box of one verdict; the book moves it below the title (`page_form`).
 TAKEAWAY = "```{admonition} Takeaway\n:class: tip\n"

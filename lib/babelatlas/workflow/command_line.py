@@ -559,23 +559,23 @@ def locked(words: tuple[str, ...]) -> None:
 
     from babelatlas.base.paths import check_writable
 
-    if os.environ.get("ARGS") and Path(words[0]).name == "snakemake":
+    snakemake = Path(words[0]).name == "snakemake"
+    if os.environ.get("ARGS") and snakemake:
         _check_options(words[1:])
     for folder in ("_build", ".snakemake"):
         check_writable(folder)
     place = Path("_build") / "run.lock"
     try:
         with FileLock(place, timeout=0):
-            if Path(words[0]).name == "snakemake":  # in this process, so that the lock lives as long as the run
+            if snakemake:  # in this process, so that the lock lives as long as the run
                 from snakemake.cli import main as run_snakemake
 
-                run_snakemake(list(words[1:]))
-            status = _waited(subprocess.Popen(words))
+                raise click.exceptions.Exit(run_snakemake(list(words[1:])))  # it exits by itself
+            raise click.exceptions.Exit(_waited(subprocess.Popen(words)))
     except Timeout as error:
         raise InputError(
             "Another run works in this folder: wait until it has ended, or run this one in a clone of its own."
         ) from error
-    raise click.exceptions.Exit(status)
 
 
 # Commands and groups that have a file of their own are added here.
