@@ -12,7 +12,7 @@ CONFIG ?= config/demo.yml
 CORES ?= all
 # A cluster's profile, as in: make book CONFIG=config/full.yml PROFILE=config/slurm (see book/cluster.md)
 PROFILE ?=
-# The number of GPUs to use at once, at most; empty: as the config says, or else all.
+# How many GPUs to use at once; empty: all that CUDA_VISIBLE_DEVICES allows.
 GPUS ?=
 # Compiled bytecode makes imports, most of a short notebook's time, several times faster.
 unexport PYTHONDONTWRITEBYTECODE
@@ -53,10 +53,9 @@ RUN_ENV += XDG_CACHE_HOME="$$PWD/_build/cache" HF_HUB_OFFLINE=1
 endif
 
 # The folder's lock ends with its process, unlike Snakemake's: a killed run can be called again at once. Unfinished files were
-# never renamed into place.
-# A job that fails stops only those that need it.
-SNAKEMAKE := $(BIN)/babelatlas locked -- $(BIN)/snakemake --nolock --rerun-incomplete --keep-going --rerun-triggers mtime params input code \
-	--quiet rules host reason
+# never renamed into place. A job that fails stops only those that need it, and its log is shown.
+SNAKEMAKE := $(BIN)/babelatlas locked -- snakemake --nolock --rerun-incomplete --keep-going --show-failed-logs \
+	--rerun-triggers mtime params input code --quiet rules host reason
 # Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
 ifeq ($(PROFILE),)
 WHERE := --cores "$$CORES" $${gpus:+--resources gpu=$$gpus}
@@ -74,10 +73,7 @@ book: $(STAMP)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
-	@case "$$CORES" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; \
-		*) printf 'CORES is how many processors to use, got %s: give a number, or all.\n' "$$CORES"; exit 1;; esac
-	@gpus=$$($(BIN)/python -m babelatlas.workflow.gpus -- "$$CONFIG" "$$GPUS") || exit 1; \
-		$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
+	@gpus=$${GPUS:-$$($(BIN)/python -c 'from babelatlas.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
 	@$(if $(filter -n --dry-run --help -h,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.

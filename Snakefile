@@ -1,18 +1,13 @@
-# The study as a graph: which notebook makes which table from which others. `make book` runs it. A rule of rules/*.smk runs one
-# notebook; its named inputs and outputs are the notebook's, and `Plan` knows names, places and parameters. Stages 20 to 25
-# and 28 are the jobs for a GPU: one for each model and data set, with all languages inside.
+# The study as a graph; `make book` runs it. Every rule runs one notebook, a stage of babelatlas.workflow.stages or a chapter;
+# `Plan` knows their jobs, files and parameters.
 import os
 import re
-import signal
 import sys
 from pathlib import Path
 
-from snakemake.utils import validate
-
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import book, config as configs, messages, warm
+from babelatlas.workflow import book, config as configs
 
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # while it plans, Ctrl-C has no job to stop
 HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
 DRY = any(re.fullmatch(r"-\w*n\w*|--dry-?run", word) for word in sys.argv)
@@ -23,47 +18,19 @@ try:
     for file in workflow.configfiles:
         configs.read(file)
     study = configs.check_config(config, HERE)
-    validate(config, "config/schema.yaml")  # next to this file
-    messages.announce(study, DRY)
-    book.check_contents(HERE / "_toc.yml", [name for chapter in study.chapters for name in study.pages(chapter)])
-except InputError as error:
-    sys.exit(str(error))
-try:
-    configs.check_paths(config)
+    book.check_contents(HERE / "_toc.yml", study.all_pages())
+    try:
+        configs.check_paths(config)
+    except InputError as error:
+        if not DRY:
+            raise
+        print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
     if not DRY:
         configs.prepare(study.folder)
 except InputError as error:
-    if not DRY:
-        sys.exit(str(error))
-    print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
-
-# The command that runs a rule's notebook.
-NOTEBOOK = (
-    "{PYTHON:q} -m babelatlas.workflow.warm {params.notebook:q} {output.page:q} --parameters {params.given:q}"
-    " --files {params.files:q} --title-suffix={params.title:q} --log {log:q} --gpu {resources.gpu} --outputs {output:q}"
-)
-
-
-def one_of(names):
-    """A pattern that matches these names and no other."""
-    return "|".join(re.escape(name) for name in names) or "(?!)"
-
-
-wildcard_constraints:
-    classes=one_of(study.classes),
-    model=one_of(study.models),
-    dataset=one_of(study.datasets),
-    translator=one_of(study.translators),
-
-
-onstart:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    messages.listen(study.folder)
-    warm.start()
-
-
-onerror:
-    messages.report()
+    sys.exit(str(error))
+if study.left_out:
+    print(f"A limit is set: these chapters, which need whole tables, are left out: {', '.join(study.left_out)}.", file=sys.stderr)
 
 
 rule all:
@@ -73,6 +40,46 @@ rule all:
         study.all_files(),
 
 
-for part in "lexicon datasets scenes models evaluation reasoning captioning settings report".split():
+for each in study.rules():
 
-    include: f"rules/{part}.smk"
+    rule:
+        name:
+            each.name
+        input:
+            each.input,
+        output:
+            *(path if Path(path).suffix else directory(path) for path in each.outputs),
+            page=study.at(f"notebooks/{each.page}.ipynb"),
+        log:
+            study.at(f"logs/{each.page}.txt"),
+        wildcard_constraints:
+            **each.constraints,
+        priority: each.priority
+        resources:
+            gpu=each.gpu,
+        params:
+            notebook=each.notebook,
+            title=each.title,
+            given=each.parameters,
+        shell:
+            "{PYTHON:q} -m babelatlas.workflow.run_notebook {params.notebook:q} {output.page:q}"
+            " --parameters {params.given:q} --title-suffix={params.title:q} --log {log:q} --gpu {resources.gpu}"
+            " --outputs {output:q}"
+
+
+rule book:
+    "Collect the executed notebooks and the prose, and render the book."
+    input:
+        pages=[study.at(f"notebooks/{name}.ipynb") for name in study.all_pages()],
+        folders=[path for path in study.all_files() if not Path(path).suffix],
+        prose=[os.path.relpath(path) for path in sorted((HERE / "book").rglob("*")) if path.is_file()],
+        contents=[HERE / "_config.yml", HERE / "_toc.yml"],
+    output:
+        "_build/html/index.html",
+    log:
+        study.at("logs/book.txt"),
+    resources:
+        gpu=0,
+    shell:
+        "{PYTHON:q} -m babelatlas.workflow.book {HERE:q} _build {input.pages:q} {input.folders:q} --log {log:q}"
+        " --outputs {output:q}"

@@ -36,7 +36,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -44,6 +43,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+import timings
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
@@ -52,8 +52,7 @@ from babelatlas.lexicon import labels, prompts
 from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.encoder import find_device
-from babelatlas.report.benchmarks import timings
-from babelatlas.report.benchmarks.timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
+from timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
 
 COVERAGE = DATA / "coverage_babel_imagenet.csv"
 # The sizes of open_clip's xlm-roberta-base-ViT-B-32.
@@ -150,14 +149,9 @@ def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, 
 def entry(folder: str | os.PathLike) -> models.Model:
     """Return the entry of the model that `make_model` wrote: OpenCLIP XLMR-B B-32's, with the sizes of the folder."""
     configuration = _configuration(Path(folder))
-    return replace(
-        models.get_model("openclip-xlmr-b32"),
-        name="random-xlmr-b32",
-        architecture="",
-        source=models.Source("random weights"),
-        dimension=configuration["embed_dim"],
-        image_size=configuration["vision_cfg"]["image_size"],
-    )
+    changes = {"name": "random-xlmr-b32", "architecture": "", "source": models.Source(repository="random weights")}
+    changes |= {"dimension": configuration["embed_dim"], "image_size": configuration["vision_cfg"]["image_size"]}
+    return models.get_model("openclip-xlmr-b32").model_copy(update=changes)
 
 
 def _configuration(folder: Path) -> dict:
@@ -465,7 +459,7 @@ def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers:
             return zeroshot.run_classification(model, identity, batches, "cpu", amp=False)[0].numpy() / 100
 
     def own() -> np.ndarray:
-        vectors = embedding.embed_images(encoder, paths, progress=False)
+        vectors = embedding.embed_images(encoder, paths)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     rows, contestants = (

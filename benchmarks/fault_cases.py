@@ -253,7 +253,7 @@ def two_notebooks(study: Study, jobs: dict, chance: random.Random) -> tuple[str,
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     shutil.copy(ROOT / "Snakefile", place)
-    notebook = ROOT / "notebooks" / "stages" / "10_labels.ipynb"
+    notebook = ROOT / "notebooks" / "stages" / "61_labels.ipynb"
     given = ["--parameter", f"senses={study.disturbed / study.run / 'senses' / 'senses.parquet'}"]
     given += ["--parameter", "languages=[en, de]", "--parameter", f"output={place / 'labels.parquet'}"]
     words = [sys.executable, "-m", "babelatlas", "run", str(notebook), *given, "--output", str(place / "page.ipynb")]
@@ -321,7 +321,7 @@ UNPACK = """
 import sys
 from pathlib import Path
 from babelatlas.base import download
-print(download.unpack(Path({archive!r}), lambda name: name, "files"))
+print(download.unpack(Path({archive!r})))
 """
 
 

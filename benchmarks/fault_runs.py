@@ -18,10 +18,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = {
-    "senses": "words", "labels": "labels", "train": "training", "gated": "training", "captioners": "training",
-    "adapt": "adapters", "zeroshot": "embedding", "book": "book",
-    **dict.fromkeys(["pictograms", "pairs", "scenes", "statements", "selection"], "images and items"),
-    **dict.fromkeys(["model_page", "language_pages"], "chapters"),
+    "senses": "words", "labels": "labels", "train": "training", "adapt": "adapters", "zeroshot": "embedding",
+    "book": "book", **dict.fromkeys(["pictograms", "items", "scenes", "statements"], "images and items"),
 }  # fmt: skip
 # What makes no table: pages say how long they took, and logs when.
 APART = {"notebooks", "logs", "cache"}

@@ -6,7 +6,7 @@
 A small study is run once undisturbed. A copy of it then loses the outputs of some jobs, drawn by the seed, and is run
 again and killed at random moments until it is complete; then all of its files are compared with those of the
 undisturbed run, byte by byte, and the next jobs are drawn, from the kinds that were killed least. Two sorts of kill: of
-the whole run (SIGKILL to Snakemake, the jobs and the warm processes at once) and of one job (its notebook's process or
+the whole run (SIGKILL to Snakemake and the jobs at once) and of one job (its notebook's process or
 its kernel, as the system does where memory runs out), after which the run goes on and repeats the job. After each kill
 of a run every table that was finished before must be there, unchanged. Half of the files that were being made are then
 replaced by half of their true bytes under the final name, as a program that writes in place would leave them. After
@@ -28,9 +28,9 @@ from pathlib import Path
 import yaml
 
 import fault_cases
+import fault_outcomes
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.report.benchmarks import fault_outcomes
 from fault_runs import (
     ROOT,
     Study,
@@ -55,8 +55,8 @@ from fault_runs import (
 KILLS = {"run": "whole run killed", "job": "one job killed"}
 # Chapters of the small study: at least one that reads each kind of table.
 CHAPTERS = [
-    "00_summary", "10_words", "12_training", "30_accuracy", "34_retrieval", "35_leaderboard", "38_disambiguation",
-    "45_adapters", "47_reasoning", "49_captioning", "60_models", "70_model", "71_languages",
+    "00_summary", "30_labels", "40_miniature", "41_this_run", "42_disambiguation", "18_training_languages",
+    "22_reasoning", "24_captioning", "26_models", "43_model", "10_languages",
 ]  # fmt: skip
 DRAWN = 3  # jobs that a round makes again
 STARTS = 6  # of a round; then it is left to end

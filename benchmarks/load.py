@@ -1,7 +1,7 @@
 """What the book takes at full size: made-up outcomes, every chapter that reads them, its time and its memory.
 
     python benchmarks/load.py                  an hour and more on one core; writes what the book reads
-    python benchmarks/load.py --parts 16 --chapters 35_leaderboard 34_retrieval --output load.csv
+    python benchmarks/load.py --parts 16 --chapters 41_this_run 11_leaderboard --output load.csv
     python benchmarks/load.py --coco-sm        COCO-SM's number of queries in place of 298 languages
 
 A run is written to a folder of its own, as the workflow lays it out: tables of classification (a row for each class),
@@ -29,14 +29,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import timings
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside
 from babelatlas.datasets import imagenet
 from babelatlas.models import registry
-from babelatlas.report.benchmarks import timings
 from babelatlas.workflow import notebooks
-from babelatlas.workflow.plan import MODEL_PAGE, Plan
+from babelatlas.workflow.config import Config
+from babelatlas.workflow.plan import TITLE_PAGE, Plan
 
 PROJECT = Path(__file__).resolve().parents[1]
 RUN = "load"
@@ -44,11 +45,10 @@ LIMIT = 8  # GiB that a chapter may take
 LEAST = 3  # seconds
 PROTOCOL = {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
 CAPTIONS = {"xm3600": ["human"], "coco-sm": ["bing", "google", "nllb"]}
-# In the order in which they need one another: 35 writes the scores by language.
+# In the order in which they need one another: 41 writes the scores by language.
 CHAPTERS = (
-    "35_leaderboard", "20_real_leaderboard", "30_accuracy", "31_class_count", "34_retrieval", "36_world", "37_exports",
-    "38_disambiguation", "39_errors", "70_model", "71_languages", "80_log_linear", "81_retrieval_validity",
-    "83_distillation", "85_drivers", "86_ranks", "88_paper_run",
+    "41_this_run", "11_leaderboard", "13_rich_and_poor", "42_disambiguation", "35_error_overlap", "43_model",
+    "10_languages", "18_training_languages",
 )  # fmt: skip
 
 
@@ -191,23 +191,22 @@ def plan(size: Size, chapters: list[str]) -> Plan:
     datasets = ["imagenet-1k"] * bool(size.classes) + [size.retrieval] * bool(size.images)
     datasets += ["imagenet-1k-pairs"] * bool(size.items)
     fixed = min(100, max(10, size.classes // 10))
-    given = {"30_accuracy": {"dataset": "imagenet-1k"}, "31_class_count": {"dataset": "imagenet-1k", "fixed": fixed}}
-    config = {"run": RUN, "seed": 0, "models": names(size.models), "datasets": datasets, "chapters": chapters}
-    return Plan(config | {"parameters": given}, PROJECT)
+    given = {"13_rich_and_poor": {"dataset": "imagenet-1k", "fixed": fixed}}
+    chapters = [TITLE_PAGE, *chapters]
+    return Plan(
+        Config(run=RUN, models=names(size.models), datasets=datasets, chapters=chapters, parameters=given), PROJECT
+    )
 
 
 def write_run(folder: str | os.PathLike, size: Size, seed: int = 0) -> dict[str, int]:
     """Write the tables of a run of a size below `folder`, and return the number of rows of each kind."""
-    made = plan(size, [])
-    pairs = {"zeroshot": made.zeroshot, "retrieval": made.retrieval, "disambiguation": made.disambiguation}
-    pairs["subsets"] = made.zeroshot
-    rows = dict.fromkeys(pairs, 0)
-    for kind, each in pairs.items():
-        for model, dataset in each:
-            table = MADE[kind](model, size, seed)
-            tables.write(table, Path(folder).resolve() / made.table(kind, f"{model}_{dataset}"), kind, traced=False)
-            rows[kind] += len(table)
-    labels = Path(folder) / made.table("labels", "imagenet-1k")
+    made, rows = plan(size, []), dict.fromkeys(MADE, 0)
+    for stage, jobs in made.stages.items():
+        for model, dataset in jobs if stage.name in MADE else ():
+            table, path = MADE[stage.name](model, size, seed), made.outputs(stage, model, dataset)["output"]
+            tables.write(table, Path(folder).resolve() / path, stage.name, traced=False)
+            rows[stage.name] += len(table)
+    labels = Path(folder) / made.at("labels/imagenet-1k")
     labels.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(DATA / "labels.parquet", labels)
     return rows
@@ -225,10 +224,11 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
     The peak is that of the largest process, the notebook's kernel; the outcome "" or why it failed. `limit`: GiB that
     each process may take.
     """
-    model = made.models[0] if chapter == MODEL_PAGE else ""
-    given = json.loads(made.given(chapter, model)) | made.outputs(chapter)
+    stage = next(stage for stage in made.stages if stage.name == chapter)
+    job = made.stages[stage][0]
+    page, log = made.at(f"notebooks/{made.page(stage, *job)}.ipynb"), made.at(f"logs/{made.page(stage, *job)}.txt")
     command = [sys.executable, "-m", "babelatlas.workflow.run_notebook", os.path.abspath(made.notebook(chapter))]
-    command += [made.page(chapter), "--parameters", json.dumps(given), "--log", made.log(chapter)]
+    command += [page, "--parameters", json.dumps(made.parameters(stage, *job)), "--log", log]
     most = int(limit * 2**30)
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -237,8 +237,7 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
     )  # fmt: skip
     _, status, used = os.wait4(process.pid, 0)  # what it used and what the kernel used that it waited for
     process.returncode = os.waitstatus_to_exitcode(status)
-    failed = (folder / made.log(chapter)).with_suffix(".failed")
-    said = failed.read_text(encoding="utf-8") if failed.is_file() else f"ended with status {process.returncode}"
+    said = (folder / log).read_text(encoding="utf-8").partition("failed: ")[2] or f"status {process.returncode}"
     return {
         "seconds": time.perf_counter() - began,
         "processor": used.ru_utime + used.ru_stime,
@@ -311,7 +310,7 @@ def main(arguments: list[str] | None = None) -> int:
     size = COCO_SM if given.coco_sm else FULL
     own = {name: getattr(given, name) for name in ("models", "languages", "classes", "images", "captions", "items")}
     size = replace(size, **{name: number for name, number in own.items() if number is not None})
-    chapters = given.chapters or (["35_leaderboard", "34_retrieval"] if given.coco_sm else list(CHAPTERS))
+    chapters = given.chapters or (["41_this_run"] if given.coco_sm else list(CHAPTERS))
     try:
         for part in given.parts:
             with tempfile.TemporaryDirectory() as place:

@@ -26,7 +26,7 @@ def browser(profile: Path) -> Iterator:
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
     driver.set_window_size(1280, 900)
     driver.set_page_load_timeout(90)
-    driver.set_script_timeout(90)
+    driver.set_script_timeout(180)
     driver.get("about:blank")  # the page that a browser shows at first loads parts of its own
     yield driver
     driver.quit()

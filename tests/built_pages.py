@@ -53,5 +53,14 @@ class Page(HTMLParser):
 
 @functools.cache
 def pages(book: Path) -> list[Page]:
-    """Return the pages of a rendered book, but for those that the theme makes."""
-    return [Page(path) for path in sorted(book.glob("*.html")) if path.stem not in {"genindex", "search"}]
+    """Return the pages of a rendered book, but for those that the theme makes and old addresses."""
+    return [Page(path) for path in files(book)]
+
+
+def files(book: Path) -> list[Path]:
+    """Return the files of these pages."""
+    return [
+        path
+        for path in sorted(book.glob("*.html"))
+        if path.stem not in {"genindex", "search"} and "<article" in path.read_text(encoding="utf-8")
+    ]

@@ -1,7 +1,6 @@
 """The campaign of faults in small: what it takes for lost, how it counts, and faults that need no whole run."""
 
 import base64
-import json
 import random
 import subprocess
 import sys
@@ -11,11 +10,10 @@ import pandas as pd
 import pytest
 
 import fault_cases
+import fault_outcomes
 import fault_runs
 import faults
 from babelatlas.base.errors import InputError
-from babelatlas.base.paths import check_writable, locate
-from babelatlas.report.benchmarks import fault_outcomes
 
 JOBS = {
     "results/tiny/logs/a.txt": {"kind": "words", "outputs": ["results/tiny/senses/a.parquet"]},
@@ -93,17 +91,6 @@ def test_a_killed_run_is_waited_for_until_its_last_process_has_ended(tmp_path):
     assert fault_runs.processes(tmp_path) == []
 
 
-def test_jobs_of_the_kinds_that_were_killed_least_are_drawn():
-    kills = [{"kinds": ["words"]}, {"kinds": ["words", "labels"]}, {"kinds": ["words"]}]
-    assert faults.draw(JOBS, kills, random.Random(0), n=2)[0] == "results/tiny/logs/b.txt"
-
-
-def test_a_run_is_asked_for_some_files_and_for_all_that_are_missing(study):
-    assert fault_runs.asked(study, JOBS, []) == []
-    (study.disturbed / "results/tiny/labels/b.parquet").unlink()
-    assert fault_runs.asked(study, JOBS, ["results/tiny/senses/a.parquet"]) == sorted(TABLES)
-
-
 def test_a_kill_counts_once_in_all_and_for_each_kind_that_was_at_work():
     kills = [
         {"fault": "whole run killed", "kinds": ["words", "labels"], "outcome": "recovered", "note": ""},
@@ -138,23 +125,6 @@ def test_the_table_is_read_as_it_was_written_and_another_one_is_refused(tmp_path
         fault_outcomes.read(tmp_path / "faults.csv")
 
 
-def test_a_campaign_of_another_commit_is_refused_in_one_sentence(tmp_path):
-    told = {"seed": 0, "commit": "0" * 40, "rounds": 1, "kills": [], "cases": []}
-    (tmp_path / "state.json").write_text(json.dumps(told), encoding="utf-8")
-    with pytest.raises(InputError, match=r"000000000000 and seed 0.*delete the folder"):
-        faults.campaign(tmp_path, seed=0, n_kills=1, tries=1, minutes=1, say=print)
-
-
-def test_a_study_below_a_checkout_keeps_its_files_in_its_own_folder(tmp_path, monkeypatch):
-    (tmp_path / "Snakefile").touch()
-    started = []
-    monkeypatch.setattr(faults, "start", lambda study, folder: started.append(folder) or subprocess.Popen(["false"]))
-    with pytest.raises(InputError, match="undisturbed run failed"):
-        faults.prepare(tmp_path / "_build" / "faults", print)
-    monkeypatch.chdir(started[0])
-    assert locate("results") == started[0] / "results"
-
-
 @pytest.mark.parametrize(("outcome", "status"), [("recovered", 0), ("refused", 0), ("lost", 1)])
 def test_a_campaign_fails_where_anything_was_lost(tmp_path, monkeypatch, outcome, status):
     kill = {"fault": "whole run killed", "kinds": ["words"], "outcome": outcome, "note": ""}
@@ -171,11 +141,3 @@ def test_a_download_that_is_cut_is_fetched_whole_the_next_time(study, case):
 @pytest.mark.slow
 def test_an_archive_whose_unpacking_was_killed_is_unpacked_whole_the_next_time(study):
     assert fault_cases.unpacking_killed(study, {}, random.Random(1)) == ("recovered", "")
-
-
-def test_a_folder_that_cannot_be_written_to_is_named_with_what_helps(tmp_path):
-    check_writable(tmp_path / "new")
-    assert list((tmp_path / "new").iterdir()) == []
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match=r"file/below cannot be written to \(Not a directory\): let it be written to"):
-        check_writable(tmp_path / "file" / "below")

@@ -2,16 +2,13 @@
 
 import itertools
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import load
-from babelatlas.analysis import error_overlap, leaderboard
+from babelatlas.analysis import error_overlap, outcomes
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, retrieval
-from babelatlas.report.benchmarks import timings
 from babelatlas.stats import bootstrap
 
 SMALL = load.Size("small", models=2, languages=3, classes=12, images=5, captions=2, items=4)
@@ -34,42 +31,12 @@ def test_what_is_made_fits_the_schema_and_is_the_same_each_time(kind):
     assert not load.MADE[kind]("openai-l14", SMALL).drop(columns="model").equals(table.drop(columns="model"))
 
 
-def test_the_numbers_of_full_size_are_those_of_the_issue():
-    rows = (
-        load.FULL.models
-        * load.FULL.languages
-        * np.array([load.FULL.classes, 2 * load.FULL.images, 4 * load.FULL.items])
-    )
-    assert rows.tolist() == [17_880_000] * 3
-    assert len(set(load.codes(load.FULL.languages))) == 298
-    assert len(set(load.names(load.FULL.models))) == 60
-    queries = load.COCO_SM.images * (load.COCO_SM.captions + 1)
-    assert load.COCO_SM.models * load.COCO_SM.languages * 3 * queries == pytest.approx(21e6, rel=0.02)
-    assert (load.FULL.part(16).models, load.COCO_SM.part(4).images) == (4, 1248)
-
-
-def test_a_run_lies_where_its_plan_says_and_names_what_chapters_read(folder):
-    made = load.plan(SMALL, ["35_leaderboard"])
-    lacking = [path for path in made.reads("35_leaderboard") if not (folder / path).is_file()]
-    # Labels that no chapter reads which reads outcomes.
-    assert [path.split("/")[-1] for path in lacking] == ["pictograms.parquet", "imagenet-1k-pairs.parquet"]
-    assert load.rows_read(made, "35_leaderboard", {"zeroshot": 1, "retrieval": 10, "subsets": 100}) == 11
-
-
-def test_too_many_languages_or_models_are_refused():
-    with pytest.raises(InputError, match=r"There are \d+ languages .* got 5000"):
-        load.codes(5000)
-    with pytest.raises(InputError, match=r"There are \d+ models .* got 500"):
-        load.names(500)
-
-
 def test_tables_read_as_categories_hold_what_they_hold_as_texts(folder):
     paths = [folder / f"results/load/zeroshot/{name}_imagenet-1k.parquet" for name in load.names(2)]
-    together = tables.read_all(paths, "zeroshot")
+    together = tables.joined([tables.categories(tables.read(path, "zeroshot")) for path in paths])
     assert together["lang"].dtype == "category"
     apart = pd.concat([tables.read(path, "zeroshot") for path in paths], ignore_index=True)
     pd.testing.assert_frame_equal(together.astype(apart.dtypes.to_dict()), apart)
-    assert tables.read_all([], "zeroshot").empty
 
 
 def test_accuracies_of_categories_are_those_of_a_loop_over_groups(folder):
@@ -90,9 +57,9 @@ def test_accuracies_of_categories_are_those_of_a_loop_over_groups(folder):
 def test_the_scores_of_a_run_do_not_depend_on_how_texts_are_held(folder, monkeypatch):
     names = load.names(2)
     given = str(folder / "results/load"), names, ["imagenet-1k", "xm3600"], 20
-    found = leaderboard.by_language(*given)
+    found = outcomes.by_language(*given)
     monkeypatch.setattr(tables, "categories", lambda table: table)
-    pd.testing.assert_frame_equal(leaderboard.by_language(*given), found)
+    pd.testing.assert_frame_equal(outcomes.by_language(*given), found)
 
 
 def test_images_of_queries_are_found_for_texts_and_categories():
@@ -122,17 +89,3 @@ def test_an_ensemble_is_compared_with_its_members_on_what_all_have():
         )
         assert found[["langs", "ensemble"]].drop_duplicates().to_numpy().tolist() == [[3, "both"]]
     assert error_overlap.by_item(costs[costs["item"] == costs["item"].iloc[0]], each, pair, "one item").empty
-
-
-def test_measurements_replace_those_of_the_same_chapter_and_tell_how_time_grows(tmp_path):
-    path = tmp_path / "load.csv"
-    shared = {"size": "s", "chapter": "c", "seconds": 1.0, "peak": 0.5, "outcome": ""}
-    load.add(shared | {"part": 1, "rows": 160, "processor": 99.0}, path)
-    for n in (16, 4, 1):
-        load.add(shared | {"part": n, "rows": 160 // n, "processor": 5 + (16 / n) ** 2}, path)
-    found = timings.read_load(path)
-    assert found[["part", "rows", "processor"]].to_numpy().tolist() == [[16, 10, 6], [4, 40, 21], [1, 160, 261]]
-    assert found["exponent"].tolist() == pytest.approx([np.nan, np.nan, 2], abs=0.01, nan_ok=True)
-    path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match="benchmarks/load"):
-        timings.read_load(path)

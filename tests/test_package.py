@@ -14,9 +14,9 @@ from conftest import ROOT
 # Distribution -> what is imported of it, where the names differ.
 MODULES = {"open_clip_torch": "open_clip", "protobuf": "google.protobuf", "pyyaml": "yaml"}
 # Modules that are nothing without the extra `encoders`: they train or hold networks of torch.
-NETWORKS = {"babelatlas.models.gated_fusion", "babelatlas.models.gated_translator", "babelatlas.models.towers"}
+NETWORKS = {"babelatlas.models.towers"}
 # Modules that run the study, of the extra `workflow`.
-RUNS = {f"babelatlas.workflow.{name}" for name in ("config", "run_notebook", "book", "gpus")}
+RUNS = {f"babelatlas.workflow.{name}" for name in ("config", "run_notebook", "book")}
 
 WALK = """
 import importlib, json, pathlib, sys

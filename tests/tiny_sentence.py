@@ -1,85 +1,63 @@
-"""A tiny Qwen3-VL-Embedding with random weights, in the form of its repository: sentence-transformers' modules."""
+"""Tiny models in sentence-transformers' form: a Qwen3-VL-Embedding, and a text model with its CLIP."""
 
-import json
 from pathlib import Path
 
-from tiny_huggingface import CORPUS, random
+import torch
+import transformers as tf
 
-TEMPLATE = """{%- for message in messages -%}
-<|im_start|>{{ message.role }}
-{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content -%}
-{%- if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>
-{%- elif 'text' in part %}{{ part.text }}{% endif %}
-{%- endfor %}{% endif %}<|im_end|>
-{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
-{% endif %}"""
-MODULES = ("Transformer", "Pooling", "Normalize")
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>"]
-SPECIAL += ["<|video_pad|>"]
+from tiny_huggingface import TOWER, VISION, bert_vocabulary, clip_pictures, random, write_json
+from tiny_imagetext import QWEN_CHAT, qwen_tokenizer
 
 
 def qwen3_vl_embedding(folder: Path) -> Path:
     """Write the checkpoint: a Qwen3-VL without head, the last token's state of length 1, a chat around each input."""
-    from transformers import Qwen3VLConfig, Qwen3VLModel
-
-    ids = {token: number for number, token in enumerate(SPECIAL)}
-    text = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
-    text |= {"num_key_value_heads": 2, "head_dim": 8, "vocab_size": _tokenizer(folder), "max_position_embeddings": 512}
+    tokenizer, marks = qwen_tokenizer(folder)
+    text = TOWER | {"num_key_value_heads": 2, "head_dim": 8, "vocab_size": len(tokenizer)}
     text |= {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}}
     vision = {"hidden_size": 32, "intermediate_size": 48, "depth": 2, "num_heads": 4, "out_hidden_size": 32}
     vision |= {"patch_size": 16, "num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
-    marks = {f"{name}_token_id": ids[f"<|{name.replace('image', 'image_pad').replace('video', 'video_pad')}|>"]
-             for name in ("image", "video", "vision_start", "vision_end")}  # fmt: skip
-    model = random(Qwen3VLModel(Qwen3VLConfig(text_config=text, vision_config=vision, **marks)))
-    model.save_pretrained(folder)
-    picture = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "patch_size": 16, "merge_size": 2}
-    picture |= {"temporal_patch_size": 2, "size": {"shortest_edge": 1024, "longest_edge": 4096}}
-    (folder / "preprocessor_config.json").write_text(
-        json.dumps(picture | {"image_processor_type": "Qwen2VLImageProcessor", "processor_class": "Qwen3VLProcessor"})
-    )
-    (folder / "video_preprocessor_config.json").write_text(
-        json.dumps(picture | {"video_processor_type": "Qwen3VLVideoProcessor", "processor_class": "Qwen3VLProcessor"})
-    )
-    (folder / "chat_template.jinja").write_text(TEMPLATE)
-    places = ["", "1_Pooling", "2_Normalize"]
-    modules = [
-        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{name}"}
-        for number, (name, path) in enumerate(zip(MODULES, places, strict=True))
-    ]
-    (folder / "modules.json").write_text(json.dumps(modules))
+    random(tf.Qwen3VLModel(tf.Qwen3VLConfig(text_config=text, vision_config=vision, **marks))).save_pretrained(folder)
+    sizes = {"patch_size": 16, "merge_size": 2, "temporal_patch_size": 2}
+    images = tf.Qwen2VLImageProcessor(size={"shortest_edge": 1024, "longest_edge": 4096}, **sizes)
+    videos = tf.Qwen3VLVideoProcessor(**sizes)
+    tf.Qwen3VLProcessor(images, tokenizer, videos, chat_template=QWEN_CHAT).save_pretrained(folder)
+    _modules(folder, {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"})
     out = {"method": "forward", "method_output_name": "last_hidden_state"}
     kinds = dict.fromkeys(("text", "image", "video"), out) | {"message": out | {"format": "structured"}}
-    settings = {"transformer_task": "feature-extraction", "modality_config": kinds}
-    settings |= {"module_output_name": "token_embeddings", "unpad_inputs": False}
+    settings = {"transformer_task": "feature-extraction", "modality_config": kinds, "unpad_inputs": False}
+    settings |= {"module_output_name": "token_embeddings"}
     settings |= {"processing_kwargs": {"chat_template": {"add_generation_prompt": True}}}
-    (folder / "sentence_bert_config.json").write_text(json.dumps(settings))
-    (folder / "1_Pooling").mkdir()
+    write_json(folder / "sentence_bert_config.json", settings)
     pooling = {"embedding_dimension": 32, "pooling_mode": "lasttoken", "include_prompt": True}
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    write_json(folder / "1_Pooling" / "config.json", pooling)
+    said = {"prompts": {"default": "Represent the user's input."}, "default_prompt_name": "default"}
+    write_json(folder / "config_sentence_transformers.json", said | {"model_type": "SentenceTransformer"})
     (folder / "2_Normalize").mkdir()
-    prompts = {"default": "Represent the user's input."}
-    said = {"prompts": prompts, "default_prompt_name": "default", "similarity_fn_name": "cosine"}
-    (folder / "config_sentence_transformers.json").write_text(json.dumps(said | {"model_type": "SentenceTransformer"}))
     return folder
 
 
-def _tokenizer(folder: Path) -> int:
-    """Write the files of a tokenizer of Qwen's kind, bytes and merges; return the number of ids."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+def multilingual_clip(folder: Path) -> Path:
+    """Write a text model as sentence-transformers/clip-ViT-B-32-multilingual-v1, and its CLIP in "image"."""
+    sizes = {"vocab_size": bert_vocabulary(folder), "max_position_embeddings": 64}
+    config = tf.DistilBertConfig(dim=32, hidden_dim=32, n_layers=2, n_heads=2, **sizes)
+    random(tf.AutoModel.from_config(config)).save_pretrained(folder)
+    _modules(folder, {"": "Transformer", "1_Pooling": "Pooling", "2_Dense": "Dense"})
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 48, "do_lower_case": False})
+    write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    identity = {"activation_function": "torch.nn.modules.linear.Identity"}
+    write_json(folder / "2_Dense" / "config.json", identity | {"in_features": 32, "out_features": 24, "bias": False})
+    torch.save({"linear.weight": torch.randn(24, 32) / 4}, folder / "2_Dense" / "pytorch_model.bin")
+    place, pieces = folder / "image" / "0_CLIPModel", ["!", "a", "a</w>", "<|startoftext|>", "<|endoftext|>"]
+    text = TOWER | {"vocab_size": 5, "bos_token_id": 3, "eos_token_id": 4, "pad_token_id": 0}
+    config = tf.CLIPConfig(text_config=text, vision_config=VISION, projection_dim=24)
+    random(tf.CLIPModel(config)).save_pretrained(place)
+    tf.CLIPTokenizer(vocab={piece: row for row, piece in enumerate(pieces)}, merges=[]).save_pretrained(place)
+    clip_pictures(place, image_processor_type="CLIPImageProcessor")
+    _modules(folder / "image", {"0_CLIPModel": "CLIPModel"})
+    return folder
 
-    folder.mkdir(parents=True, exist_ok=True)
-    inner = Tokenizer(models.BPE())
-    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400,
-        special_tokens=SPECIAL,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    inner.train_from_iterator(CORPUS, trainer)
-    inner.save(str(folder / "tokenizer.json"))
-    settings = {"tokenizer_class": "Qwen2Tokenizer", "pad_token": "<|endoftext|>", "eos_token": "<|im_end|>"}
-    settings |= {"model_max_length": 512, "padding_side": "right", "add_prefix_space": False}
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
-    return inner.get_vocab_size()
+
+def _modules(folder: Path, kinds: dict[str, str]) -> None:
+    rows = enumerate(kinds.items())
+    named = [{"idx": row, "path": path, "type": f"sentence_transformers.models.{kind}"} for row, (path, kind) in rows]
+    write_json(folder / "modules.json", [one | {"name": str(one["idx"])} for one in named])

@@ -88,7 +88,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (tools.children.length) caption.after(tools);
 
     for (const row of rows) {
-      row.id = unused(`${figure.id.replace(/^table-/, "")}-${slug(row.cells[0].textContent)}`);
+      row.id = unused(`${figure.id.replace(/^table-(?=[a-z])/, "")}-${slug(row.cells[0].textContent)}`);
       const link = make("a", { href: `#${row.id}`, className: "atlas-row-link", tabIndex: -1 });
       link.setAttribute("aria-label", "Link to this row");
       row.cells[0].append(link);

@@ -18,7 +18,7 @@ def __getattr__(name: str):
     """Return `load` or `describe`, importing pandas only when one is asked for."""
     if name not in ("describe", "load"):
         raise AttributeError(f"module 'babelatlas' has no attribute {name!r}: it has {', '.join(__all__)}")
-    from babelatlas.workflow import catalogue
+    from babelatlas.report import catalogue
 
     return getattr(catalogue, name)
 

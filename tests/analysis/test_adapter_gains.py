@@ -6,8 +6,8 @@ import pytest
 
 from babelatlas.analysis import adapter_gains
 from babelatlas.base.errors import InputError
-from babelatlas.papers import geigle2024_training
 from babelatlas.stats import correlation
+from papercheck import geigle2024_training
 
 KEY = {"dataset": "d", "labels": "l", "prompts": "p", "similarity": "cosine", "precision": "float32"}
 KEY |= {"preprocessing": "model", "lang": "sw"}
@@ -41,7 +41,7 @@ def test_a_gain_is_the_mean_over_classes_of_the_difference_to_the_base():
 
 
 def test_a_base_that_was_not_evaluated_alike_is_named():
-    with pytest.raises(InputError, match="base 'm' has no result in sw on d"):
+    with pytest.raises(InputError, match="base 'm' in the same way"):
         adapter_gains.gains(counts("m+sw.mse", [1.0]), counts("m", [1.0]).assign(prompts="others"))
 
 
@@ -57,14 +57,6 @@ def test_the_published_means_correlations_and_wins_follow_from_the_shipped_numbe
     assert (
         round(correlation.correlate(both, "one", "other", methods=["pearson"], n_resamples=50)["value"][0], 2) == 0.83
     )
-
-
-def test_where_all_gains_are_equal_there_is_no_correlation():
-    table = pd.DataFrame({"model": "m", "objective": "mse", "lang": ["a", "b", "c"], "before": [0.1, 0.2, 0.3]})
-    found = adapter_gains.summary(table.assign(value=table["before"] + 0.5, gain=0.5), n_resamples=20)
-
-    assert found["r"].isna().all()
-    assert found["n_gain"].item() == found["n_best"].item() == 3
 
 
 def test_captions_are_matched_with_the_nearest_english_vector():

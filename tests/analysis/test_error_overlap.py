@@ -5,7 +5,28 @@ import pandas as pd
 import pytest
 
 from babelatlas.analysis import error_overlap
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.evaluation import disambiguation
+
+RNG = np.random.default_rng(7)
+
+
+def table_of(costs, model="m", similarity="cosine", images=("a0", "b0")):
+    """A `disambiguation` table from costs (item, image, text)."""
+    rows = [
+        (model, 0, "pictogram-pairs", similarity, "float32", "", "fr", f"w{i:03}", image, text, cost)
+        for i, item in enumerate(np.asarray(costs, float))
+        for image, texts in zip(images, item, strict=True)
+        for text, cost in zip("ab", texts, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(tables.SCHEMAS["disambiguation"][0]))
+
+
+def array_of(table):
+    """The costs (item, image, text) of the one unit of a `disambiguation` table."""
+    [(_, part)] = disambiguation.units(table)
+    return disambiguation.cost_grid(part, disambiguation.ORIGINALS)[1]
 
 
 def test_shared_errors_are_intersection_over_union_on_the_items_that_both_have():
@@ -52,8 +73,74 @@ def test_many_pairs_of_a_kind_give_the_mean_of_each_alone():
     assert found["value"] == pytest.approx(np.mean(alone))
 
 
-@pytest.mark.parametrize(("shape", "n"), [((2, 1, 2), 1), ((2, 3), 1), ((2, 3, 2), 0)])
-def test_shared_errors_need_pairs_and_items(shape, n):
-    pairs = pd.DataFrame({"first": [0] * n, "second": [1] * n, "kind": ["x"] * n})
-    with pytest.raises(InputError, match="at least two items"):
-        error_overlap.mean_overlap(np.zeros(shape), pairs)
+def test_permuting_keeps_both_senses_of_an_item_together_and_gives_what_chance_gives():
+    # Each errs in exactly one sense of every item: so does each after any permutation.
+    first = np.eye(2, dtype=bool)[RNG.integers(2, size=40)]
+    second = np.eye(2, dtype=bool)[RNG.integers(2, size=40)]
+    drawn = error_overlap.permuted_iou(first, second, 500)
+    both = [round(80 * value / (1 + value)) for value in drawn]
+    # Wrong in a together: c; wrong in b together: 40 - a1 - a2 + c; so the parity of the intersection is fixed.
+    assert {count % 2 for count in both} == {(40 - first[:, 0].sum() - second[:, 0].sum()) % 2}
+    pairs = pd.DataFrame({"first": [0], "second": [1], "kind": "x"})
+    expected = error_overlap.mean_overlap(np.array([first, second]), pairs, n_resamples=20)["expected"][0]
+    assert drawn.mean() == pytest.approx(expected, abs=0.01)
+
+
+def test_errors_of_a_model_that_is_sure_of_itself_are_no_ties():
+    table = table_of(np.exp([[[1e-8, 3e-8], [4e-8, 2e-8]]]), similarity="perplexity")
+    [(key, items, wrong)] = error_overlap.errors(table)
+    assert key == ("m", 0, "pictogram-pairs", "fr")
+    assert items.tolist() == ["w000"]
+    assert not wrong["TC"].any()
+
+
+def test_an_ensemble_of_a_model_with_a_copy_decides_as_the_model_does():
+    values = np.exp(RNG.normal(size=(30, 3, 2)))
+    images = ("a0", "b0", "mix")
+    copy = table_of(-5 + 100 * np.log(values), "n", images=images)
+    both = pd.concat([table_of(values, similarity="perplexity", images=images), copy])
+    costs = array_of(error_overlap.ensemble(both, ["m", "n"], "both"))
+    assert (disambiguation.tc(costs) == disambiguation.tc(values[:, :2])).all()
+    assert (disambiguation.ic(costs) == disambiguation.ic(values[:, :2])).all()
+    assert costs.mean(axis=(1, 2)) == pytest.approx(np.zeros(30), abs=1e-9)
+    assert np.sqrt((costs**2).mean()) == pytest.approx(1)
+
+
+def test_an_ensemble_of_models_with_independent_noise_is_better_than_each():
+    truth = np.array([[0.0, 1.0], [1.0, 0.0]])
+    parts = {name: truth + 1.5 * RNG.normal(size=(200, 2, 2)) for name in "mno"}
+    table = pd.concat([table_of(part, name) for name, part in parts.items()])
+    costs = array_of(error_overlap.ensemble(table, list("mno"), "all"))
+    assert disambiguation.tc(costs).mean() > 0.05 + max(disambiguation.tc(part).mean() for part in parts.values())
+    each = disambiguation.outcomes(table)
+    items = error_overlap.by_item(table, each, list("mno"), "all").query("metric == 'TC'")
+    assert items.groupby("model")["value"].mean()["all"] == pytest.approx(disambiguation.tc(costs).mean())
+    assert items.groupby("model").size().to_dict() == {"all": 200, "m": 200, "n": 200, "o": 200}
+
+
+def test_a_model_that_makes_no_difference_changes_nothing_in_an_ensemble_and_a_sure_one_counts():
+    values = RNG.normal(size=(10, 2, 2))
+    table = pd.concat([table_of(values), table_of(np.full((10, 2, 2), 3.0), "n")])
+    costs = array_of(error_overlap.ensemble(table, ["m", "n"], "both"))
+    assert (disambiguation.tc(costs) == disambiguation.tc(values)).all()
+    logs = 1e-9 * (2 + np.array([[[0, 1], [1, 0]]] * 4))
+    one = table_of(np.exp(logs), similarity="perplexity")
+    costs = array_of(error_overlap.ensemble(pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"], "both"))
+    assert disambiguation.gtc(costs).all()
+
+
+@pytest.mark.parametrize("alike", ["perplexity", "cosine"])
+def test_positive_scores_from_files_are_averaged_as_perplexities_and_negative_ones_as_they_are(alike):
+    values = np.exp(RNG.normal(size=(12, 2, 2))) if alike == "perplexity" else -RNG.random((12, 2, 2))
+    other = table_of(RNG.normal(size=(12, 2, 2)), "n")
+    one, two = (
+        error_overlap.ensemble(pd.concat([table_of(values, similarity=kind), other]), ["m", "n"], "both")
+        for kind in ("given", alike)
+    )
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_an_ensemble_names_what_a_member_lacks():
+    table = pd.concat([table_of(np.ones((3, 2, 2))), table_of(np.ones((2, 2, 2)), "n")])
+    with pytest.raises(InputError, match="Not all of m, n have a cost of item 'w002'"):
+        error_overlap.ensemble(table, ["m", "n"], "both")

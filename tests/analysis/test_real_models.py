@@ -1,18 +1,13 @@
 """Real models: the best of a language and its rivals, and the Pareto front, by hand and against other programs."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 
 from babelatlas.analysis.released import real_models
 from babelatlas.base import released
-from babelatlas.base.errors import InputError
-from babelatlas.stats import tests
 
 
 def rows(correct, n=1000, names="abcdefgh"):
@@ -36,26 +31,6 @@ def test_the_best_model_and_its_rivals_agree_with_statsmodels():
     assert found.loc["b", ["ci_low", "ci_high"]].tolist() == pytest.approx(list(expected))
 
 
-def test_the_test_of_two_shares_is_pearsons_without_a_correction():
-    p = real_models.two_shares(40, 100, np.array([25]), np.array([120]))
-    assert p[0] == pytest.approx(scipy_stats.chi2_contingency([[40, 60], [25, 95]], correction=False).pvalue)
-
-
-def test_models_that_all_miss_or_all_hit_do_not_differ():
-    assert real_models.best(rows([0, 0]))["p_holm"].tolist()[1] == 1
-    assert real_models.best(rows([1000, 1000]))["same"].tolist() == [True, True]
-
-
-def test_the_best_of_a_language_is_the_highest_of_its_released_results():
-    table = released.one_run(
-        released.read(harness="clip_benchmark", dataset="xm3600", metric="recall@1", direction="t2i", lang="sw")
-    )
-    found = real_models.best(table)
-    assert len(found) == len(table) == table["model"].nunique()
-    assert found["value"].iloc[0] == table["value"].max()
-    assert found["same"].iloc[0]
-
-
 def test_results_without_a_number_of_cases_have_neither_interval_nor_test():
     table = rows([500, 490, 480]).assign(n=[1000, 0, 1000], n_correct=[500, np.nan, np.nan])
     found = real_models.best(table).set_index("model")
@@ -64,20 +39,6 @@ def test_results_without_a_number_of_cases_have_neither_interval_nor_test():
     assert found.loc["c", "same"]
     assert found.loc["c", "ci_low"] < 0.48
     assert real_models.best(table.assign(n=0, n_correct=np.nan))["p_holm"].isna().all()
-
-
-def test_one_model_is_the_best_and_no_model_none():
-    assert real_models.best(rows([5]))["same"].tolist() == [True]
-    empty = real_models.best(rows([]))
-    assert empty.empty
-    assert list(empty) == ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
-
-
-def test_a_model_given_twice_an_unknown_one_or_a_missing_column_stops_the_best():
-    with pytest.raises(InputError, match="'a' has several"):
-        real_models.best(pd.concat([rows([5]), rows([6])]))
-    with pytest.raises(InputError, match="needs the column"):
-        real_models.best(rows([5]).drop(columns="n"))
 
 
 def test_the_pareto_front_agrees_with_comparing_all_pairs():
@@ -97,57 +58,15 @@ def test_the_pareto_front_agrees_with_comparing_all_pairs():
     assert front["value"].is_monotonic_increasing
 
 
-def test_the_pareto_front_leaves_out_unknown_costs_and_names_a_missing_column():
-    table = pd.DataFrame({"cost": [np.nan, 2], "value": [0.9, 0.1]})
-    assert real_models.pareto_front(table, "cost", "value").index.tolist() == [1]
-    assert real_models.pareto_front(table.iloc[:1], "cost", "value").empty
-    with pytest.raises(InputError, match="gflops"):
-        real_models.pareto_front(table, "gflops", "value")
-
-
 def test_a_board_is_the_mean_of_both_directions_of_each_model_once():
     found = real_models.board("clip_benchmark", "xm3600", "recall@1")
     assert found.groupby("model")["lang"].nunique().unique().tolist() == [36]
-    assert found["model"].nunique() == 114
+    assert found["model"].nunique() == 105  # without CoCa B/32, broken, and eight English SigLIPs
     row = found.query("model == 'openclip-xlmr-h14' and lang == 'de'").iloc[0]
     assert row["n"] == 3600
     raw = released.read(harness="clip_benchmark", dataset="xm3600", metric="recall@1", lang="de")
     raw = raw[raw["checkpoint"] == "xlm-roberta-large-ViT-H-14, frozen_laion5b_s13b_b90k"]
     assert row["value"] == pytest.approx(raw["n_correct"].sum() / raw["n"].sum(), abs=1e-4)
-
-
-def test_a_board_of_several_variants_asks_for_one():
-    with pytest.raises(InputError, match="give one of its variants"):
-        real_models.board("babel-imagenet", "babel-imagenet", "accuracy@1")
-    assert real_models.board("babel-imagenet", "babel-imagenet", "accuracy@1", "label")["model"].nunique() == 12
-    with pytest.raises(InputError, match="No released result"):
-        real_models.board("clip_benchmark", "xm3600", "recall@2")
-
-
-def test_neighbours_in_a_ranking_agree_with_the_paired_test_of_stats():
-    rng = np.random.default_rng(1)
-    values = (0.2 + 0.02 * np.arange(4) + 0.03 * rng.normal(size=(9, 4))).clip(0, 1)
-    table = pd.DataFrame(values, columns=list("abcd"), index=[f"l{n}" for n in range(9)]).rename_axis("lang")
-    long = table.reset_index().melt("lang", var_name="model")
-    found = real_models.neighbours(long)
-    order = table.mean().sort_values(ascending=False).index
-    assert found["first"].tolist() == list(order[:-1])
-    assert found["second"].tolist() == list(order[1:])
-    p = [tests.paired_permutation_test(table[a] - table[b]) for a, b in itertools.pairwise(order)]
-    assert found["p"].tolist() == pytest.approx(p)
-    assert found["p_holm"].tolist() == pytest.approx(multipletests(p, method="holm")[1].tolist())
-    homes = {f"l{n}": f"f{n // 2}" for n in range(9)}
-    sums = table.groupby(table.index.map(homes)).sum()
-    p = [tests.paired_permutation_test(sums[a] - sums[b]) for a, b in itertools.pairwise(order)]
-    assert real_models.neighbours(long, homes)["p"].tolist() == pytest.approx(p)
-    assert real_models.neighbours(long[long["model"] == "a"]).empty
-
-
-def test_the_best_within_a_budget_is_the_cheaper_of_equals_and_missing_where_all_cost_more():
-    table = pd.DataFrame({"model": list("abcd"), "size": [5, 3, 9, np.nan], "value": [0.4, 0.4, 0.6, 0.9]})
-    found = real_models.within_budgets(table, "size", [2, 6, 10])
-    assert found[["budget", "model"]].to_numpy().tolist() == [[6, "b"], [10, "c"]]
-    assert real_models.within_budgets(table, "size", []).empty
 
 
 def test_a_runs_own_real_models_join_and_the_miniature_does_not():

@@ -7,7 +7,6 @@ from scipy import stats as scipy_stats
 
 from babelatlas.analysis.released import task_agreement
 from babelatlas.base import languages, released
-from babelatlas.base.errors import InputError
 
 LANGS = ["de", "fi", "ja", "ko", "sw", "tr"]
 FAMILY = languages.families(LANGS)
@@ -73,12 +72,6 @@ def test_pairs_that_share_too_little_and_pairs_of_two_harnesses_are_not_compared
     assert left.to_numpy().tolist() == [["h", "one", "few", 7, 2], ["h", "two", "few", 7, 2]]
 
 
-def test_no_pair_at_all_gives_empty_tables(tasks):
-    found, left = task_agreement.all_pairs({("h", "one"): tasks[0]}, FAMILY)
-    assert found.empty
-    assert left.empty
-
-
 def test_a_move_is_the_mean_difference_of_ranks_and_the_largest_comes_first():
     first = scores([[0.9, 0.5, 0.1]] * 6)
     second = scores([[0.1, 0.5, 0.9]] * 5 + [[0.9, 0.5, 0.1]])
@@ -89,16 +82,6 @@ def test_a_move_is_the_mean_difference_of_ranks_and_the_largest_comes_first():
     assert found.loc["a", "p"] == pytest.approx(2 / 2**5)  # five differences of six are not 0
     related = task_agreement.moves(first, second, dict.fromkeys(LANGS, "one"), n_resamples=50)
     assert related["over"].unique().tolist() == ["languages"]
-
-
-def test_a_score_given_twice_and_tasks_that_share_nothing_are_said(tasks):
-    with pytest.raises(InputError, match="occur twice"):
-        task_agreement.shared(tasks[0], pd.concat([tasks[1], tasks[1]]))
-    apart = [tasks[0][tasks[0]["lang"] == "de"], tasks[1]]
-    with pytest.raises(InputError, match=r"share 7 model\(s\) and 1 language"):
-        task_agreement.agreement(*apart, FAMILY)
-    with pytest.raises(InputError, match="Moves"):
-        task_agreement.moves(*apart, FAMILY)
 
 
 def test_the_released_retrieval_sets_agree_more_than_classification_and_retrieval():

@@ -1,14 +1,8 @@
 """Tests of the table of released results, of the list of models, and of the files that they are made from."""
 
-import re
-
 import numpy as np
-import pandas as pd
-import pytest
 
 from babelatlas.base import languages, released, tables
-from babelatlas.base.errors import InputError
-from babelatlas.models import registry
 
 
 def test_every_row_has_a_known_model_language_source_and_address():
@@ -29,28 +23,15 @@ def test_every_checkpoint_of_the_table_has_one_canonical_model_and_the_reverse()
 
 
 def test_one_run_stands_for_each_model_in_each_harness():
-    used = released.checkpoints().query("use == 'yes'")
+    listed = released.checkpoints()
+    used = listed[listed["use"].isin(["yes", "English"])]
     assert not used.duplicated(["harness", "model"]).any()
-    assert set(used["model"]) == set(released.models().index)
+    uncounted = {"vlm2vec-lora", "coca-b32-laion2b-mscoco", "blip-captioning-base", "blip-captioning-large"}
+    assert {*released.models().index} - {*used["model"]} == uncounted
+    assert set(listed["use"]) == {"yes", "English", "again", "duplicate", "broken"}
+    assert (listed.loc[listed["use"] != "yes", "note"] != "").all()
     key = [column for column in tables.SCHEMAS["released"][1] if column != "checkpoint"] + ["model"]
     assert not released.one_run(released.read()).duplicated(key).any()
-
-
-def test_models_that_are_also_entries_of_the_registry_have_its_name():
-    models = released.models()
-    entries = models[models["entry"] != ""]
-    assert len(entries) >= 15
-    assert (entries["entry"] == entries.index).all()
-    assert set(entries["entry"]) <= set(registry.names())
-
-
-def test_unknown_facts_are_empty_and_known_ones_well_formed():
-    models = released.models()
-    assert models["release_date"].str.fullmatch(r"(\d{4}-\d\d(-\d\d)?)?").all()
-    assert set(models["weights"]) <= {"open", "closed", ""}
-    assert set(models["multilingual_text"]) <= {"yes", "no", ""}
-    assert (models["parameters_m"].dropna() > 1).all()
-    assert not models.drop(columns=["parameters_m", "gflops", "image_size", "samples_seen"]).eq("nan").any(axis=None)
 
 
 def test_counts_and_exact_intervals_belong_to_the_values():
@@ -64,40 +45,17 @@ def test_counts_and_exact_intervals_belong_to_the_values():
     assert table.loc[table["n_correct"].isna(), ["ci_low", "ci_high"]].isna().all(axis=None)
 
 
-def test_a_harness_that_asks_with_every_caption_has_more_queries_than_one_that_asks_with_the_first():
-    where = {"dataset": "xm3600", "lang": "de", "metric": "recall@1", "direction": "t2i"}
-    queries = {
-        name: set(released.read(harness=name, **where)["n"]) for name in ("clip_benchmark", "mteb", "babel-imagenet")
-    }
-    assert queries == {"clip_benchmark": {3600}, "mteb": {8643}, "babel-imagenet": {8643}}
-
-
-def test_the_same_weights_have_one_name_in_three_harnesses():
-    row = released.read(dataset="xm3600", lang="de", metric="recall@1", direction="t2i", model="msiglip-b16")
-    values = row.set_index("harness")["value"].round(4).to_dict()
-    # German, as the README of the release quotes two of them: mteb and open_clip.
-    assert values["mteb"] == pytest.approx(0.6685, abs=1e-3)
-    assert values["clip_benchmark"] == pytest.approx(0.685, abs=1e-4)
-
-
-def test_a_wrong_name_is_one_sentence_with_the_near_match():
-    with pytest.raises(InputError, match=r"no column 'langs'.*lang"):
-        released.read(langs="de")
-    with pytest.raises(InputError, match=r"has dataset 'xm360'.*xm3600"):
-        released.read(dataset="xm360")
-
-
-def test_the_protocols_name_every_data_set_of_every_harness():
-    told = released.harnesses().set_index(["harness", "dataset"])
-    found = released.read()[["harness", "dataset"]].drop_duplicates()
-    assert set(map(tuple, found.to_numpy())) == set(told.index)
-    assert (told["where"] != "").all()
-
-
 def test_facts_under_other_licences_do_not_ship():
     assert {source["licence"] for source in released.facts()["sources"].values()} <= {"MIT", "CC0-1.0", "Apache-2.0"}
 
 
-def test_the_table_has_no_absolute_path_of_a_machine():
-    text = pd.concat([released.read()["address"], released.models()["source"]]).drop_duplicates().str.cat(sep="\n")
-    assert not re.search(r"(^|\s)/(work|home|tmp|root)/", text)
+def test_no_run_that_counts_is_broken_and_no_two_are_one_set_of_numbers():
+    counted = released.one_run(released.read())
+    imagenet = counted.query("dataset == 'imagenet-1k' and metric == 'accuracy@1'").groupby("model")["value"].max()
+    assert imagenet.min() > 0.01
+    by = ["dataset", "lang", "variant", "direction", "metric"]
+    wide = counted[counted["harness"] == "mteb"].pivot_table(index=by, columns="model", values="value")
+    for place, first in enumerate(wide):
+        gaps = wide.iloc[:, place + 1 :].sub(wide[first], axis=0).abs()
+        alike = gaps.max()[(gaps.notna().sum() >= 20) & (gaps.max() < 0.01)]
+        assert alike.empty, (first, alike)

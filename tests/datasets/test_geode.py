@@ -1,17 +1,15 @@
-"""GeoDE: a miniature in the published layout, the synsets that its objects are tied to, and its labels in a run."""
+"""GeoDE: a miniature in the published layout, and the synsets that its objects are tied to."""
 
 import csv
-from dataclasses import replace
 
 import pytest
 from PIL import Image
 
-from babelatlas.base import paths, synsets, tables
+from babelatlas.base import paths, synsets
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.layouts import geode
-from babelatlas.workflow import config
-from conftest import ROOT
+from babelatlas.lexicon import wordnets
 
 ROWS = [
     ("Nigeria_bag_1.jpg", "bag", "Africa", "Nigeria"),
@@ -27,15 +25,14 @@ def write(tmp_path, monkeypatch):
     (tmp_path / "images").mkdir()
     for name, *_ in ROWS:
         Image.new("RGB", (4, 4)).save(tmp_path / "images" / name)
-    entry = replace(datasets.get_dataset("geode"), n_images=4, n_classes=3)
+    entry = datasets.get_dataset("geode").model_copy(update={"n_images": 4, "n_classes": 3})
     monkeypatch.setattr(datasets, "DATASETS", [entry])
 
     def write(columns=COLUMNS, rows=ROWS):
         with open(tmp_path / "index.csv", "w", newline="") as file:
-            known = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
             writer = csv.DictWriter(file, columns, extrasaction="ignore")
             writer.writeheader()
-            writer.writerows(known)
+            writer.writerows(dict(zip(COLUMNS, row, strict=True)) for row in rows)
         return tmp_path
 
     return write
@@ -44,7 +41,6 @@ def write(tmp_path, monkeypatch):
 @pytest.mark.parametrize("columns", [COLUMNS, ("file_path", "object", "ip_country")])
 def test_an_image_has_its_objects_synset_and_its_region(write, columns):
     table = datasets.load("geode", write(columns))
-
     assert table["wnid"].tolist() == ["n02773037", "n02773037", "n03475581", "n06794110"]
     assert table["number"].tolist() == [0, 1, 0, 0]
     assert table["region"].tolist() == ["Africa", "East Asia", "West Asia", "Southeast Asia"]
@@ -53,54 +49,28 @@ def test_an_image_has_its_objects_synset_and_its_region(write, columns):
 
 
 def test_what_is_lacking_is_counted_and_what_is_strange_is_named(write):
-    with pytest.raises(InputError, match=r"lacks 1 of 4 images .*missing=1"):
+    with pytest.raises(InputError, match=r"lacks 1 images .*missing=1"):
         datasets.load("geode", write(rows=ROWS[:3]))
     assert datasets.load("geode", write(rows=ROWS[:3]), missing=1).attrs["missing"] == 1
     with pytest.raises(InputError, match="the object 'bagg': did you mean bag"):
         datasets.load("geode", write(rows=[("a.jpg", "bagg", "Africa", "Nigeria")]))
-    with pytest.raises(InputError, match="the region 'Oceania': expected"):
-        datasets.load("geode", write(rows=[("a.jpg", "bag", "Oceania", "Nigeria")]))
-    with pytest.raises(InputError, match="has no column 'object'"):
+    with pytest.raises(InputError, match="no column 'object'"):
         datasets.load("geode", write(("file_path", "region")))
-    folder = write()
-    (folder / "index.csv").unlink()
-    with pytest.raises(InputError, match=r"holds no index\.csv"):
-        datasets.load("geode", folder)
 
 
-def test_every_object_has_a_synset_of_its_own_with_that_name_and_gloss(monkeypatch):
-    wordnets = pytest.importorskip("babelatlas.lexicon.wordnets")
+@pytest.mark.slow
+def test_every_object_has_a_synset_of_its_own_with_that_name_and_gloss(mirror, monkeypatch):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
     rows = paths.rows("geode.csv")
-    try:
-        found = wordnets.synsets([row["wnid"] for row in rows])
-    except (InputError, LookupError):
-        pytest.skip("WordNet is not here")
-
     assert len({row["object"] for row in rows}) == len({row["wnid"] for row in rows}) == 40
+    assert synsets.class_list("geode")["wnid"].is_unique
     assert {row["fit"] for row in rows} == {"same", "narrower", "wider"}
-    for row, synset in zip(rows, found, strict=True):
+    for row, synset in zip(rows, wordnets.synsets([row["wnid"] for row in rows]), strict=True):
         assert row["name"].replace(" ", "_") in synset.lemma_names()
         assert row["gloss"] == synset.definition()
 
 
 def test_the_countries_of_the_authors_are_in_the_six_regions():
     rows = paths.rows("geode_countries.csv")
-
     assert {row["region"] for row in rows} == set(geode.REGIONS)
     assert len({row["country"] for row in rows}) == len(rows) == 43
-    assert synsets.class_list("geode")["wnid"].is_unique
-
-
-def test_a_run_with_geode_makes_a_label_set_of_its_objects():
-    known = config.read(ROOT / "config" / "full.yml") | {"datasets": ["geode"], "images": {"geode": "data/geode"}}
-    known["chapters"] = ["00_summary", "30_accuracy"]
-    with pytest.raises(InputError, match="parameters of 30_accuracy name 'imagenet-1k', which is not among the run's"):
-        config.check_config(known, ROOT)
-    known["parameters"].pop("30_accuracy")
-    study = config.check_config(known, ROOT)
-
-    assert "geode" in study.classes
-    assert study.material("geode")["labels"] == "results/full/labels/geode.parquet"
-    (own,) = study.own_labels("geode")
-    assert synsets.class_list(own).equals(synsets.class_list("geode"))
-    assert tables.locate(own).is_file()

@@ -1,63 +1,14 @@
-"""Scores of answers, agreement of people, sentences: slow transcriptions of the definitions, what must always hold."""
+"""Scores of answers, agreement of people: slow transcriptions of the definitions, what must always hold."""
 
-import doctest
 import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from babelatlas.analysis.released import marvl
-from babelatlas.base.errors import InputError
 from babelatlas.evaluation import reasoning
-from babelatlas.stats import rounding
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(reasoning).failed == 0
-
-
-@given(st.integers(1, 400), st.data())
-def test_a_share_of_n_cases_is_its_own_nearest_share(n, data):
-    k = data.draw(st.integers(0, n))
-    assert rounding.nearest_share(100 * k / n, n, 100) == pytest.approx(100 * k / n)
-    printed = round(100 * k / n, 1)
-    assert abs(rounding.nearest_share(printed, n, 100) - printed) <= 0.05 + 1e-9
-
-
-def test_a_mean_that_whole_cases_cannot_have_is_found():
-    # 28 whole numbers: 145 / 28 = 5.18, 146 / 28 = 5.21, and nothing between.
-    assert abs(rounding.nearest_share(5.19, 28) - 5.19) > 0.005
-    assert rounding.nearest_share([5.18, 5.21], 28) == pytest.approx([5.18, 5.21], abs=0.005)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.text("abc ", min_size=1, max_size=8), min_size=2, max_size=6), st.data())
-def test_the_expected_types_of_a_draw_are_the_mean_over_all_draws(sentences, data):
-    sentences = [f"{sentence} d" for sentence in sentences]
-    n = data.draw(st.integers(1, len(sentences)))
-    draws = list(itertools.combinations(sentences, n))
-    slow = sum(len({word for sentence in draw for word in sentence.split()}) for draw in draws) / len(draws)
-    assert reasoning.expected_types(sentences, str.split, n) == pytest.approx(slow)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: rounding.nearest_share(0.5, 0, 100), "at least one case"),
-        (lambda: reasoning.expected_types(["a"], str.split, 2), "A draw of 2 sentences from 1"),
-        (lambda: reasoning.wording([], str.split), "no token in 0 sentences"),
-    ],
-)
-def test_what_cannot_be_used_is_told_in_a_sentence(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
-
-
-# Answers and scores -------------------------------------------------------------------------------------------------
 
 
 def answers(
@@ -82,16 +33,6 @@ def test_accuracy_counts_pairs_and_consistency_statements():
     assert found["n"].to_dict() == {"accuracy": 14, "consistency": 4}
     assert (found["ci_low"] < found["value"]).all()
     assert (found["value"] < found["ci_high"]).all()
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=2, max_size=8))
-def test_consistency_is_at_most_accuracy_where_every_statement_has_four_pairs(rows):
-    given = answers({str(number): row for number, row in enumerate(rows)})
-    found = reasoning.scores(given, BY, n_resamples=20).set_index("metric")["value"]
-    assert found["consistency"] <= found["accuracy"] + 1e-12
-    assert found["accuracy"] == pytest.approx(np.mean(rows))
-    assert found["consistency"] == pytest.approx(np.mean([all(row) for row in rows]))
 
 
 def test_a_statement_of_two_languages_is_drawn_once_and_counted_twice():
@@ -125,11 +66,7 @@ def test_a_comparison_uses_the_pairs_that_both_answered_and_adjusts_over_all():
     assert found["lang"].tolist() == ["sw"]
     assert found["n"].tolist() == [4]
     assert found["p_holm"].tolist() == found["p"].tolist() == [0.5]
-    with pytest.raises(InputError, match=r"No two values of variant among .* have answers to the same pairs"):
-        reasoning.compare(second, "variant", [("translate-test", "original")])
-
-
-# People -------------------------------------------------------------------------------------------------------------
+    assert reasoning.compare(second, "variant", [("translate-test", "original")]).empty
 
 
 def slow_kappa(votes: list[tuple[int, int]]) -> float:
@@ -150,38 +87,11 @@ def test_agreement_is_that_of_the_formulas():
     assert (found["ci_high"] > found["value"]).all()
 
 
-def test_unequal_numbers_of_labels_are_refused():
-    table = pd.DataFrame({"truth": [True, False], "n_true": [3, 1], "n_false": [0, 1], "n": [1, 1]})
-    with pytest.raises(InputError, match="Fleiss' kappa needs the same number of labels"):
-        reasoning.agreement(table)
-
-
 def test_people_agree_about_nlvr2_almost_perfectly():
     labels = marvl.labels()
     assert labels["n"].sum() == 5486
     found = reasoning.agreement(labels, n_resamples=50).set_index("metric")["value"]
     assert found.round(3).to_dict() == {"accuracy": 0.974, "kappa": 0.894}
-
-
-# Released logs ------------------------------------------------------------------------------------------------------
-
-
-def test_the_scores_of_the_logs_are_those_of_the_paper_with_their_counts():
-    table = marvl.log_scores()
-    assert len(table) == len(table.drop_duplicates(["model", "dataset", "variant", "lang", "chapter", "metric"]))
-    row = table.set_index(["model", "variant", "lang", "chapter", "metric"]).sort_index()
-    found = row.loc["muniter", "zero-shot", "id", ""]
-    assert found["value"].round(5).to_dict() == {"accuracy": 0.55053, "consistency": round(22 / 282, 5)}
-    assert found["n"].to_dict() == {"accuracy": 1128, "consistency": 282}
-    turkish = row.loc["xuniter", "translate-test", "tr", "", "consistency"]
-    assert (turkish["n"], round(turkish["value"] * turkish["n"], 3)) == (295, 79)
-    chapter = row.loc["muniter", "zero-shot", "zh", "Clothing and grooming", "accuracy"]
-    assert round(100 * chapter["value"], 1) == 70.3
-    whole = (table["value"] * table["n"] - (table["value"] * table["n"]).round()).abs()
-    assert whole.max() < 0.05
-
-
-# Models -------------------------------------------------------------------------------------------------------------
 
 
 class Asker:

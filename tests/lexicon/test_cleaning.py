@@ -1,11 +1,8 @@
-import doctest
-
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import cleaning, senses
 
@@ -18,11 +15,6 @@ def table_of(*rows):
 
 def words(table):
     return {(row.lang, row.lemma) for row in table.itertuples()}
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(cleaning).failed == 0
-    assert doctest.testmod(languages).failed == 0
 
 
 @pytest.mark.parametrize(
@@ -133,15 +125,18 @@ LEMMAS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
-@given(LEMMAS, st.sampled_from(["de", "ru", "he", "yi", "ar", "fa", "ja", "ko", "zh", "zh-Hant", "sr"]))
-def test_a_word_that_was_cleaned_is_clean(lemma, lang):
-    row = cleaning.clean(table_of((lang, DOG, lemma, "wikt")), list(cleaning.RULES))
-    for word in row["lemma"]:
-        assert word == word.strip()
-        assert word
-        again = cleaning.clean(table_of((lang, DOG, word, "wikt")), list(cleaning.RULES))
-        assert again["lemma"].tolist() == [word]
+LANGS = st.sampled_from(["de", "ru", "he", "yi", "ar", "fa", "ja", "ko", "zh", "zh-Hant", "sr"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(LANGS, LEMMAS), min_size=12, max_size=24))
+def test_a_word_that_was_cleaned_is_clean(pairs):
+    cleaned = cleaning.clean(table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in pairs)), list(cleaning.RULES))
+    assert all(word and word == word.strip() for word in cleaned["lemma"])
+    again = cleaning.clean(
+        table_of(*((lang, DOG, word, "wikt") for lang, word in words(cleaned))), list(cleaning.RULES)
+    )
+    assert words(again) == words(cleaned)
 
 
 def test_serbo_croatian_goes_to_its_languages_by_script():
@@ -164,11 +159,6 @@ def test_croatian_and_bosnian_take_the_ijekavian_form_of_a_word_where_there_is_o
     )
     found = cleaning.clean(table, ["variants"]).query("lang == 'hr'")
     assert found.groupby("wnid")["lemma"].agg(list).to_dict() == {DOG: ["mlijeko", "sjeno", "beg"], CAT: ["mleko"]}
-
-
-def test_all_rules_may_be_asked_for_in_a_word():
-    assert cleaning.check_rules("all") == cleaning.check_rules(["all"]) == cleaning.STEPS
-    assert cleaning.check_rules("gap") == ["gap"]
 
 
 def test_simplified_and_traditional_chinese_are_kept_apart_and_shared_words_go_to_both():
@@ -200,51 +190,6 @@ def test_no_rule_leaves_the_senses_as_they_are():
 def test_an_unknown_rule_is_refused_with_the_nearest():
     with pytest.raises(InputError, match="parentheses"):
         cleaning.clean(table_of(("de", DOG, "Hund", "wikt")), ["parenthesis"])
-
-
-def test_the_effects_count_what_each_rule_does_to_each_language():
-    table = table_of(
-        ("he", DOG, "כֶּלֶב", "omw-heb"),
-        ("he", DOG, "כלב", "wikt"),
-        ("he", CAT, "GAP!", "omw-heb"),
-        ("sh", DOG, "pas", "wikt"),
-        ("sh", DOG, "пас", "wikt"),
-    )
-    found = cleaning.tally(cleaning.stages(table)).set_index(["lang", "rule"])
-    columns = ["n_changed", "n_dropped", "n_senses", "n_classes"]
-    assert list(found.loc["he"].index) == ["all words", *cleaning.STEPS]
-    assert found.loc[("he", "all words"), columns].tolist() == [0, 0, 3, 2]
-    assert found.loc[("he", "gap"), columns].tolist() == [0, 1, 2, 1]
-    assert found.loc[("he", "vowel marks"), columns].tolist() == [1, 0, 2, 1]
-    assert found.loc[("sh", "variants"), columns].tolist() == [0, 2, 0, 0]
-    assert found.loc[("bs", "all words"), columns].tolist() == [0, 0, 0, 0]
-    assert found.loc[("bs", "script"), columns].tolist() == [0, 0, 1, 1]
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["de", "he", "sh", "zh"]), LEMMAS), max_size=12))
-def test_the_effects_end_where_cleaning_ends(rows):
-    table = table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in rows)).drop_duplicates()
-    cleaned = cleaning.clean(table)
-    last = cleaning.tally(cleaning.stages(table)).query("rule == 'script'").set_index("lang")
-    assert last["n_senses"][last["n_senses"] > 0].to_dict() == cleaned["lang"].value_counts().to_dict()
-
-
-def test_words_in_the_scripts_of_a_language_are_native():
-    assert languages.native_scripts("sr") == {"Cyrl"}
-    assert languages.native_scripts("hr") == {"Latn"}
-    assert languages.native_scripts("ko") == {"Hang"}
-    with pytest.raises(InputError, match="xxxx"):
-        languages.native_scripts("xxxx")
-
-
-def test_the_script_of_a_language_is_that_of_its_translations():
-    table = languages.table().query("nllb != ''")
-    suffix = table["nllb"].str.split("_").str[1].replace({"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani"})
-    other = [
-        code for code, script in zip(table["code"], suffix, strict=True) if script not in languages.native_scripts(code)
-    ]
-    assert other == ["sat"]  # NLLB writes Beng in the code, Ol Chiki in the text
 
 
 def test_every_rule_is_a_step_and_the_script_is_judged_last_of_the_spelling():

@@ -3,7 +3,6 @@ import pytest
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import labels, own_words
 
 TENCH, GOLDFISH, CRANES = "n01440764", "n01443537", ("n02012849", "n03126707")
@@ -41,18 +40,6 @@ def test_own_senses_come_from_a_simple_table_with_the_names_of_classes(tmp_path)
     ]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_own_senses_in_the_schema_come_back_as_they_are(tmp_path, ending):
-    senses = pd.DataFrame(
-        [("de", TENCH, "Schleie", "field notes", "CC0"), ("en", TENCH, "tench", "own", "not stated")],
-        columns=list(tables.SCHEMAS["senses"][0]),
-    )
-    path = tmp_path / f"words.{ending}"
-    senses.to_csv(path, index=False) if ending == "csv" else senses.to_parquet(path)
-
-    pd.testing.assert_frame_equal(own_words.read_senses(path), senses, check_dtype=False)
-
-
 def test_own_senses_become_labels_as_those_of_any_source(tmp_path):
     path = written(tmp_path, f"lang,wnid,lemma\nen,{TENCH},tench\nde,{TENCH},Schleie\n")
 
@@ -63,42 +50,32 @@ def test_own_senses_become_labels_as_those_of_any_source(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
-        ("lang,wnid\nde,n01440764\n", "should have a column 'lemma' or 'label' or 'word', but has 'lang', 'wnid'"),
-        ("language,wnid,label\nde,n01440764,Schleie\n", "should have a column 'lang', but has 'language'"),
-        ("lang,label\nde,Schleie\n", "should have a column 'wnid' or 'class' or 'name'"),
-        ("lang,wnid,label\n", "has no rows below its heading: add words."),
-        ("lang,wnid,label\nde,n01440764,Schleie\nqqq,n01440764,x\n", r"In words.csv, row 3: .*'qqq'"),
-        ("lang,wnid,label\nde,1440764,Schleie\n", "row 2 has '1440764' where a wnid is expected, 'n' and eight digits"),
-        ("lang,class,label\nde,gold fisch,Goldfisch\n", "row 2 has the class 'gold fisch', .*: did you mean goldfish"),
+        ("lang,wnid\nde,n01440764\n", "should have a column lemma or label"),
+        ("language,wnid,label\nde,n01440764,Schleie\n", "no column 'lang'"),
+        ("lang,wnid,label\nde,n01440764,Schleie\nqqq,n01440764,x\n", r"words.csv: .*'qqq'"),
+        ("lang,class,label\nde,gold fisch,Goldfisch\n", "row 2 has the class 'gold fisch', .*did you mean goldfish"),
         ("lang,class,label\nde,tench, \n", "row 2 has no word: write one, or delete the row."),
         ("lang,class,label\nde,tench,Schleie\nde,Tench,Schleie\n", "row 3 repeats a word of its class: delete it."),
     ],
 )
-def test_a_table_of_words_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, text, said):
-    with pytest.raises(InputError, match=said) as caught:
+def test_a_table_of_words_that_cannot_be_used_is_refused(tmp_path, text, reason):
+    with pytest.raises(InputError, match=reason):
         own_words.read_senses(written(tmp_path, text))
-    assert "\n" not in str(caught.value)
 
 
 def test_a_name_of_two_classes_asks_for_the_wnid(tmp_path):
     classes = written(tmp_path, "wnid,name\n{},crane\n{},crane\n".format(*CRANES), "classes.csv")
 
-    with pytest.raises(InputError, match="the name of n02012849 and n03126707: give the wnid"):
+    with pytest.raises(InputError, match="several: give the wnid, n02012849 or n03126707"):
         own_words.read_senses(written(tmp_path, "lang,class,label\nde,crane,Kran\n"), str(classes))
 
 
-@pytest.mark.parametrize("name", ["words.xlsx", "nowhere.csv"])
-def test_a_file_that_is_no_table_or_not_there_is_named(tmp_path, name):
-    with pytest.raises(InputError, match=f"There is no file of words .*{name}: give the path of a CSV or Parquet"):
-        own_words.read_senses(tmp_path / name)
-
-
-def test_corrections_replace_confirm_remove_and_add_labels_and_say_so():
+def test_corrections_replace_confirm_remove_and_add_labels():
     given = corrections(("de", TENCH, "Schlei"), ("de", GOLDFISH, ""), ("en", TENCH, "tench"), ("fr", TENCH, "tanche"))
 
-    made, changes = own_words.apply_corrections(label_set(), given)
+    made = own_words.apply_corrections(label_set(), given)
 
     rows = made.set_index(["lang", "wnid"])
     assert rows["label"].to_dict() == {
@@ -107,9 +84,6 @@ def test_corrections_replace_confirm_remove_and_add_labels_and_say_so():
     assert rows["source"].tolist() == ["verified", "wordnet-3.0", "wordnet-3.0", "verified"]
     assert rows.loc[("de", TENCH), "alternatives"] == []
     assert rows.loc[("en", TENCH), "confirmed_by"] == ["verified"]
-    assert changes["change"].tolist() == ["replaced", "removed", "confirmed", "added"]
-    assert changes["before"].tolist() == ["Schleie", "Goldfisch", "tench", ""]
-    assert changes["before_source"].tolist() == ["wikt", "wikt", "wordnet-3.0", ""]
 
 
 def test_corrections_leave_the_label_set_that_they_are_given_as_it_was():
@@ -120,32 +94,17 @@ def test_corrections_leave_the_label_set_that_they_are_given_as_it_was():
     pd.testing.assert_frame_equal(table, label_set())
 
 
-def test_no_corrections_change_nothing():
-    made, changes = own_words.apply_corrections(label_set(), corrections())
-
-    pd.testing.assert_frame_equal(made, label_set())
-    assert changes.empty
-
-
 def test_a_corrected_label_that_another_class_has_is_marked_as_ambiguous():
-    made, _ = own_words.apply_corrections(label_set(), corrections(("de", TENCH, "goldfisch")))
+    made = own_words.apply_corrections(label_set(), corrections(("de", TENCH, "goldfisch")))
 
     assert made["ambiguous"].tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (
-            ("de", "n02084071", "Hund", ""),
-            "is of a class that the label set has not: use the label set that was judged",
-        ),
-        (("fr", TENCH, "", ""), r"class n01440764 in French \(fr\) removes a label that is not there: delete the row"),
-        (("de", TENCH, "Schlei", "Karpfen"), "is of the label 'Karpfen', and the label set has 'Schleie'"),
-    ],
+    "row", [("de", "n02084071", "Hund", ""), ("fr", TENCH, "", ""), ("de", TENCH, "Schlei", "Karpfen")]
 )
-def test_a_correction_that_does_not_fit_the_label_set_is_refused(row, said):
-    with pytest.raises(InputError, match=said):
+def test_a_correction_that_does_not_fit_the_label_set_is_refused(row):
+    with pytest.raises(InputError, match="use the label set that was judged, or delete the row"):
         own_words.apply_corrections(label_set(), corrections(row, columns=("lang", "wnid", "label", "was")))
 
 
@@ -156,29 +115,3 @@ def test_a_file_of_corrections_is_read_and_a_class_in_it_twice_refused(tmp_path)
     twice = written(tmp_path, f"lang,wnid,label\nde,{TENCH},a\nde,{TENCH},b\n")
     with pytest.raises(InputError, match="row 3 corrects a class a second time"):
         own_words.read_corrections(twice)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("name\ntench\n", "should have a column 'wnid', but has name"),
-        ("wnid,name\ntench,tench\n", "has the wnid 'tench', expected 'n' and eight digits"),
-        ("wnid\n", "has no rows below its heading: add classes"),
-        ("wnid\nn01440764\nn01440764\n", "has n01440764 more than once: keep one row for each class"),
-        ("", "has no rows below its heading: add classes"),
-        ("wnid,name\nn01440764,\xe9\n", None),
-    ],
-)
-def test_a_list_of_classes_from_a_file_is_read_or_refused_in_one_sentence(tmp_path, text, said):
-    path = written(tmp_path, text, "classes.csv")
-    if said is None:
-        assert class_list(str(path)).to_dict("records") == [{"wnid": TENCH, "name": "\xe9"}]
-        return
-    with pytest.raises(InputError, match=said) as caught:
-        class_list(str(path))
-    assert "\n" not in str(caught.value)
-
-
-def test_a_misspelt_name_of_a_class_list_gets_the_nearest():
-    with pytest.raises(InputError, match="There is no class list 'pictogram': did you mean pictograms"):
-        class_list("pictogram")

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from babelatlas.report import explorer, formatting, page_form, pages, reading
+from babelatlas.report import explorer, formatting, language_pages, page_form, reading
 from babelatlas.report.figures import look
 
 HOSTILE = [
@@ -94,22 +94,19 @@ def test_markdown_holds_names_as_text(name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_parameters_of_a_page_are_text(name):
-    made = {"notebook": "30_accuracy", "seconds": 1.0, "parameters": {"name": name, "x": [f"results/{name}.parquet"]}}
-    check_html(rendered(page_form.about("30_accuracy", [f"value = {name!r}"], made)))
+    made = {"notebook": "67_zeroshot", "seconds": 1.0, "parameters": {"name": name, "x": [f"results/{name}.parquet"]}}
+    cell = {"cell_type": "code", "source": f"value = {name!r}"}
+    check_html(rendered(page_form.about({"cells": [cell], "metadata": {"babelatlas": made}}, "67_zeroshot")))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_link_to_a_models_page_is_one(name):
-    made = pages.model_link(name, [name])
-    check_html(made)
-    assert re.fullmatch(r'<a href="70_model_[\w.~%/-]*\.html">[^<>]*</a>', made)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_the_page_of_a_language_holds_labels_and_sources_as_text(name):
+def test_the_page_of_a_language_holds_models_labels_and_sources_as_text(name):
     columns = {"lang": ["de", "en"], "wnid": ["n1", "n1"], "label": [name, name], "alternatives": [[], []]}
     columns |= {"source": [name, "own"], "licence": [name, "x"], "confirmed_by": [[], []], "ambiguous": [False, False]}
-    check_html(rendered(pages.label_text("de", {name: pd.DataFrame(columns)})))
+    row = {"lang": "de", "model": name, "dataset": name, "title": name, "metric": "accuracy@1", "labels": name}
+    scores = pd.DataFrame([row | {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}])
+    text = language_pages.language_page("de", scores, {name: pd.DataFrame(columns)}, linked=[name])
+    check_html(rendered(text[text.index("## Labels") :]))
 
 
 def test_the_data_of_the_explorer_cannot_end_its_script():

@@ -88,30 +88,17 @@ def test_the_interval_contains_the_mean_and_ignores_the_order_of_rows(values, ra
     assert again.to_numpy(float) == pytest.approx(row.to_numpy(float))
 
 
-def test_the_seed_decides_the_interval():
-    values = np.arange(10.0)
-    first, again, other = (bootstrap.mean_interval(values, n_resamples=100, seed=seed) for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(first, again)
-    assert not first.equals(other)
-
-
 @pytest.mark.parametrize(
     ("values", "clusters", "words"),
     [
         ([], None, "empty"),
         ([0.1, np.nan], None, "1 of 2"),
-        ([0.1, 0.2], ["a", "a"], "at least two clusters"),
-        ([0.1, 0.2], ["a"], "one cluster per value"),
+        ([0.1, 0.2], ["a", "a"], "two at least; got 1"),
     ],
 )
 def test_a_bootstrap_says_in_one_sentence_what_it_cannot_use(values, clusters, words):
     with pytest.raises(InputError, match=words):
         bootstrap.mean_interval(values, clusters)
-
-
-def test_a_level_in_percent_is_refused():
-    with pytest.raises(InputError, match=r"for 95 % give 0\.95"):
-        bootstrap.mean_interval([0.1, 0.2], level=95)
 
 
 def test_a_group_mean_is_over_languages_and_a_group_of_one_has_no_interval():
@@ -127,10 +114,8 @@ def test_a_group_mean_is_over_languages_and_a_group_of_one_has_no_interval():
 
 def test_a_language_without_a_group_is_not_dropped_in_silence():
     scores = pd.DataFrame({"model": "m", "group": ["low", None], "lang": ["si", "lo"], "value": [0.2, 0.4]})
-    with pytest.raises(InputError, match="a group in every row, but 1 of 2"):
+    with pytest.raises(InputError, match="1 of 2 in 'group'"):
         bootstrap.group_means(scores)
-    with pytest.raises(InputError, match="needs the column"):
-        bootstrap.group_means(scores.drop(columns="group"))
 
 
 def counts(right, seen, **key):
@@ -157,18 +142,6 @@ def test_accuracies_of_many_groups_equal_those_of_each_alone():
     pd.testing.assert_frame_equal(together, alone.sort_values(["model", "lang"], ignore_index=True))
     assert (together.ci_low < together.value).all()
     assert (together.value < together.ci_high).all()
-
-
-def test_the_interval_of_an_accuracy_is_that_of_a_mean_where_classes_are_of_one_size():
-    right = np.random.default_rng(3).integers(0, 50, 60)
-    ours = bootstrap.accuracy_interval(counts(right, 50)).iloc[0]
-    mean = bootstrap.mean_interval(right / 50, [f"{i:02}" for i in range(60)]).iloc[0]
-    assert (ours.ci_low, ours.ci_high) == pytest.approx((mean.ci_low, mean.ci_high), abs=0.01)
-
-
-def test_an_accuracy_by_one_column_keeps_its_names_whole():
-    table = bootstrap.accuracy_interval(counts([1, 3], 4).assign(model="picto-en"), by=["model"])
-    assert table[["model", "value"]].to_dict("records") == [{"model": "picto-en", "value": 0.5}]
 
 
 def test_one_class_has_an_accuracy_and_no_interval():
@@ -200,17 +173,9 @@ def test_an_exact_interval_is_that_of_the_beta_distribution(right):
     assert high == pytest.approx(scipy_stats.beta.ppf(0.95, right + 1, 12 - right) if right < 12 else 1)
 
 
-@pytest.mark.parametrize(("share", "n"), [(0.5, 3), (1.5, 2), (0, 0), (-0.5, 2)])
-def test_an_exact_interval_needs_a_whole_number_of_items(share, n):
-    with pytest.raises(InputError, match="a whole number of"):
-        bootstrap.clopper_pearson(share, n)
-
-
-def test_a_class_given_twice_or_more_hits_than_images_stop_an_accuracy():
+def test_a_class_that_occurs_twice_stops_an_accuracy():
     with pytest.raises(InputError, match="occur twice"):
         bootstrap.accuracy_interval(pd.concat([counts([1], 2)] * 2))
-    with pytest.raises(InputError, match="at most n_images"):
-        bootstrap.accuracy_interval(counts([3], 2))
 
 
 def test_wilsons_interval_agrees_with_scipy():
@@ -218,8 +183,6 @@ def test_wilsons_interval_agrees_with_scipy():
         theirs = scipy_stats.binomtest(right, n).proportion_ci(method="wilson")
         low, high = bootstrap.wilson([right / n], [n])
         assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-    with pytest.raises(InputError, match="at least one case"):
-        bootstrap.wilson([0.5], [0])
 
 
 @pytest.mark.parametrize("n", [4, 7, 35, 1000])
@@ -227,8 +190,6 @@ def test_an_expanded_percentile_interval_of_normal_means_is_students(n):
     # The equation that defines it in the documentation of ExpandProbs (R, resample 0.6).
     quantile = scipy_stats.norm.ppf((1 + bootstrap.expanded_level(0.95, n)) / 2)
     assert quantile * np.sqrt((n - 1) / n) == pytest.approx(scipy_stats.t.ppf(0.975, n - 1), rel=1e-6)
-    with pytest.raises(InputError, match="two clusters"):
-        bootstrap.expanded_level(0.95, 1)
 
 
 def test_an_interval_without_clusters_is_of_plain_percentiles_and_of_two_the_whole_range():
@@ -251,8 +212,6 @@ def test_a_p_value_is_small_just_where_the_expanded_interval_leaves_zero_out(n, 
     assert p >= min(1.0, 2 * (drawn < 0).mean()) - 1e-12, "never bolder than the share of resamples"
     if abs(p - (1 - level)) > 0.05:  # between two resamples the quantile is interpolated
         assert (p < 1 - level) == (low > 0)
-    with pytest.raises(InputError, match="two clusters"):
-        bootstrap.expanded_p(0.5, 1)
 
 
 def test_an_interval_is_never_shorter_than_plain_percentiles_and_with_many_clusters_the_same():
@@ -316,10 +275,7 @@ def test_a_sum_of_means_covers_as_often_as_it_says_with_few_values():
     assert 0.91 <= held / 300 <= 0.98
 
 
-def test_samples_of_one_size_are_drawn_apart_and_bad_ones_refused():
+def test_samples_of_one_size_are_drawn_apart():
     same = [0.0, 1.0, 5.0]
     assert bootstrap.sum_of_means([same, same], [1, -1])[2] > 1
     assert bootstrap.sum_of_means([[1.0], [3.0]], [1, -1]) == (-2, -2, -2)
-    for samples in ([], [[]], [[1.0, np.nan]]):
-        with pytest.raises(InputError, match="needs samples of numbers"):
-            bootstrap.sum_of_means(samples, [1] * len(samples))

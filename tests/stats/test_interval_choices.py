@@ -5,6 +5,7 @@ import pytest
 import intervals
 
 
+@pytest.mark.slow
 def test_with_seven_languages_pearsons_interval_is_neither_too_wide_nor_too_short_and_no_other_is_better():
     kinds = [(1, False), (3, False), (1, True)]
     found = [intervals.pearson(7, rows, skewed=skewed, worlds=1000, n_resamples=600) for rows, skewed in kinds]
@@ -31,6 +32,7 @@ def test_few_classes_with_anything_correct_stay_short_and_bootstrap_t_is_worse(n
     assert found["bootstrap-t"] < found["expanded"]
 
 
+@pytest.mark.slow
 def test_with_eight_recipes_students_t_keeps_the_size_of_the_test_and_the_normal_distribution_does_not():
     found = intervals.sizes(n_languages=6, worlds=400)
     assert found.loc["listed", "t"] < 0.07 < found.loc["listed", "normal"]

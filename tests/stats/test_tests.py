@@ -21,14 +21,6 @@ def test_holm_does_not_count_what_was_not_tested():
     assert tests.holm([0.01, np.nan, 0.2]) == pytest.approx([0.02, np.nan, 0.2], nan_ok=True)
     assert tests.holm([np.nan]) == pytest.approx([np.nan], nan_ok=True)
     assert tests.holm([]).tolist() == []
-    with pytest.raises(InputError, match=r"from 0 to 1, got 1\.2"):
-        tests.holm([0.5, 1.2])
-
-
-@pytest.mark.parametrize("differences", [[], [np.nan, 1, 2], [np.inf, 1]])
-def test_a_sign_flip_test_needs_numbers(differences):
-    with pytest.raises(InputError, match="needs differences that are numbers"):
-        tests.paired_permutation_test(differences)
 
 
 def test_a_random_sign_flip_test_counts_the_observed_signs_too():
@@ -42,11 +34,6 @@ def test_the_sign_flip_test_equals_scipys_exact_permutation_test():
         (gap, -gap), lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=np.inf
     )
     assert tests.paired_permutation_test(gap) == pytest.approx(result.pvalue)
-
-
-def test_a_random_sign_flip_test_is_close_to_the_t_test():
-    gap = np.random.default_rng(2).normal(0.3, 1, size=60)
-    assert tests.paired_permutation_test(gap) == pytest.approx(scipy_stats.ttest_1samp(gap, 0).pvalue, abs=0.01)
 
 
 def test_paired_differences_are_of_the_languages_that_both_models_have():
@@ -77,13 +64,11 @@ def test_differences_are_corrected_for_all_comparisons_made():
     assert len(baseline) == 2
 
 
-def test_an_unknown_model_or_a_language_given_twice_stops_a_paired_difference():
+def test_a_language_that_occurs_twice_stops_a_paired_difference():
     table = pd.DataFrame({"model": ["a", "b"], "lang": "de", "value": [0.1, 0.2]})
-    with pytest.raises(InputError, match="no model 'c'"):
-        tests.paired_difference(table, pairs=[("a", "c")])
     with pytest.raises(InputError, match="occur twice"):
         tests.paired_difference(pd.concat([table, table]))
-    with pytest.raises(InputError, match="at least two clusters"):
+    with pytest.raises(InputError, match="two at least; got 1"):
         tests.paired_difference(table)
 
 
@@ -93,12 +78,6 @@ def test_languages_above_counts_by_hand_and_falls_with_the_threshold():
     assert table["value"].tolist() == [4, 3, 3, 1, 0]
     assert table["ci_low"].tolist() == [4, 3, 1, 1, 0]  # at 0.5 the two languages on the line fall to either side
     assert table["ci_high"].tolist() == [4, 3, 3, 1, 0]
-
-
-def test_languages_above_needs_the_number_of_images():
-    scores = pd.DataFrame({"model": "a", "lang": ["x"], "value": [0.1], "n": [0]})
-    with pytest.raises(InputError, match="number of images"):
-        tests.languages_above(scores, [0.5])
 
 
 def test_the_interval_of_a_rank_in_a_case_done_by_hand():
@@ -123,12 +102,6 @@ def test_equal_values_leave_their_ranks_open():
 def test_a_name_without_a_value_in_a_resample_stands_last_there():
     table = tests.rank_intervals(["a", "b"], [0.5, 0.4], [[np.nan, 0.1], [0.5, 0.1]]).set_index("name")
     assert table.loc["a", ["rank_low", "rank_high"]].tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("values", [[0.1], [0.1, np.nan]])
-def test_ranks_need_a_number_for_each_name(values):
-    with pytest.raises(InputError, match=r"rank|Ranks"):
-        tests.rank_intervals(["a", "b"], values, [[0.1, 0.2]])
 
 
 @given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 10_000))
@@ -173,22 +146,6 @@ def test_names_share_a_letter_just_where_they_do_not_differ(n, seed):
     assert all(letters.values())
     for one, other in pairs:
         assert bool(set(letters[one]) & set(letters[other])) == ((one, other) not in different)
-
-
-def test_letters_need_each_name_once_and_pairs_of_them():
-    with pytest.raises(InputError, match="unknown ones in the pairs"):
-        tests.compact_letters(["a"], [("a", "b")])
-    with pytest.raises(InputError, match="each name once"):
-        tests.compact_letters(["a", "a"], [])
-    assert tests.compact_letters([], []) == []
-
-
-def test_text_and_missing_keys_are_refused_where_numbers_are_needed():
-    scores = pd.DataFrame({"model": ["a", None], "value": [0.5, 0.4], "n": 50})
-    with pytest.raises(InputError, match="model in every row, but 1 of 2"):
-        tests.languages_above(scores, [0.5])
-    with pytest.raises(InputError, match="'value' holds other things"):
-        tests.languages_above(scores.assign(value="high"), [0.5])
 
 
 def test_whole_families_change_sign_together_and_every_language_alone_is_the_test_over_languages():

@@ -1,18 +1,15 @@
-"""The command line: fast, explains itself, and says what is wrong in one sentence."""
+"""The command line: fast, explains itself, and says what is wrong in one sentence; one folder has one run at a time."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
 
 import click
-import pandas as pd
 import pytest
 
-from babelatlas.lexicon import wordnets
 from babelatlas.workflow import command_line
+from conftest import ROOT
 
 BABELATLAS = [sys.executable, "-m", "babelatlas"]
 
@@ -51,7 +48,7 @@ def test_every_command_has_a_short_sentence_and_an_example_of_itself(words, comm
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["scorcard"], "Did you mean 'scorecard'?"),
+        (["modles"], "Did you mean 'models'?"),
         (["models", "--cvs"], "Did you mean '--csv'?"),
         (["sheet", "wirte"], "Did you mean 'write'?"),
         (["sheet", "size", "--width", "broad"], "'broad' is not a valid float"),
@@ -63,6 +60,9 @@ def test_what_is_no_command_or_option_gets_the_nearest_one(words, said, capsys):
     assert said in capsys.readouterr().err
 
 
+NOTEBOOK = str(ROOT / "notebooks" / "chapters" / "13_rich_and_poor.ipynb")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -70,35 +70,69 @@ def test_what_is_no_command_or_option_gets_the_nearest_one(words, said, capsys):
         (["datasets", "xdt"], "did you mean xtd?"),
         (["translators", "llava"], "There is no translator"),
         (["labels", "swahilli"], "swahilli"),
-        (["senses", "swahilli"], "swahilli"),
         (["tables", "lables"], "did you mean labels?"),
         (["fetch", "openai-b23"], "did you mean openai-b32"),
         (["ship", "lables"], "did you mean labels?"),
-        (["export", "labels", "--output", "here", "--date", "today"], "written as 2026-01-31, got 'today'"),
-        (["merge", "table.parquet", "--origin", " "], "who computed the tables"),
-        (["ship", "labels", "--folder", "here"], "leave out --folder"),
-        (["sheet", "size", "--width", "2"], "Width and rate are fractions"),
+        (["merge", "table.parquet", "--origin", "Ana", "--run", "none"], "no run 'none'"),
+        (["sheet", "write", "--language", "de", "--output", "sheet.txt"], "give it one of these endings"),
+        (["run", NOTEBOOK, "--parameter", "n_resample=3"], "did you mean n_resamples?"),
+        (["run", NOTEBOOK, "--parameter", "n_resamples=many"], "n_resamples = 'many'"),
+        (["run", NOTEBOOK, "--parameter", "n_resamples="], "n_resamples = ''"),
+        (["run", NOTEBOOK, "--parameter", "fixed=[1"], "cannot be run with fixed=[1"),
+        (["run", "chapter.py"], "ends in .ipynb"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_and_status_1(words, said, capsys):
     assert command_line.main(words) == 1
     out, error = capsys.readouterr()
-    assert (out, error.count("\n")) == ("", 1)
+    assert out == ""
     assert said in error
+    assert "Traceback" not in error
 
 
-def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        wordnets,
-        "glosses",
-        lambda wnids: pd.DataFrame({"wnid": wnids, "gloss": "a thing"}).assign(lemmas=[["a"]] * len(wnids)),
-    )
-    (tmp_path / "file").write_text("")
-    words = ["sheet", "write", "--language", "de", "--number", "2", "--output", str(tmp_path / "file" / "sheet.csv")]
+def test_what_ships_is_printed(capsys):
+    for words, said in (
+        (["labels", "sw"], "n0"),
+        (["senses", "sw", "--csv"], "wnid"),
+        (["models", "msiglip-b16"], "WebLI"),
+        (["datasets"], "imagenet-1k"),
+        (["tables", "labels"], "One row for each"),
+        (["ship"], "NLTK's wordnets"),
+        (["sheet", "size"], "94 answers"),
+    ):
+        assert command_line.main(words) == 0
+        assert said in capsys.readouterr().out, words
+
+
+def test_a_sheet_is_written_once(tmp_path, mirror, monkeypatch, capsys):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))  # WordNet, for what the classes mean
+    output = tmp_path / "sheet.csv"
+    words = ["sheet", "write", "--language", "de", "--number", "2", "--output", str(output)]
+    assert command_line.main(words) == 0
+    assert len(output.read_text(encoding="utf-8-sig").splitlines()) >= 3
     assert command_line.main(words) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("Nothing can be written to")
-    assert error.count("\n") == 1
+    assert "may hold answers" in capsys.readouterr().err
+
+
+def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
+    code = (
+        "import snakemake.cli, sys\nfrom babelatlas.workflow.command_line import main\n"
+        "snakemake.cli.main = lambda words: print('on', words, flush=True) or input()\n"
+        "main(['locked', '--', 'snakemake', '--cores', '2'])"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    first = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **pipes)
+    assert first.stdout.readline() == "on ['--cores', '2']\n"
+    second = subprocess.run([*BABELATLAS, "locked", "true"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert second.returncode == 1
+    assert re.fullmatch(r"Another run works in this folder: .*\n", second.stderr)
+    first.kill()
+    first.communicate()
+    time.sleep(0.2)
+    third = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **pipes)
+    assert third.stdout.readline().startswith("on")
+    third.kill()
+    third.communicate()
 
 
 def test_ctrl_c_is_told_as_stopped(monkeypatch, capsys):
@@ -108,35 +142,3 @@ def test_ctrl_c_is_told_as_stopped(monkeypatch, capsys):
     monkeypatch.setattr(command_line.app, "invoke", interrupt)
     assert command_line.main(["models"]) == 130
     assert capsys.readouterr().err == "Stopped.\n"
-
-
-def test_snakemake_runs_in_the_process_that_holds_the_lock_and_ctrl_c_as_it_starts_is_told(
-    tmp_path, monkeypatch, capfd
-):
-    seen = []
-
-    def interrupted(words):
-        second = subprocess.run([*BABELATLAS, "locked", "true"], check=False)
-        seen.append((words, second.returncode, os.getpid()))
-        raise KeyboardInterrupt
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("snakemake.cli.main", interrupted)
-    assert command_line.main(["locked", "--", ".venv/bin/snakemake", "--cores", "2"]) == 130
-    assert seen == [(["--cores", "2"], 1, os.getpid())]
-    assert re.fullmatch(r"Another run works in this folder: .*\nStopped\.\n", capfd.readouterr().err)
-
-
-def test_ctrl_c_leaves_a_run_the_time_to_end_its_jobs(tmp_path):
-    code = (
-        "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\n"
-        "except KeyboardInterrupt:\n    time.sleep(1)\n    print('ended')\n    raise SystemExit(3)"
-    )
-    words = [*BABELATLAS, "locked", "--", sys.executable, "-c", code]
-    pipes = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
-    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a shell's background job ignores it
-    run = subprocess.Popen(words, cwd=tmp_path, **pipes, **heard)
-    assert run.stdout.readline() == "begun\n"
-    os.killpg(run.pid, signal.SIGINT)
-    assert run.communicate()[0] == "ended\n"
-    assert run.returncode == 3

@@ -20,7 +20,7 @@
   const UNSTATED = "not stated";
 
   if (!window.ATLAS) {
-    part("note").textContent = "This book has no data for the explorer: its run left out the chapter 71_languages.";
+    part("note").textContent = "This book has no data for the explorer: its run left out the chapter 10_languages.";
     return;
   }
   const data = await unpack(window.ATLAS);

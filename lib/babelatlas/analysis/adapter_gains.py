@@ -19,20 +19,17 @@ def gains(adapted: pd.DataFrame, base: pd.DataFrame, n_resamples: int = 2000, se
     Both: schema `zeroshot`; the names of adapted models say base, objective and number of the training. Raises
     InputError where the base was not evaluated on the same classes with the same prompts.
     """
-    names, key = adapted["model"].str.extract(registry.ADAPTED), ["dataset", "labels", "prompts", "similarity"]
-    key = ["model", *key, "lang", "wnid"]
+    names = adapted["model"].str.extract(registry.ADAPTED)
     both = adapted.assign(model=names[0], objective=names[2], seed=names[3].str[1:].fillna("0").astype(int))
+    key = ["model", "dataset", "labels", "prompts", "similarity", "lang", "wnid"]
     both = both.merge(base[[*key, "n_correct", "n_images"]], "left", key, suffixes=("", "_base"))
-    for lacking in both[both["n_images_base"].isna()].itertuples():
-        raise InputError(
-            f"The base {lacking.model!r} has no result in {lacking.lang} on {lacking.dataset} with the labels and "
-            "prompts of its adapters: evaluate it with notebook 20 in the same way."
-        )
+    if lacking := sorted(set(both.loc[both["n_images_base"].isna(), "model"])):
+        raise InputError(f"Notebook 67 must evaluate the base {lacking[0]!r} in the same way as its adapters.")
     both["before"], both["value"] = both["n_correct_base"] / both["n_images_base"], both["n_correct"] / both["n_images"]
     rows, by = [], ["model", "objective", "seed", "lang"]
     for name, part in both.groupby(by, sort=False):
-        found = tests.paired_mean(part["value"] - part["before"], part["wnid"], n_resamples, seed=seed)
-        rows.append([*name, part["before"].mean(), part["value"].mean(), *found, len(part)])
+        difference = tests.paired_mean(part["value"] - part["before"], part["wnid"], n_resamples, seed=seed)
+        rows.append([*name, part["before"].mean(), part["value"].mean(), *difference, len(part)])
     table = pd.DataFrame(rows, columns=[*by, "before", "value", "gain", "ci_low", "ci_high", "p", "n"])
     return table.assign(p_holm=tests.holm(table["p"]))
 
@@ -49,8 +46,8 @@ def summary(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
     for _, part in table.groupby(["model", "objective"], sort=False):
         r = [np.nan] * 3
         if len(part) > 2 and part[["before", "gain"]].std().min() > 0:
-            found = correlation.correlate(part, "before", "gain", "lang", ["pearson"], n_resamples, seed=seed)
-            r = found.iloc[0][["value", "ci_low", "ci_high"]].tolist()
+            row = correlation.correlate(part, "before", "gain", "lang", ["pearson"], n_resamples, seed=seed).iloc[0]
+            r = row[["value", "ci_low", "ci_high"]].tolist()
         rows.append([int((part["gain"] > 0).sum()), int(part["best"].sum()), *r])
     return means.join(pd.DataFrame(rows, columns=["n_gain", "n_best", "r", "r_low", "r_high"]))
 
@@ -59,8 +56,8 @@ def caption_matching(before: np.ndarray, after: np.ndarray, english: np.ndarray)
     """Return how often the English vector nearest to a caption's is its own: value, ci_low, ci_high, p, n.
 
     All (captions, d), row by row those of the same caption: the caption's vectors without and with an adapter, and
-    those of the English originals, which all differ. Rows: before, after, and the paired gain, whose p is that of a
-    sign-flip test; intervals are over captions.
+    those of the English originals. Rows: before, after, and the paired gain with a sign-flip test; intervals are over
+    captions.
     """
     english, own = zeroshot.normalise(english), np.arange(len(english))
     hits = [zeroshot.hits(zeroshot.similarity(vectors, english), own) for vectors in (before, after)]

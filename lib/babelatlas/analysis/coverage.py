@@ -6,7 +6,6 @@ al. 2021, MaRVL, section 2.2 and Fig. 2). `babelatlas ship coverage` makes what 
 """
 
 import itertools
-import os
 from collections.abc import Sequence
 from functools import cache
 
@@ -14,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, published
-from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import wordnets
-from babelatlas.stats import bootstrap, correlation
+from babelatlas.stats import correlation
 
 ENGLISH = "en"
 DOG = "n02084071"
@@ -40,15 +38,15 @@ def synsets() -> pd.DataFrame:
     return pd.read_csv(DATA / "synsets.csv")
 
 
-def synset_facts(wnids: Sequence[str], nltk_data: str | os.PathLike | None = None) -> pd.DataFrame:
+def synset_facts(wnids: Sequence[str]) -> pd.DataFrame:
     """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog; in that order.
 
     `depth` is the number of steps on the shortest path up to "entity" (NLTK's min_depth), which Liu et al. (2021) use;
     `lexname` the lexicographer file ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
-    `dog` whether the synset lies below "dog". `nltk_data` and what raises are as in `wordnets.read_wordnets`.
+    `dog` whether the synset lies below "dog".
     """
     wnids, rows = list(wnids), []
-    for wnid, synset in zip(wnids, wordnets.synsets(wnids, nltk_data), strict=True):
+    for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
         below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
         above = {each.offset() for each in synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms())}
         rows.append([wnid, synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above])
@@ -110,13 +108,10 @@ def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.D
     `counts`: lang, n_classes. Columns: the one named by `by`, n_world (languages), n_named (with a class at all),
     n_reached, share (n_reached of n_world), most (classes of the language with the most), in the order of n_world, most
     first. By family, what has no family (pidgins, unclassified languages) is left out. English counts with 1,000.
-    Raises InputError for another grouping.
 
     >>> reached(pd.DataFrame({"lang": ["de", "nl"], "n_classes": [700, 9]})).n_reached.sum().item()
     1
     """
-    if by not in ("family", "macroarea"):
-        raise InputError(f"Languages of the world go by family or macroarea, got {by!r}.")
     world = world_counts(counts)
     if by == "family":
         world = world[~world["family"].isin(languages.NOT_FAMILIES)]
@@ -128,32 +123,15 @@ def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.D
     return found.sort_values(["n_world", by], ascending=[False, True], ignore_index=True)
 
 
-def by_script(counts: pd.DataFrame, minimum: int = 10) -> pd.DataFrame:
-    """Return how many languages are reached in each script.
-
-    `counts`: lang, n_classes. Columns: script_name, n_named (languages with a class), n_reached (with `minimum` or
-    more), median (classes of those), in the order of n_reached, most first.
-    """
-    script = languages.table().set_index("code")["script_name"]
-    table = counts.assign(script_name=counts["lang"].map(script), enough=counts["n_classes"] >= minimum)
-    found = table.groupby("script_name").agg(n_named=("lang", "size"), n_reached=("enough", "sum"))
-    found["median"] = table[table["enough"]].groupby("script_name")["n_classes"].median()
-    return found.reset_index().sort_values(
-        ["n_reached", "n_named", "script_name"], ascending=[False, False, True], ignore_index=True
-    )
-
-
 def tokens(variant: str = "corrected") -> pd.DataFrame:
     """Return the tokens (millions) of each language in the corpus that XLM-R was trained on: columns lang, tokens.
 
     `variant`: "as printed" by Conneau et al. (2020, Table 6), or "corrected", with the numbers of Swedish and Ukrainian
     that the authors gave later. Where a language has two rows (Chinese, Burmese) they are added up, as in Table 4 of
     Geigle et al. (2024); `zh-Hant` has no row of its own. Text of South Asian languages in Latin letters is left out,
-    as there. Raises InputError for another variant.
+    as there.
     """
     table = published.read("conneau2020").query("metric == 'tokens (millions)'")
-    if variant not in TOKENS:
-        raise InputError(f"There is no table {variant!r} of tokens: give 'as printed' or 'corrected'.")
     rows = table[table["variant"].isin([variant, f"{variant}, second row"])]
     rows = rows.assign(lang=rows["lang"].replace({"zh-Hant": "zh"}))
     return rows.groupby("lang")["value"].sum().rename("tokens").reset_index()
@@ -200,29 +178,6 @@ def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([facts.reset_index(drop=True), counted], axis=1).assign(field=fields(facts).to_numpy())
 
 
-def depth_of_labels(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return the mean depth of classes and of their names: each class once, and as often as languages name it.
-
-    `table`: depth, n_languages (as `concepts` gives). Columns: of ("classes", "names in the languages", "difference":
-    the second mean minus the first), value, ci_low, ci_high (bootstrap over classes), variance (NaN for the
-    difference), n. A negative difference says that languages name the shallower ones. Raises InputError where no class
-    has a name.
-    """
-    depth, weight = table["depth"].to_numpy(float), table["n_languages"].to_numpy(float)
-    if weight.sum() == 0:
-        raise InputError("The depth of names needs a class that some language names: no class of the table has a name.")
-    drawn = bootstrap.resample_weights(len(table), n_resamples, seed)
-    with np.errstate(invalid="ignore"):  # a resample without a named class has no mean, and is left out
-        resampled = [drawn @ depth / len(table), drawn @ (weight * depth) / (drawn @ weight)]
-    means = [depth.mean(), np.average(depth, weights=weight)]
-    of_names = np.average((depth - means[1]) ** 2, weights=weight) * weight.sum() / (weight.sum() - 1)
-    found = pd.DataFrame({"of": ["classes", "names in the languages", "difference"]})
-    found["value"] = [*means, means[1] - means[0]]
-    spreads = np.column_stack([*resampled, resampled[1] - resampled[0]])
-    found["ci_low"], found["ci_high"] = bootstrap.percentile_interval(spreads, n_clusters=len(table))
-    return found.assign(variance=[depth.var(ddof=1), of_names, np.nan], n=[len(table), int(weight.sum()), len(table)])
-
-
 def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]) -> pd.DataFrame:
     """Return what became of every class in every language: columns lang, wnid, outcome; all combinations, in order.
 
@@ -240,38 +195,3 @@ def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Seque
         left[index.isin(pd.MultiIndex.from_frame(table[["lang", "wnid"]]))] = number
     kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
     return index.to_frame(index=False).assign(outcome=pd.Categorical.from_codes(len(stages) - left, dtype=kinds))
-
-
-def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of each of the `outcomes` in each language, 0 included: lang, outcome, value (fraction), n."""
-    wide = pd.crosstab(table["lang"], table["outcome"], dropna=False)
-    n = wide.sum(axis=1)
-    wide.columns = wide.columns.astype(str)
-    long = wide.div(n, axis=0).reset_index().melt("lang", var_name="outcome")
-    long = long.assign(n=long["lang"].map(n), outcome=long["outcome"].astype(table["outcome"].dtype))
-    return long.sort_values(["lang", "outcome"], ignore_index=True)
-
-
-def representation(
-    labels: pd.DataFrame, classes: pd.DataFrame, by: str = "field", n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Return how much more often than all classes those of each kind are named: a ratio, 1 where like the average.
-
-    `labels`: lang, wnid; `classes`: wnid and the column `by`. The ratio is the share named of a kind's classes in the
-    languages, over that share for all classes. Columns: `by`, value, ci_low, ci_high (bootstrap over languages), n
-    (classes of the kind), n_languages; in the order of value, most first. Raises InputError for fewer than two
-    languages.
-    """
-    table = labels[["lang", "wnid"]].drop_duplicates().merge(classes[["wnid", by]], on="wnid")
-    wide = pd.crosstab(table["lang"], table[by])
-    if len(wide) < 2:
-        raise InputError(f"A comparison of kinds of classes needs at least two languages with labels, got {len(wide)}.")
-    sizes = classes[by].value_counts()
-    wide = wide.reindex(columns=sizes.index, fill_value=0)
-    drawn = bootstrap.resample_weights(len(wide), n_resamples, seed) @ wide.to_numpy(float)
-    average = len(classes) / sizes.to_numpy()
-    resampled = drawn / drawn.sum(axis=1, keepdims=True) * average
-    found = pd.DataFrame({by: sizes.index, "value": wide.sum().to_numpy() / wide.to_numpy().sum() * average})
-    found["ci_low"], found["ci_high"] = bootstrap.percentile_interval(resampled, n_clusters=len(wide))
-    found = found.assign(n=sizes.to_numpy(), n_languages=len(wide))
-    return found.sort_values(["value", by], ascending=[False, True], ignore_index=True)

@@ -16,7 +16,6 @@ from itertools import combinations
 import pandas as pd
 
 from babelatlas.base import languages, tables
-from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning, label_translations, labels, senses
 from babelatlas.stats import bootstrap, tests
@@ -80,12 +79,6 @@ def _defects(label: str, lang: str) -> dict[str, bool]:
     return found
 
 
-def _one_letter(label: str) -> bool:
-    # A vowel sign counts: a Burmese or Lao syllable of one consonant is a whole word.
-    letters = [letter for letter in label if unicodedata.category(letter)[0] in "LM"]
-    return len(letters) == 1 and not languages.scripts_of(label) & SYLLABIC
-
-
 def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
     """Return what is noticed in each label: `lang`, `wnid`, `label`, a column of truth values for each of `CHECKS`.
 
@@ -102,7 +95,10 @@ def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
     found["English, same class"] = [pair in named for pair in zip(table["wnid"], words, strict=True)]
     any_class = {word for _, word in named}
     found["English, any class"] = [word in any_class for word in words]
-    found["one letter"] = [_one_letter(label) for label in table["label"]]
+    # A vowel sign counts: a Burmese or Lao syllable of one consonant is a whole word.
+    letters = [sum(unicodedata.category(letter)[0] in "LM" for letter in label) for label in table["label"]]
+    syllabic = [bool(languages.scripts_of(label) & SYLLABIC) for label in table["label"]]
+    found["one letter"] = [n == 1 and not whole for n, whole in zip(letters, syllabic, strict=True)]
     found["long"] = [len(label) > LONG[0] or len(label.split()) >= LONG[1] for label in table["label"]]
     # A defect that was not looked at, because the word has no other script, is not there.
     return pd.concat([table[["lang", "wnid", "label"]], found.eq(True)], axis=1)
@@ -115,11 +111,9 @@ def counts(flagged: pd.DataFrame) -> pd.DataFrame:
     return summed.astype(int).reset_index()
 
 
-def wilson(count: pd.Series, n: pd.Series) -> pd.DataFrame:
-    """Return shares with Wilson's interval (1927): columns value, ci_low, ci_high, n; the index of `count`."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(count, n, alpha=1 - 0.95, method="wilson")
+def _shares(count: pd.Series, n: pd.Series) -> pd.DataFrame:
+    """Return shares with Wilson's interval: columns value, ci_low, ci_high, n; the index of `count`."""
+    low, high = bootstrap.wilson(count / n, n)
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 
@@ -133,7 +127,7 @@ def rates(counted: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
     """
     names = [name for name in counted if name not in ("lang", "n")]
     long = counted.melt(["lang", "n"], names, "check", "count")
-    each = pd.concat([long[["lang", "check", "count"]], wilson(long["count"], long["n"])], axis=1)
+    each = pd.concat([long[["lang", "check", "count"]], _shares(long["count"], long["n"])], axis=1)
     by = ["all", "check"]
     whole = bootstrap.accuracy_interval(long.assign(all=""), by, "lang", "count", "n", n_resamples, seed=seed)
     whole = whole.set_index("check").loc[names].reset_index().assign(lang="")
@@ -146,22 +140,20 @@ def between_sources(table: pd.DataFrame) -> pd.DataFrame:
 
     `table`: schema `senses`. Columns: lang, first, second (sources, in the order of their names), count (classes with a
     common word), value, ci_low, ci_high (Wilson), n (classes that both name). English is left out. Words are the same
-    whatever their case (`labels.same`). Raises InputError where no class has two sources.
+    whatever their case (`labels.same`).
     """
     words = table.loc[table["lang"] != labels.ENGLISH, ["lang", "wnid", "source"]]
     words = words.assign(word=table["lemma"].map(labels.same)).drop_duplicates()
     cell = ["lang", "wnid"]
     named = words[[*cell, "source"]].drop_duplicates()
     both = named.merge(named, on=cell, suffixes=("_first", "_second")).query("source_first < source_second")
-    if both.empty:
-        raise InputError("No class is named by two sources in one language: give senses of several sources.")
     pair = ["source_first", "source_second"]
     shared = words.merge(words, on=[*cell, "word"], suffixes=("_first", "_second"))[[*cell, *pair]].drop_duplicates()
     both = both.merge(shared, on=[*cell, *pair], how="left", indicator=True)
     groups = both.assign(meet=both["_merge"] == "both").groupby(["lang", *pair])["meet"]
     found = groups.agg(count="sum", n="size").reset_index()
     found.columns = ["lang", "first", "second", "count", "n"]
-    return pd.concat([found.drop(columns="n"), wilson(found["count"], found["n"])], axis=1)
+    return pd.concat([found.drop(columns="n"), _shares(found["count"], found["n"])], axis=1)
 
 
 def between_label_sets(ours: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
@@ -187,19 +179,18 @@ def compare(table: pd.DataFrame, reference: pd.DataFrame, lang: str) -> pd.DataF
 
     `table`: schema `labels`; `reference`: wnid, translation. Over the classes that both have, in the order of `table`.
     """
-    rows = table[table["lang"] == lang].merge(reference, on="wnid", validate="one_to_one")
-    found = []
-    for row in rows.itertuples():
+    rows = []
+    for row in table[table["lang"] == lang].merge(reference, on="wnid", validate="one_to_one").itertuples():
         goal = label_translations.comparable_form(row.translation, lang)
         forms = (label_translations.comparable_form(word, lang) for word in (row.label, *row.alternatives))
         words = list(dict.fromkeys(forms))
         ratio = difflib.SequenceMatcher(None, words[0], goal, autojunk=False).ratio()
-        found.append((row.wnid, float(words[0] == goal), float(goal in words), (goal in words) / len(words), ratio))
-    return pd.DataFrame(found, columns=["wnid", *MEASURES])
+        rows.append((row.wnid, float(words[0] == goal), float(goal in words), (goal in words) / len(words), ratio))
+    return pd.DataFrame(rows, columns=["wnid", *MEASURES])
 
 
-def _stacked(sets: dict[str, pd.DataFrame], references: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return `compare` of every label set and language: lang, labels, wnid, measure, value."""
+def compare_all(sets: dict[str, pd.DataFrame], references: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return `compare` of every label set (by its name) and language: lang, labels, wnid, measure, value."""
     parts = [
         compare(table, reference, lang).assign(lang=lang, labels=name)
         for lang, reference in references.items()
@@ -208,34 +199,20 @@ def _stacked(sets: dict[str, pd.DataFrame], references: dict[str, pd.DataFrame])
     return pd.concat(parts, ignore_index=True).melt(["lang", "labels", "wnid"], list(MEASURES), "measure")
 
 
-def against_translations(
-    sets: dict[str, pd.DataFrame], references: dict[str, pd.DataFrame], n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Return how near label sets come to translations: lang, labels, measure, value, ci_low, ci_high, n (classes).
-
-    `sets`: name -> schema `labels`; `references`: language -> wnid, translation. Each label set over the classes that
-    it has; the interval draws classes (bootstrap).
-    """
-    by = ["lang", "labels", "measure"]
-    return bootstrap.group_means(_stacked(sets, references), by, "value", "wnid", n_resamples, seed=seed)
-
-
-def differences(
-    sets: dict[str, pd.DataFrame], references: dict[str, pd.DataFrame], n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
+def differences(compared: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return which of two label sets comes nearer to the translations, over the classes that both have.
 
-    Columns: lang, measure, first, second, value (mean of first minus second), ci_low, ci_high (bootstrap over classes),
-    p (sign-flip permutation test), p_holm (over all rows of a measure), n (classes). Measures: "label", "similarity".
-    For "label" the test is McNemar's, with permutations in place of its binomial distribution.
+    `compared`: as of `compare_all`. Columns: lang, measure ("label", "similarity"), first, second, value (mean of first
+    minus second), ci_low, ci_high (bootstrap over classes), p (sign-flip permutation test; for "label" McNemar's, with
+    permutations in place of its binomial distribution), p_holm (over all rows of a measure), n (classes).
     """
-    stacked, parts = _stacked(sets, references), []
+    pairs, parts = list(combinations(compared["labels"].unique(), 2)), []
     settings = {"of": "labels", "unit": "wnid", "by": ["lang"], "n_resamples": n_resamples, "seed": seed}
     for measure in ("label", "similarity"):
-        part, pairs = stacked[stacked["measure"] == measure], list(combinations(sets, 2))
+        part = compared[compared["measure"] == measure]
         parts.append(tests.paired_difference(part, pairs=pairs, **settings).assign(measure=measure))
-    found = pd.concat(parts, ignore_index=True)
-    return found[["lang", "measure", "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]]
+    columns = ["lang", "measure", "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
+    return pd.concat(parts, ignore_index=True)[columns]
 
 
 # Agreement with Babel-ImageNet ships for languages with so many classes in common, and where it is no larger than this:
@@ -267,24 +244,19 @@ def with_babel_imagenet(sets: dict[str, pd.DataFrame], known: pd.DataFrame, babe
 def recount() -> dict[str, pd.DataFrame]:
     """Return the tables that ship as `data/quality_*.csv`, counted again from files that `fetch` has or downloads."""
     wnids = labels.class_list("imagenet-1k")["wnid"].tolist()
-    known, released = senses.for_classes(wnids), senses.read_babel_imagenet(report=lambda line: None)
+    known, released = senses.for_classes(wnids), senses.read_babel_imagenet()
     babel = labels.choose_first(released[released["lang"] != labels.ENGLISH])
     sets = {choice: labels.label_set(known, wnids, choice=choice) for choice in labels.CHOICES}
-    every = sets | {"babel-imagenet": babel}
     references = {lang: label_translations.read_translations(lang) for lang in label_translations.TRANSLATIONS}
+    compared = compare_all(sets | {"babel-imagenet": babel}, references)
     return {
         "audit": counts(flags(babel, known)),
         "agreement": with_babel_imagenet(sets, cleaning.clean(known), babel),
-        "translations": against_translations(every, references),
-        "choices": differences(every, references),
+        "translations": bootstrap.group_means(compared, ["lang", "labels", "measure"], "value", "wnid", 2000, seed=0),
+        "choices": differences(compared),
     }
 
 
 def shipped(name: str) -> pd.DataFrame:
-    """Return a shipped table of counts that need files which do not ship: a key of `SHIPPED`, as `recount` makes it.
-
-    Raises InputError for another name.
-    """
-    if name not in SHIPPED:
-        raise InputError(f"There is no table of quality {name!r}: {near(name, SHIPPED)}")
+    """Return a shipped table of counts that need files which do not ship: a key of `SHIPPED`, as `recount` makes it."""
     return pd.read_csv(DATA / SHIPPED[name], keep_default_na=False)

@@ -15,14 +15,14 @@ finished are a random sample too. Where the sample is a large part of all labels
 """
 
 import hashlib
-import html
+import os
 import unicodedata
 from pathlib import Path
 
+import jinja2
 import numpy as np
 import pandas as pd
 
-from babelatlas.annotation import sheets
 from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
@@ -39,11 +39,9 @@ VERDICTS = {
     "wrong": "the label means something else, is misspelt, or is no word of the language",
     "unsure": "you do not know the thing or the word",
 }
-TEXTS = sheets.TEXTS["labels"]
 WRITTEN = ["number", "wnid", "english", "gloss", "label", "alternatives"]
 ANSWERS = ["verdict", "better", "comment"]
-KEPT = ["sheet", "check"]
-COLUMNS = [*WRITTEN, *ANSWERS, *KEPT]
+COLUMNS = [*WRITTEN, *ANSWERS, "sheet", "check"]
 # Headings that say more than the name of their column; what stands in brackets is not read back.
 HEADINGS = {
     "verdict": f"verdict ({' / '.join(VERDICTS)})",
@@ -59,12 +57,10 @@ def _letters(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:5].translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
-def _checks(rows: pd.DataFrame) -> list[str]:
-    """Return what `check` should be: five letters for place and class, five for the label."""
-    return [
-        _letters(row.sheet, row.number, row.wnid) + _letters(row.sheet, row.number, row.wnid, row.label)
-        for row in rows.itertuples()
-    ]
+def _check(row: dict[str, str]) -> str:
+    """Return what `check` should be, by which a changed number, class or label is seen."""
+    place = row["sheet"], row["number"], row["wnid"]
+    return _letters(*place) + _letters(*place, row["label"])
 
 
 def draw(table: pd.DataFrame, language: str | list[str], number: int, seed: int = 0) -> pd.DataFrame:
@@ -75,34 +71,24 @@ def draw(table: pd.DataFrame, language: str | list[str], number: int, seed: int 
     """
     codes = [languages.canonical(code) for code in ([language] if isinstance(language, str) else language)]
     rows = labels.select(table, codes).sort_values(["lang", "wnid"], ignore_index=True)
-    if seed < 0:
-        raise InputError(f"A seed is a whole number from 0 on, got {seed}: give another one.")
     if not 1 <= number <= len(rows):
         raise InputError(
-            f"{', '.join(f'{languages.name(code)} ({code})' for code in codes)} has {len(rows)} labels, so that a "
-            f"sheet of it has from 1 to {len(rows)}, not {number}."
+            f"{', '.join(map(languages.name, codes))} has {len(rows)} labels, so that a sheet has from 1 to "
+            f"{len(rows)}, not {number}."
         )
     return rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
 
 
 def sheet(
-    table: pd.DataFrame,
-    language: str,
-    known: pd.DataFrame,
-    number: int = 100,
-    seed: int = 0,
-    dataset: str = "imagenet-1k",
+    table: pd.DataFrame, language: str, known: pd.DataFrame, number: int = 100, seed: int = 0, dataset="imagenet-1k"
 ) -> pd.DataFrame:
     """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
 
     `table`: schema `labels`; `known`: what `wordnets.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
     text, are `COLUMNS`: `sheet` is data set, language, number, seed and a sum over the labels, `check` a sum over
-    number, class and label. Raises what `draw` raises, and InputError for a class that is not in `known`.
+    number, class and label.
     """
     drawn = draw(table, language, number, seed)
-    strange = sorted(set(drawn["wnid"]) - set(known["wnid"]))
-    if strange:
-        raise InputError(f"Class {strange[0]} has no definition: give those of all classes of the label set.")
     known = known.set_index("wnid").loc[drawn["wnid"]]
     made = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=drawn.index)
     made["number"] = [str(place + 1) for place in drawn.index]
@@ -112,7 +98,7 @@ def sheet(
     made["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
     total = _letters(*made["wnid"], *made["label"])
     made["sheet"] = f"{dataset}/{languages.canonical(language)}/{number}/{seed}/{total}"
-    return made.assign(check=_checks(made))
+    return made.assign(check=list(map(_check, made.to_dict("records"))))
 
 
 def of(filled: pd.DataFrame) -> dict[str, str]:
@@ -121,102 +107,77 @@ def of(filled: pd.DataFrame) -> dict[str, str]:
     return dict(zip(("dataset", "language", "number", "seed", "sum"), parts, strict=True))
 
 
-def write_csv(made: pd.DataFrame, path: str | Path) -> Path:
-    """Write a sheet as CSV that spreadsheets open as what it is, with the headings for speakers; return the path."""
-    return sheets.write_csv(made[COLUMNS].rename(columns=HEADINGS), path)
+def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:
+    """Write a sheet as CSV that spreadsheets open as what it is (UTF-8 with a byte order mark); return the path."""
+    with tables.beside(path) as part:
+        made[COLUMNS].rename(columns=HEADINGS).to_csv(part, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    return tables.locate(path)
 
 
-def write_html(made: pd.DataFrame, path: str | Path) -> Path:
+def write_html(made: pd.DataFrame, path: str | os.PathLike) -> Path:
     """Write a sheet as one HTML file that needs nothing else and saves its answers as CSV; return the path."""
-    code, cards = of(made)["language"], []
-    for row in made.to_dict("records"):
-        words = row["alternatives"].split("; ") if row["alternatives"] else []
-        texts = row | {"language": code}
-        options = "".join(f'<option value="{html.escape(word)}">' for word in words)
-        also = sheets.fill(TEXTS["also"], texts) if words else ""
-        choices = "".join(sheets.fill(TEXTS["choice"], texts | {"verdict": verdict}) for verdict in VERDICTS)
-        cards.append(sheets.fill(TEXTS["card"], texts, options=options, also=also, choices=choices))
-    language = html.escape(languages.name(code))
-    data = {"fields": {name: f"{name}-" for name in ANSWERS}, "ids": made["number"].tolist(), "each": 1}
-    data |= {"key": f"babelatlas {made['sheet'].iloc[0]}", "file": f"labels_{code}.csv", "answered": "answered"}
-    data |= {"left": "have no answer yet.", "done": "All are answered. Save the file and send it back: thank you."}
-    texts = {"title": f"Labels in {language}", "heading": f"Are these labels in {language} right?"}
-    texts |= {"next": "Next without answer", "width": "42rem"}
-    items = "".join(f"<li><b>{name}</b>: {html.escape(text)}</li>" for name, text in VERDICTS.items())
-    introduction = TEXTS["introduction"].substitute(language=language, items=items)
-    return sheets.write_page(made[COLUMNS], path, cards, data, HEADINGS, introduction=introduction, **texts)
+    code, rows = of(made)["language"], made[COLUMNS].to_dict("records")
+    data = {"columns": COLUMNS, "headings": [HEADINGS.get(name, name) for name in COLUMNS], "rows": rows}
+    data |= {"answers": ANSWERS, "key": f"babelatlas {made['sheet'].iloc[0]}", "file": f"labels_{code}.csv"}
+    page = jinja2.Environment(autoescape=True).from_string((DATA / "sheet.html").read_text(encoding="utf-8"))
+    with tables.beside(path) as part:
+        text = page.render(language=languages.name(code), code=code, verdicts=VERDICTS, rows=rows, data=data)
+        part.write_text(text, encoding="utf-8")
+    return tables.locate(path)
 
 
-def parse(path: str | Path) -> pd.DataFrame:
-    """Return a sheet as it was sent back, unchecked: the columns of a sheet and `row`, its row in a spreadsheet.
+def parse(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a sheet as it was sent back, unchecked: the columns of a sheet, in whatever order they came.
 
     Verdicts are in small letters; "better: X" in the verdict's cell is the better word X. Raises what
-    `sheets.read_csv` raises.
+    `own_tables.read` raises, and InputError for a column that is missing.
     """
-    wanted, written = "give the sheet that was filled in and saved as CSV", "the sheet as it was written"
-    rows = sheets.read_csv(path, COLUMNS, wanted, f"put it back from {written}", "send the sheet with its rows")
-    found = rows["verdict"].str.replace("\xa0", " ").str.strip(" .!").str.casefold().replace("cannot say", "unsure")
-    told = rows["verdict"].str.extract(r"(?is)^\s*better\s*[:=,-]\s*(.+?)\s*$")[0]
-    better = rows["better"].where(told.isna() | (rows["better"] != ""), told)
+    rows = own_tables.read(path, "answers").map(str.strip)
+    rows.columns = [name.split("(")[0].strip().casefold() for name in rows.columns]
+    if missing := [name for name in COLUMNS if name not in rows]:
+        raise InputError(f"{Path(path).name} has no column {missing[0]!r}: put it back from the sheet as written.")
+    verdicts = rows["verdict"].str.replace("\xa0", " ").str.strip(" .!").str.casefold()
+    words = rows["verdict"].str.extract(r"(?is)^\s*better\s*[:=,-]\s*(.+?)\s*$")[0]
+    better = rows["better"].where(words.isna() | (rows["better"] != ""), words)
     # A spreadsheet may give a whole number back as "7.0" or "7,0".
     number = rows["number"].str.replace(r"[.,]0+$", "", regex=True)
-    parsed = rows.assign(verdict=found.where(told.isna(), "better"), better=better, number=number)
-    return own_tables.check_texts(parsed, ["better"], path)
+    return rows.assign(verdict=verdicts.where(words.isna(), "better"), better=better, number=number)[COLUMNS]
 
 
 def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     """Return what is wrong with a sheet that was sent back (`parse`), a sentence for each; none where it can be scored.
 
-    Rows of another sheet, a changed number, class or label, a row twice, a verdict that is none; and, unless `partial`,
-    rows that are missing and verdicts that are empty.
+    A number, class or label that was changed, a row twice, a verdict that is none; and, unless `partial`, rows that are
+    missing and verdicts that are empty.
     """
-    found, first = [], rows["sheet"].iloc[0]
-    size = of(rows)["number"] if first.count("/") >= 4 else ""
-    if not size.isdecimal() or len(size) > 5:  # no sheet has as many rows
-        return [f"row {rows['row'].iloc[0]} has {first!r} as its sheet: put the column back as it was written."]
-    seen: dict[str, int] = {}
-    for row, check in zip(rows.to_dict("records"), _checks(rows), strict=True):
-        place = f"row {row['row']} (number {row['number']}, {row['wnid']}, {row['label']!r})"
-        if row["sheet"] != first:
-            found.append(
-                f"{place} is of the sheet {row['sheet']!r}, but the first row of {first!r}: keep one sheet in one file."
-            )
-        elif row["check"][:5] != check[:5]:
-            found.append(f"{place} is not on the sheet that was written: put its number and wnid back.")
-        elif row["check"] != check:
-            found.append(
-                f"{place} has another label than was written: put it back, and write a better word under 'better'."
-            )
+    sentences, seen = [], set()
+    for row in rows.to_dict("records"):
+        place = f"number {row['number']} ({row['wnid']}, {row['label']!r})"
+        if row["check"] != _check(row) or row["sheet"] != rows["sheet"].iloc[0]:
+            sentences.append(f"{place} is not as it was written: put it back, and write a better word under 'better'.")
         elif row["number"] in seen:
-            found.append(f"{place} repeats row {seen[row['number']]}: keep one of them.")
+            sentences.append(f"{place} is there twice: keep one of the rows.")
         elif not row["verdict"] and not partial:
-            found.append(f"{place} has no verdict: write {', '.join(VERDICTS)}, or read it with --partial.")
+            sentences.append(f"{place} has no verdict: write {', '.join(VERDICTS)}, or read it with --partial.")
         elif row["verdict"] and row["verdict"] not in VERDICTS:
-            found.append(f"{place} has the verdict {row['verdict']!r}: {near(row['verdict'], VERDICTS)}")
-        seen.setdefault(row["number"], row["row"])
-    lost = [str(number) for number in range(1, int(size) + 1) if str(number) not in seen]
-    if lost and not partial:
-        found.append(
-            f"{len(lost)} row(s) of the sheet are missing, number {', '.join(lost[:5])}: put them back, or read it "
-            "with --partial, which counts them as not answered."
-        )
-    if not found and not (rows["verdict"] != "").any():
-        found.append("no row has a verdict: nothing was filled in.")
-    return found
+            sentences.append(f"{place} has the verdict {row['verdict']!r}: {near(row['verdict'], VERDICTS)}")
+        seen.add(row["number"])
+    if not sentences and not partial and len(seen) < int(of(rows)["number"]):
+        sentences.append(f"{int(of(rows)['number']) - len(seen)} row(s) of the sheet are missing: use --partial.")
+    if not sentences and not (rows["verdict"] != "").any():
+        sentences.append("no row has a verdict: nothing was filled in.")
+    return sentences
 
 
-def read(path: str | Path, partial: bool = False) -> pd.DataFrame:
+def read(path: str | os.PathLike, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
 
-    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError that names the first row with
-    a problem and says how many others there are.
+    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError with the first problem.
     """
     rows = parse(path)
-    found = problems(rows, partial)
-    if found:
-        others = f" (and {len(found) - 1} more problem(s))." if len(found) > 1 else ""
-        raise InputError(f"{Path(path).name}: {found[0].rstrip('.') if others else found[0]}{others}")
-    return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True)[COLUMNS]
+    if sentences := problems(rows, partial):
+        raise InputError(f"{Path(path).name}: {sentences[0]}")
+    return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True, kind="stable")
 
 
 def corrections(filled: pd.DataFrame) -> pd.DataFrame:
@@ -225,28 +186,23 @@ def corrections(filled: pd.DataFrame) -> pd.DataFrame:
     "right" keeps the label as verified; a better word replaces it; "wrong" without one removes it; other rows ask for
     nothing.
     """
-    said = filled[filled["verdict"].isin(["right", "wrong"]) | (filled["better"] != "")]
-    label = said["better"].where(said["verdict"] != "right", said["label"])
-    return pd.DataFrame({"lang": of(filled)["language"], "wnid": said["wnid"], "label": label, "was": said["label"]})
+    judged = filled[filled["verdict"].isin(["right", "wrong"]) | (filled["better"] != "")]
+    label = judged["better"].where(judged["verdict"] != "right", judged["label"])
+    columns = {"lang": of(filled)["language"], "wnid": judged["wnid"], "label": label, "was": judged["label"]}
+    return pd.DataFrame(columns)
 
 
 def needed(width: float, rate: float = 0.05) -> int:
     """Return how many answers make the exact 95 % interval at most `width` wide where the share `rate` is wrong.
-
-    Raises InputError where `width` or `rate` is no fraction, and where more than 100,000 would be needed.
 
     >>> needed(0.1, rate=0.05)
     94
     """
     if not 0 < width < 1 or not 0 <= rate <= 1:
         raise InputError(f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and {rate}.")
-    # An interval of n answers is never much wider than 2 / sqrt(n).
-    numbers = np.arange(1, int(min(5 / width**2 + 10 / width, 100_000)) + 1)
+    numbers = np.arange(1, int(5 / width**2 + 10 / width) + 1)  # an interval of n is hardly wider than 2 / sqrt(n)
     low, high = bootstrap.exact_interval(rate * numbers, numbers)
-    enough = np.flatnonzero(high - low <= width)
-    if not len(enough):
-        raise InputError(f"An interval {width} wide takes more than 100,000 answers: ask for a wider one.")
-    return int(numbers[enough[0]])
+    return int(numbers[np.flatnonzero(high - low <= width)[0]])
 
 
 def audit(table: pd.DataFrame) -> pd.DataFrame:
@@ -274,8 +230,8 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
     better wrong" counts a label as wrong also where another word is better. Rows without a verdict are left out.
     Raises InputError where no verdict but "unsure" was given.
     """
-    given = filled["verdict"].value_counts()
-    right, better, wrong, unsure = (int(given.get(name, 0)) for name in ("right", "better", "wrong", "unsure"))
+    n = filled["verdict"].value_counts()
+    right, better, wrong, unsure = (int(n.get(name, 0)) for name in ("right", "better", "wrong", "unsure"))
     sure = right + better + wrong
     if not sure:
         raise InputError("No label of the sheet was judged right, better or wrong, so that there is no error rate.")
@@ -291,20 +247,16 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
 
 def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that both have judged, of two sheets of one sample, with the answers of both."""
-    one, two = of(first), of(second)
-    for name in ("language", "dataset"):
-        if one[name] != two[name]:
-            raise InputError(f"The two sheets differ in {name}: {one[name]} and {two[name]}; give two of one sample.")
-    if one != two:
+    if of(first) != of(second):
         raise InputError(
             f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
             "speakers the same file."
         )
     both = first.merge(second[["number", *ANSWERS]], on="number", suffixes=("_first", "_second"), validate="one_to_one")
-    both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")]
+    both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")].reset_index(drop=True)
     if both.empty:
         raise InputError("No label was judged in both sheets: have the same rows filled in.")
-    return both.reset_index(drop=True)
+    return both
 
 
 def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> pd.DataFrame:
@@ -313,8 +265,7 @@ def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> p
     Metrics: "raw agreement", the share of rows with the same verdict of the four, with its exact interval; "kappa, four
     verdicts" and "kappa, wrong or not", Cohen's kappa (1960), the second where both are sure, with the interval of its
     large-sample standard error (Fleiss, Cohen and Everitt 1969), cut at -1 and 1. A kappa that is not defined, because
-    all answers of both are the same, has no row. Raises InputError for sheets of different samples, and where no row
-    was judged in both.
+    all answers of both are the same, has no row.
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -336,46 +287,34 @@ def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> p
     return tables.check(pd.DataFrame(rows), "scores")
 
 
-def disagreements(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with two different verdicts: number, wnid, english, label, and the answers of both sheets."""
-    both = _pairs(first, second)
-    names = [f"{name}_{which}" for name in ANSWERS for which in ("first", "second")]
-    differ = both["verdict_first"] != both["verdict_second"]
-    return both.loc[differ, ["number", "wnid", "english", "label", *names]].reset_index(drop=True)
-
-
 def _percent(score: pd.Series) -> str:
     return f"{score['value']:.1%} (95 % interval {score['ci_low']:.1%} to {score['ci_high']:.1%}; n = {score['n']})"
 
 
 def report(name: str, filled: pd.DataFrame) -> str:
     """Return what a filled sheet says, in lines of text."""
-    facts, given = of(filled), filled["verdict"].value_counts()
-    found = error_rates(filled).set_index("metric")
-    counts = ", ".join(f"{verdict} {given.get(verdict, 0)}" for verdict in VERDICTS)
-    left = int(facts["number"]) - int((filled["verdict"] != "").sum())  # rows that are missing too
-    lines = [
+    facts, n = of(filled), filled["verdict"].value_counts()
+    shares = error_rates(filled).set_index("metric").apply(_percent, axis=1)
+    return "\n".join([
         f"{name}: {languages.name(facts['language'])}, {facts['number']} labels of {facts['dataset']}.",
-        f"  {counts}, not answered {left}.",
-        f"  Wrong: {_percent(found.loc['label error rate'])}, 'unsure' left out.",
-        f"  Were every 'unsure' right: {_percent(found.loc['label error rate, unsure right'])}; "
-        f"wrong: {_percent(found.loc['label error rate, unsure wrong'])}.",
-        f"  Were 'better' an error too: {_percent(found.loc['label error rate, better wrong'])}.",
-    ]
-    return "\n".join(lines)
+        f"  {', '.join(f'{verdict} {n.get(verdict, 0)}' for verdict in VERDICTS)}, of {facts['number']}.",
+        f"  Wrong: {shares['label error rate']}, 'unsure' left out.",
+        f"  Were every 'unsure' right: {shares['label error rate, unsure right']}; "
+        f"wrong: {shares['label error rate, unsure wrong']}.",
+        f"  Were 'better' an error too: {shares['label error rate, better wrong']}.",
+    ])  # fmt: skip
 
 
 def compare(names: list[str], filled: list[pd.DataFrame]) -> str:
-    """Return how far two filled sheets agree and where they do not, in lines of text."""
-    found = agreement(*filled).set_index("metric")
-    lines = [f"{names[0]} and {names[1]}: the same verdict in {_percent(found.loc['raw agreement'])}."]
-    for metric in ("kappa, four verdicts", "kappa, wrong or not"):
-        told = "not defined, because all answers of both are the same"
-        if metric in found.index:
-            row = found.loc[metric]
-            told = f"{row['value']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}; n = {row['n']})"
-        lines.append(f"  Cohen's {metric}: {told}.")
-    for row in disagreements(*filled).to_dict("records"):
+    """Return how far two filled sheets agree, and the labels on which they do not, in lines of text."""
+    scores = agreement(*filled).set_index("metric")
+    lines = [f"{names[0]} and {names[1]}: the same verdict in {_percent(scores.loc['raw agreement'])}."]
+    lines += [
+        f"  Cohen's {metric}: {row['value']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f}; n = {row['n']})."
+        for metric, row in scores.drop(index="raw agreement").iterrows()
+    ]
+    both = _pairs(*filled)
+    for row in both[both["verdict_first"] != both["verdict_second"]].to_dict("records"):
         one, other = (f"{row[f'verdict_{name}']} {row[f'better_{name}']}".strip() for name in ("first", "second"))
         lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {one} | {other}")
     return "\n".join(lines)

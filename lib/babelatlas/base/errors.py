@@ -32,11 +32,7 @@ def near(name, known: Iterable) -> str:
 
 
 def remedy(message: str) -> str:
-    """Return what helps against a system error that a message tells, whichever library raised it; "" for others.
-
-    >>> remedy("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device")
-    'make room there'
-    """
+    """Return what helps against a system error that a message tells, whichever library raised it; "" for others."""
     return next((helps for said, helps in REMEDIES.items() if said in message), "")
 
 

@@ -1,15 +1,12 @@
 """The languages of the study: one code for each, its name, scripts and resource group.
 
 A language is known by the code that the papers use: ISO 639-1 where there is one, else ISO 639-3 (so `de`, `hak`).
-Other codes for it (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. `als` is
-Albanian here, as in ISO 639-3 (Wikimedia and BabelNet write `als` for Alemannic, which is `gsw`); `zh` is Chinese in
-simplified characters, `zh-Hant` in traditional ones.
+Other codes (`jp`, `iw`, `cmn`, `deu`, NLLB's `deu_Latn`) are aliases that `canonical` resolves. `als` is Albanian, as
+in ISO 639-3; `zh` is Chinese in simplified characters, `zh-Hant` in traditional ones.
 
-Where a language belongs is from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019, CC BY 4.0), as is the list of
-the world's languages. Glottolog counts languages, not codes: Bosnian, Croatian and Serbian are one of its languages, a
-dialect or an older stage stands with its language. A code for several languages (`zh`, `ar`, `ms`, `sw`, `sq`; ISO
-calls them macrolanguages) stands for the one that carries the written standard, else for one with many speakers:
-Mandarin, Standard Arabic, Standard Malay, Swahili proper, Tosk Albanian. The column `glottocode` says which.
+Families, places and the list of the world's languages are from Glottolog 4.0 (Hammarström, Forkel and Haspelmath 2019,
+CC BY 4.0), which counts Bosnian, Croatian and Serbian as one. A code for several languages (`zh`, `ar`) stands for the
+one that carries the written standard, else for one with many speakers: the column `glottocode` says which.
 """
 
 import difflib
@@ -40,12 +37,9 @@ SHARED_SCRIPTS = {"Zyyy", "Zinh", "Zzzz"}
 
 @cache
 def table() -> pd.DataFrame:
-    """Return the languages, one row each, in the order of their codes.
+    """Return the languages, one row each, in the order of their codes; all text, columns as in data/columns.csv.
 
-    Columns, all text, "" where there is nothing to say (data/columns.csv): `code`, `name`, `script` and `script_name`
-    of the labels, `iso639_3`, `nllb`, `aliases`, `group`; from Glottolog 4.0 `glottocode`, `family` (an isolate is a
-    family of its own name; for those that are none see NOT_FAMILIES) and `macroarea`.
-    Do not change the table: every caller gets the same one.
+    An isolate is a family of its own name. Do not change the table: every caller gets the same one.
     """
     return pd.read_csv(DATA / "languages.csv", dtype=str, keep_default_na=False)
 
@@ -54,9 +48,7 @@ def table() -> pd.DataFrame:
 def world() -> pd.DataFrame:
     """Return the world's spoken languages, living or not: those of Glottolog 4.0 that have an ISO 639-3 code.
 
-    Columns: `glottocode` (the key), `iso639_3`, `family` and `macroarea` as in `table`, `latitude` and `longitude`
-    (degrees, NaN for a few). Left out: sign languages, constructed ones, registers, and names of languages that nobody
-    has attested; and Glottolog's column of endangerment. Do not change the table: every caller gets the same one.
+    `latitude` and `longitude` are in degrees, NaN for a few. Do not change the table: every caller gets the same one.
 
     >>> len(world()), world()["family"].nunique()
     (7208, 396)
@@ -74,14 +66,14 @@ def _rows() -> dict[str, dict[str, str]]:
 @cache
 def _codes() -> dict[str, str]:
     """Return every spelling of a code, lower case with hyphens, and the code it stands for."""
-    found = {}
+    codes: dict[str, str] = {}
     for code, row in _rows().items():
         for other in (row["iso639_3"], row["nllb"], *row["aliases"].split()):
             # Chinese in traditional characters shares the three letters of Chinese, which come first.
-            found.setdefault(_plain(other), code)
-    found |= {_plain(code): code for code in _rows()}
-    found.pop("", None)
-    return found
+            codes.setdefault(_plain(other), code)
+    codes |= {_plain(code): code for code in _rows()}
+    codes.pop("", None)
+    return codes
 
 
 def _plain(code: str) -> str:
@@ -96,19 +88,15 @@ def canonical(code: str) -> str:
     >>> canonical("jp"), canonical("IW"), canonical("fil"), canonical("deu_Latn"), canonical("zh-TW")
     ('ja', 'he', 'tl', 'de', 'zh-Hant')
     """
-    found = _codes().get(_plain(code))
-    if found is None:
+    plain = _plain(code) if isinstance(code, str) else ""
+    if plain not in _codes():
         names = {row["name"].lower(): known for known, row in _rows().items()}
-        code = code if len(str(code)) <= 40 else f"{str(code)[:40]}…"  # matching takes long for a long one
-        near = [names[match] for match in difflib.get_close_matches(_plain(code), names, n=2)]
-        near += [_codes()[match] for match in difflib.get_close_matches(_plain(code), _codes(), n=3, cutoff=0.5)]
-        near = list(dict.fromkeys(near))[:3]
-        hint = " or ".join(f"{known!r} ({name(known)})" for known in near)
-        raise InputError(
-            f"There is no language with the code {code!r}: "
-            + (f"did you mean {hint}?" if near else "give an ISO 639 code such as 'de', or add a row to languages.csv.")
-        )
-    return found
+        known = names | _codes()
+        near = [known[one] for one in difflib.get_close_matches(plain[:40], known, n=3, cutoff=0.6)]
+        hint = " or ".join(f"{one!r} ({name(one)})" for one in dict.fromkeys(near))
+        other = "give an ISO 639 code such as 'de', or add a row to languages.csv."
+        raise InputError(f"There is no language with the code {code!r}: {f'did you mean {hint}?' if hint else other}")
+    return _codes()[plain]
 
 
 def name(code: str) -> str:
@@ -126,19 +114,14 @@ def group_by_classes(n_classes: int) -> str:
     >>> [group_by_classes(n) for n in (100, 101, 333, 334, 666, 667)]
     ['very low', 'low', 'low', 'mid', 'mid', 'high']
     """
-    if not 0 <= n_classes <= 1000:
-        raise InputError(
-            f"A language has from 0 to 1000 ImageNet classes, got {n_classes}: groups need ImageNet's list."
-        )
     return GROUPS[sum(n_classes > limit for limit in LIMITS)]
 
 
 def grouped(codes: pd.Series, tiers: dict[str, list[str]], classes: pd.Series) -> pd.Series:
     """Return the group of each language in `codes`, as an ordered categorical without empty groups.
 
-    `tiers` maps the name of a group to its languages, in the order to show; languages in none form "other". Where it
-    is empty, the groups are the paper's by number of classes, with `classes` (code -> classes), then "English".
-    Raises InputError for an unknown language or one in two groups.
+    `tiers` maps the name of a group to its languages, in the order to show; languages in none form "other". Where it is
+    empty, the groups are the paper's by number of classes, with `classes` (code -> classes), then "English".
 
     >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, pd.Series(dtype=int)).tolist()
     ['large', 'other', 'large']
@@ -147,9 +130,7 @@ def grouped(codes: pd.Series, tiers: dict[str, list[str]], classes: pd.Series) -
     for group, members in tiers.items():
         for code in map(canonical, members):
             if home.setdefault(code, group) != group:
-                raise InputError(
-                    f"The language {code!r} is in the groups {home[code]!r} and {group!r}: keep it in one."
-                )
+                raise InputError(f"The language {code!r} is in the groups {home[code]!r} and {group!r}: keep one.")
     if tiers:
         order, names = [*tiers, "other"], codes.map(lambda code: home.get(code, "other"))
     else:
@@ -166,8 +147,8 @@ def families(codes: Iterable[str]) -> dict[str, str]:
     >>> families(["de", "eo", "la"])
     {'de': 'Indo-European', 'eo': 'eo', 'la': 'Indo-European'}
     """
-    found = {code: _rows()[canonical(code)]["family"] for code in codes}
-    return {code: code if family in ("", *NOT_FAMILIES) else family for code, family in found.items()}
+    families = {code: _rows()[canonical(code)]["family"] for code in codes}
+    return {code: code if family in ("", *NOT_FAMILIES) else family for code, family in families.items()}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 from babelatlas.base.errors import InputError, remedy
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-ROOM = 1 << 20  # bytes that a folder must have room for before a run begins
 
 
 def root() -> Path:
@@ -27,7 +27,6 @@ def below(table: Path, names: Iterable[str], folder: Path | None = None, absolut
     """Return where the files that a table names are, below its folder or, where given, below `folder`.
 
     `absolute` True also takes absolute paths, which the run itself writes for files in folders that the config names.
-    Raises InputError for a name that leads out of the folder.
 
     >>> below(Path("data/images.csv"), ["cats/1.png"])
     ['data/cats/1.png']
@@ -35,10 +34,7 @@ def below(table: Path, names: Iterable[str], folder: Path | None = None, absolut
     names, folder = list(names), folder or table.parent
     for name in names:
         if ".." in Path(name).parts or (os.path.isabs(name) and not absolute):
-            raise InputError(
-                f"The table {table} names the file {name}, which is not below {folder}: put the file there, and "
-                "give its path from there."
-            )
+            raise InputError(f"The table {table} names the file {name}, which is not below {folder}: put it there.")
     return [str(folder / name) for name in names]
 
 
@@ -46,15 +42,6 @@ def rows(name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV file that ships with the library, column -> text."""
     with open(DATA / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def check_place(path: str | os.PathLike) -> None:
-    """Raise InputError where no file can be made at `path`, before long work ends in that."""
-    place = locate(path)
-    above = next(folder for folder in place.parents if folder.exists())
-    if place.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
-        what = f"{place} is a folder" if place.is_dir() else f"{above} is no folder that can be written to"
-        raise InputError(f"Nothing can be written to {path}, as {what}: give another place.")
 
 
 @contextmanager
@@ -74,18 +61,11 @@ def beside(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def check_writable(folder: str | os.PathLike) -> None:
-    """Make a folder if it is missing; raise InputError where it has no room for a file or cannot be written to."""
-    folder = Path(folder)
-    part = folder / f".room.{os.getpid()}"
+    """Make a folder if it is missing; raise InputError where nothing can be written to it, before long work does."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(bytes(ROOM))
-        finally:
-            part.unlink(missing_ok=True)
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(1 << 20))
     except OSError as error:
-        helps = remedy(str(error)) or "let it be written to, or work in another folder"
-        raise InputError(
-            f"The folder {folder.absolute()} cannot be written to ({error.strerror}): {helps}; "
-            "what is finished is kept."
-        ) from error
+        where, helps = os.path.abspath(folder), remedy(error.strerror) or "work in another folder"
+        raise InputError(f"The folder {where} cannot be written to ({error.strerror}): {helps}.") from error

@@ -1,9 +1,8 @@
 """What others released for real models: one table of their results, and one list of the models.
 
-`data/released/released.parquet` has a row for each value that a harness released: Crossmodal-3600, WIT, Babel-ImageNet
-and others, language by language. `models.csv` says what each model is, `checkpoints.csv` which checkpoint of which
-harness has its weights, `sources.toml` from where each file is, under which licence, and how the harness evaluates.
-`babelatlas ship released --folder FOLDER` makes the table again (analysis/released/harness_results.py).
+`data/released/released.parquet` has a row for each value that a harness released, language by language. `models.csv`
+says what each model is, `checkpoints.csv` which checkpoint of which harness has its weights, `sources.toml` from where
+each file is, under which licence, and how the harness evaluates. `babelatlas ship released` makes the table again.
 """
 
 import tomllib
@@ -20,22 +19,15 @@ TABLE = FOLDER / "released.parquet"
 
 
 def read(**where: str) -> pd.DataFrame:
-    """Return the released results, schema `released`; `where` keeps the rows with these values of columns.
+    """Return the released results, schema `released`, with these values of columns; InputError where there are none.
 
-    Raises InputError for a column that the table has not, and where nothing is left.
-
-    >>> found = read(dataset="xm3600", harness="mteb", lang="de", metric="recall@1")
-    >>> found["model"].nunique(), sorted(set(found["n"]))
-    (49, [8643])
+    >>> read(dataset="xm3600", harness="mteb", lang="de", metric="recall@1")["model"].nunique()
+    49
     """
     table = _table()
     for column, value in where.items():
-        if column not in table:
-            raise InputError(f"The released results have no column {column!r}: {near(column, table)}")
         if not (table[column] == value).any():
-            raise InputError(
-                f"No released result has {column} {value!r} with these: {near(value, table[column].unique())}"
-            )
+            raise InputError(f"No released result has {column} {value!r}: {near(value, table[column].unique())}")
         table = table[table[column] == value]
     return table.reset_index(drop=True)
 
@@ -56,16 +48,17 @@ def models() -> pd.DataFrame:
 def checkpoints() -> pd.DataFrame:
     """Return the checkpoints of the harnesses: harness, checkpoint, model (the canonical name), use, note.
 
-    `use` is "yes" for one checkpoint of a model in each harness: the others are the same weights run once more under
-    another name, or with an activation that they were not trained with.
+    `use`: "yes" for one checkpoint of a model in each harness, or "English", on English data sets only. The others do
+    not count: "again" (the weights of another row), "duplicate" (its numbers) or "broken"; `note` says why.
     """
     return _listed("checkpoints.csv")
 
 
-def one_run(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the released results whose checkpoint stands for its model in its harness."""
-    used = checkpoints().query("use == 'yes'")[["harness", "checkpoint"]]
-    return table.merge(used, on=["harness", "checkpoint"])
+def one_run(table: pd.DataFrame, everywhere: bool = False) -> pd.DataFrame:
+    """Return the released results that count for a model; `everywhere`: those of use "English" on all data sets."""
+    use = table[["harness", "checkpoint"]].merge(checkpoints(), how="left")["use"].to_numpy()
+    kept = everywhere | ~table["dataset"].isin(_table().query("lang != 'en'")["dataset"])
+    return table[(use == "yes") | (use == "English") & kept].reset_index(drop=True)
 
 
 def _listed(name: str) -> pd.DataFrame:
@@ -81,15 +74,11 @@ def facts() -> dict:
 
 
 def harnesses() -> pd.DataFrame:
-    """Return the harnesses with their protocols, one row for each data set of a harness.
-
-    Columns: harness, title, dataset, captions, prompts, preprocessing, precision, tokenisation, n, where (the code
-    that was read). What the code does not say is "".
-    """
+    """Return the protocols of the harnesses, one row for each data set; "" is what their code does not say."""
     columns = ["harness", "title", "dataset", "captions", "prompts", "preprocessing", "precision", "tokenisation"]
-    rows = []
-    for name, harness in facts()["harnesses"].items():
-        shared = {key: value for key, value in harness.items() if not isinstance(value, dict)}
-        for dataset, own in harness["datasets"].items():
-            rows.append({**shared, **own, "harness": name, "dataset": dataset})
+    rows = [
+        {**harness, **own, "harness": name, "dataset": dataset}
+        for name, harness in facts()["harnesses"].items()
+        for dataset, own in harness["datasets"].items()
+    ]
     return pd.DataFrame(rows, columns=[*columns, "queries", "where"]).astype(object).fillna("")

@@ -1,10 +1,8 @@
 """Words with two pictures: English lemmas that name two classes of a list, and the languages that tell the two apart.
 
-CoMMuTE (Futeral et al. 2023) asks a model which of two translations of an ambiguous English sentence fits an
-image. WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so
-every list of classes that are synsets holds such a test, a word long, for each language that has words for both senses
-and does not use the same one. The counts for large lists ship with the study; `babelatlas ship ambiguous-words` makes
-them again.
+WordNet knows which words are ambiguous, and the wordnets of other languages what each sense is called there; so every
+list of classes that are synsets holds a test like CoMMuTE's (Futeral et al. 2023), a word long, for each language that
+has words for both senses and does not use the same one. `babelatlas ship ambiguous-words` makes the shipped counts.
 
 A pair of classes that share a word is an *item*, called "word:wnid_a+wnid_b" with the smaller wnid first: sense "a".
 """
@@ -15,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from babelatlas.base import languages, tables
-from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA, below
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
 from babelatlas.datasets import pictograms
 from babelatlas.datasets import registry as datasets
@@ -24,19 +22,12 @@ from babelatlas.lexicon import labels, senses, wordnets
 
 PAIRS = DATA / "ambiguity_pairs.csv"
 LANGUAGES = DATA / "ambiguity_languages.csv"
-# Data set -> the list of classes that its pairs are made from.
-CLASSES = {entry.name: entry.pairs_of for entry in datasets.DATASETS if entry.pairs_of}
+# The lists of classes that pairs are made from.
+LISTS = [entry.pairs_of for entry in datasets.DATASETS if entry.pairs_of]
 DRAWN = "pictogram-senses"
 WORDNET = "wordnet-3.0"
 PERSON = "noun.person"
 ENGLISH = "en"
-
-
-def classes_of(dataset: str) -> str:
-    """Return the name of the list of classes that a data set of pairs is made from; InputError for another data set."""
-    if dataset not in CLASSES:
-        raise InputError(f"The data set {dataset!r} is not made of pairs of classes: {near(dataset, CLASSES)}")
-    return CLASSES[dataset]
 
 
 def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = ()) -> pd.DataFrame:
@@ -52,8 +43,8 @@ def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = (
         parts.append(ours[ours["wnid"].isin(lacking)])
         others = sorted(set(lacking) - set(ours["wnid"]))
         parts += [wordnets.read_wordnets(others, codes=wanted)] if others else []
-    found = pd.concat(parts, ignore_index=True)
-    return found[found["lang"].isin(wanted)].reset_index(drop=True) if wanted else found
+    whole = pd.concat(parts, ignore_index=True)
+    return whole[whole["lang"].isin(wanted)].reset_index(drop=True) if wanted else whole
 
 
 def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> pd.DataFrame:
@@ -63,7 +54,6 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> p
     to WordNet automatically, so that WordNet's alone are the default). Upper case does not matter: `word` is folded
     (`labels.same`). A word of three senses makes three pairs. Rows are in the order of the classes; the words of one
     pair come as the two synsets list them, the one that stands first in both lists first. `wnid_a` < `wnid_b`.
-    Raises InputError for no class, and for classes without an English word of that source.
 
     >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader"), ("de", "n1", "Kranich")]
     >>> rows = pd.DataFrame(rows, columns=["lang", "wnid", "lemma"]).assign(source="wordnet-3.0")
@@ -71,27 +61,22 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> p
     [['crane:n1+n2', 'crane', 'n1', 'n2']]
     """
     wnids = list(dict.fromkeys(wnids))
-    if not wnids:
-        raise InputError("The list of classes is empty: give each wnid, such as n02084071, once.")
     english = words[(words["lang"] == ENGLISH) & words["wnid"].isin(wnids)]
     english = english[english["source"] == source] if source else english
     nameless = sorted(set(wnids) - set(english["wnid"]))
     if nameless:
-        raise InputError(
-            f"{len(nameless)} class(es) have no English word from {source or 'any source'} among the senses, the "
-            f"first: {nameless[0]}; check the wnid, or make the senses with babelatlas.lexicon.senses.read_wordnets."
-        )
-    english = english.assign(word=english["lemma"].map(labels.same), place=english.groupby("wnid").cumcount())
-    named = english[["word", "wnid", "place"]].drop_duplicates(["word", "wnid"])
-    found = named.merge(named, on="word", suffixes=("_a", "_b")).query("wnid_a < wnid_b")
-    found["place"] = found["place_a"] + found["place_b"]
-    found = found.sort_values(["wnid_a", "wnid_b", "place", "word"], ignore_index=True).astype({"word": "str"})
-    found["item"] = found["word"] + ":" + found["wnid_a"] + "+" + found["wnid_b"]
-    return found[["item", "word", "wnid_a", "wnid_b"]].astype("str")
+        raise InputError(f"{len(nameless)} class(es) have no English word, the first {nameless[0]}: leave them out.")
+    english = english.assign(word=english["lemma"].map(labels.same), order=english.groupby("wnid").cumcount())
+    named = english[["word", "wnid", "order"]].drop_duplicates(["word", "wnid"])
+    both = named.merge(named, on="word", suffixes=("_a", "_b")).query("wnid_a < wnid_b")
+    both["order"] = both["order_a"] + both["order_b"]
+    both = both.sort_values(["wnid_a", "wnid_b", "order", "word"], ignore_index=True).astype({"word": "str"})
+    both["item"] = both["word"] + ":" + both["wnid_a"] + "+" + both["wnid_b"]
+    return both[["item", "word", "wnid_a", "wnid_b"]].astype("str")
 
 
 def facts() -> pd.DataFrame:
-    """Return the pairs that ship, of every list of `CLASSES`: the columns of `pairs` and `relations`, and three more.
+    """Return the pairs that ship, of every one of `LISTS`: the columns of `pairs` and `relations`, and three more.
 
     `classes`: the lists that have both classes, with spaces between; `n_named`, `n_apart`: in how many languages, as
     `counts` says, 0 where the pair is not `usable`. Some words for persons are insults: where only lists of photographs
@@ -113,9 +98,9 @@ def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
     """
     key, added = ["wnid_a", "wnid_b"], ["nested", "lexname_a", "lexname_b"]
     known = facts().drop_duplicates(key).set_index(key)[added] if shipped else pd.DataFrame(columns=added)
-    asked = pd.MultiIndex.from_frame(pairs[key])
-    if shipped and asked.isin(known.index).all():
-        found = known.reindex(asked)
+    classes = pd.MultiIndex.from_frame(pairs[key])
+    if shipped and classes.isin(known.index).all():
+        facts_of = known.reindex(classes)
     else:
         wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
         synset = dict(zip(wnids, wordnets.synsets(wnids), strict=True))
@@ -125,11 +110,11 @@ def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
             above[wnid] = {each.offset() for each in wider}
         rows = [
             (int(a[1:]) in above[b] or int(b[1:]) in above[a], synset[a].lexname(), synset[b].lexname())
-            for a, b in asked
+            for a, b in classes
         ]
-        found = pd.DataFrame(rows, columns=added)
-    found = found.reset_index(drop=True).astype({"nested": bool, "lexname_a": "str", "lexname_b": "str"})
-    return pd.concat([pairs.drop(columns=added, errors="ignore").reset_index(drop=True), found], axis=1)
+        facts_of = pd.DataFrame(rows, columns=added)
+    facts_of = facts_of.reset_index(drop=True).astype({"nested": bool, "lexname_a": "str", "lexname_b": "str"})
+    return pd.concat([pairs.drop(columns=added, errors="ignore").reset_index(drop=True), facts_of], axis=1)
 
 
 def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
@@ -154,8 +139,7 @@ def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = 
 
     The words, schema `senses`, are cleaned and ranked as those of label sets are, `without` some sources. To be a
     sense's own, a word must not be among the words of the other sense, from whichever source, nor equal an English word
-    of either; spaces, hyphens and upper case do not matter. Lexicons have gaps: that no source lists a word for the
-    other sense does not prove that nobody uses it so. What raises as in `labels.candidates`.
+    of either; spaces, hyphens and upper case do not matter. What raises as in `labels.candidates`.
     """
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
     columns = ["lang", "item", "word", "wnid_a", "wnid_b", "shared", "a", "b", "apart"]
@@ -181,49 +165,42 @@ def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = 
 
 def _by_class(words: pd.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
     """Return class -> language -> what spellings of a word share -> the word, in the order of the table."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    by_class: dict[str, dict[str, dict[str, str]]] = {}
     columns = (words[name].tolist() for name in ("wnid", "lang", "lemma"))
     for wnid, lang, lemma in zip(*columns, strict=True):
         key = labels.same(lemma).replace(" ", "").replace("-", "")
-        found.setdefault(wnid, {}).setdefault(lang, {}).setdefault(key, lemma)
-    return found
+        by_class.setdefault(wnid, {}).setdefault(lang, {}).setdefault(key, lemma)
+    return by_class
 
 
-def translations(found: pd.DataFrame, codes: Iterable[str] = (), minimum_items: int = 1) -> pd.DataFrame:
+def translations(compared: pd.DataFrame, codes: Iterable[str] = (), minimum_items: int = 1) -> pd.DataFrame:
     """Return the items that are translated apart as a table `items`: two rows for each language and item.
 
-    `found` is what `outcomes` returns. `codes`: the languages to keep; empty for all that have at least `minimum_items`
-    items. The source is the English word. Raises InputError for a language without an item, and where no language has
-    enough.
+    `compared` is what `outcomes` returns. `codes`: the languages to keep, empty for all that have at least
+    `minimum_items` items. The source is the English word.
     """
-    kept = found[found["apart"]]
+    kept = compared[compared["apart"]]
     sizes = kept["lang"].value_counts()
     wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
     absent = [code for code in wanted if code not in sizes]
     if absent:
-        raise InputError(
-            f"{languages.name(absent[0])} ({absent[0]}) has words of its own for both senses of none of the items: "
-            "leave that language out, or add senses of it."
-        )
+        raise InputError(f"{languages.name(absent[0])} ({absent[0]}) translates no item apart: leave it out.")
     wanted = wanted or sizes.index[sizes >= minimum_items].tolist()
     if not wanted:
-        raise InputError(
-            f"No language translates {minimum_items} items apart: the most is {sizes.max() if len(sizes) else 0}; "
-            "lower minimum_items, or take a larger list of classes."
-        )
+        raise InputError(f"No language translates {minimum_items} items apart: lower minimum_items.")
     kept = kept[kept["lang"].isin(wanted)].drop(columns=["wnid_a", "wnid_b", "shared", "apart"])
     rows = kept.melt(["lang", "item", "word"], ["a", "b"], var_name="sense", value_name="translation")
     rows = rows.assign(source=rows["word"]).sort_values(["lang", "item", "sense"], ignore_index=True)
     return tables.check(rows, "items")
 
 
-def counts(found: pd.DataFrame) -> pd.DataFrame:
+def counts(compared: pd.DataFrame) -> pd.DataFrame:
     """Return for each language: n_named, n_shared, n_apart (numbers of pairs), and lang, most apart first.
 
-    `found` is what `outcomes` returns. `n_named`: both senses have a word; `n_shared`: they have one in common;
+    `compared` is what `outcomes` returns. `n_named`: both senses have a word; `n_shared`: they have one in common;
     `n_apart`: each has one of its own, so that the pair is an item of that language. A pair may be both of the latter.
     """
-    sizes = found.groupby("lang", as_index=False).agg(
+    sizes = compared.groupby("lang", as_index=False).agg(
         n_named=("apart", "size"), n_shared=("shared", "sum"), n_apart=("apart", "sum")
     )
     return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
@@ -235,53 +212,27 @@ def draw(
     """Draw each sense `images_per_sense` times into `folder`; return their table `images`, paths absolute.
 
     Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
-    Raises InputError for `images_per_sense` below 1 and a class that is no pictogram.
     """
-    if images_per_sense < 1:
-        raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
     folder, rows = tables.locate(folder), []
     for wnid in sorted(set(wnids)):
+        (folder / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
-            with tables.beside(path) as part:
-                pictograms.draw(wnid, split, number, seed, size).save(part, format="png")
+            pictograms.draw(wnid, split, number, seed, size).save(path)
             rows.append((str(path), wnid, number))
-    return tables.check(pd.DataFrame(rows, columns=["path", "wnid", "number"]), "images")
+    return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
 def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], missing: int = 0) -> pd.DataFrame:
     """Return the `images` table of the given classes of ImageNet, with absolute paths.
 
-    `dataset`: "imagenet-1k-pairs", whose `images` are given as those of imagenet-1k (`datasets.load`, with what raises
-    there and with `missing`), or "imagenet-21k-pairs", whose are a folder with one folder for each class. Either may
-    also be a table `images`. Raises InputError where nothing is given, or no image of these classes is there.
+    `dataset`: "imagenet-1k-pairs", whose `images` are given as those of imagenet-1k (`datasets.load`), or
+    "imagenet-21k-pairs", whose are a folder with one folder for each class.
     """
-    entry, wnids = datasets.get_dataset(dataset), sorted(set(wnids))
-    path = datasets.given(images, entry)
-    if path.suffix in (".parquet", ".csv"):
-        table = tables.read(path, "images")
-        table = table.assign(path=below(path, table["path"]))
-    elif dataset == "imagenet-1k-pairs":
-        table = datasets.load("imagenet-1k", path, wnids, missing)
-    elif not path.is_dir():
-        raise InputError(
-            f"The images of the data set {dataset!r} are given as {path}, which is no folder: give one that holds a "
-            "folder of images for each class, called by its wnid."
-        )
-    else:
-        rows = []  # only the folders of these classes: the whole has millions of files
-        for wnid in wnids:
-            inside = (path / wnid).iterdir() if (path / wnid).is_dir() else ()
-            files = sorted(file for file in inside if file.suffix.lower() in datasets.SUFFIXES)
-            rows += [(str(file), wnid, number) for number, file in enumerate(files)]
-        table = pd.DataFrame(rows, columns=["path", "wnid", "number"])
-    table = table[table["wnid"].isin(wnids)].reset_index(drop=True)
-    if table.empty:
-        raise InputError(
-            f"What is given as the images of the data set {dataset!r}, {path}, has no image of its {len(wnids)} "
-            f"classes, the first: {wnids[0]}; give the folder that holds one folder for each class."
-        )
-    return table
+    if dataset == "imagenet-1k-pairs":
+        return datasets.load("imagenet-1k", images, wnids, missing)
+    path = datasets.images_path(images, datasets.get_dataset(dataset))
+    return datasets.class_folders(path, dataset, wnids)  # only these: the whole has millions of files
 
 
 def item_images_of(
@@ -290,11 +241,8 @@ def item_images_of(
     """Return a table `item_images` of the pairs: images a0, a1 ... of sense a, b0 ... of sense b, in the order of draw.
 
     An item of which a sense has fewer than `images_per_sense` images is left out; `attrs["left_out"]` lists these,
-    `attrs["missing"]` is the number of images that their classes lack, each counted once. Raises InputError where it is
-    more than `missing`, for `images_per_sense` below 1, and where no item is left.
+    `attrs["missing"]` is the number of images that their classes lack; InputError where that is more than `missing`.
     """
-    if images_per_sense < 1:
-        raise InputError(f"The number of images of a sense is {images_per_sense}: expected at least 1.")
     wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
     ordered = images[images["wnid"].isin(wnids)].sort_values(["wnid", "number", "path"], kind="stable")
     paths = {wnid: part["path"].tolist()[:images_per_sense] for wnid, part in ordered.groupby("wnid")}
@@ -302,11 +250,9 @@ def item_images_of(
     whole = ~pairs[["wnid_a", "wnid_b"]].isin(list(short)).any(axis=1)
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
-        some = ", ".join(f"{wnid} ({n})" for wnid, n in list(short.items())[:10]) + (" …" if len(short) > 10 else "")
+        what = f"{lacking} images of {len(short)} classes, the first {list(short)[:10]}"
         raise InputError(
-            f"The data set {dataset!r} lacks {lacking} images of {len(short)} classes, of which it wants "
-            f"{images_per_sense} each: {some}; lower images_per_sense, or say with `missing` how many may be, and the "
-            "items without are left out."
+            f"The data set {dataset!r} lacks {what}: lower images_per_sense, or say how many may be missing."
         )
     rows = [
         (pair.item, f"{sense}{number}", path)
@@ -331,20 +277,19 @@ def survey() -> tuple[pd.DataFrame, pd.DataFrame]:
     of the usable pairs; persons are usable where they are drawn ("pictogram-senses"). What raises as in
     `wordnets.read_wordnets`. Takes about half a minute.
     """
-    lists = list(CLASSES.values())
-    wnids = {name: class_list(name)["wnid"].tolist() for name in lists}
+    wnids = {name: class_list(name)["wnid"].tolist() for name in LISTS}
     english = wordnets.read_wordnets(sorted(set().union(*wnids.values())), codes=[ENGLISH])
-    of = {name: pairs(english, wnids[name]) for name in lists}
+    of = {name: pairs(english, wnids[name]) for name in LISTS}
     both = pd.concat(of.values()).drop_duplicates("item").sort_values(["wnid_a", "wnid_b"], kind="stable")
     both = relations(both, shipped=False)
     words = wordnets.read_wordnets(sorted({*both["wnid_a"], *both["wnid_b"]}))
-    members = {name: set(of[name]["item"]) for name in lists}
-    both["classes"] = [" ".join(name for name in lists if item in members[name]) for item in both["item"]]
-    kept = {name: usable(both[both["item"].isin(members[name])], name == DRAWN) for name in lists}
-    found = outcomes(words, pd.concat(kept.values()).drop_duplicates("item"))
-    sizes = found.groupby("item")["apart"].agg(["size", "sum"]).reindex(both["item"]).fillna(0).astype(int)
+    members = {name: set(of[name]["item"]) for name in LISTS}
+    both["classes"] = [" ".join(name for name in LISTS if item in members[name]) for item in both["item"]]
+    kept = {name: usable(both[both["item"].isin(members[name])], name == DRAWN) for name in LISTS}
+    compared = outcomes(words, pd.concat(kept.values()).drop_duplicates("item"))
+    sizes = compared.groupby("item")["apart"].agg(["size", "sum"]).reindex(both["item"]).fillna(0).astype(int)
     both["n_named"], both["n_apart"] = sizes["size"].to_numpy(), sizes["sum"].to_numpy()
-    per_list = [counts(found[found["item"].isin(kept[name]["item"])]).assign(classes=name) for name in lists]
+    per_list = [counts(compared[compared["item"].isin(kept[name]["item"])]).assign(classes=name) for name in LISTS]
     table = pd.concat(per_list, ignore_index=True)[["classes", "lang", "n_named", "n_shared", "n_apart"]]
     unsaid = (both[["lexname_a", "lexname_b"]] == PERSON).any(axis=1) & ~both["classes"].str.contains(DRAWN)
     both.loc[unsaid, ["item", "word"]] = ""

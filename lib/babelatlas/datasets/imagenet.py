@@ -1,18 +1,17 @@
-"""The images of ImageNet and its variants as they are published: archives, folders of classes, and what goes wrong.
+"""The images of ImageNet and its variants as they are published: an archive, or a folder of its files.
 
-A class is known by its wnid. The folders of ImageNet-V2 are numbered instead: 0 to 999, in the order of the sorted
-wnids, which is that of the class list. In the official archive of the validation images no name says the class: the
-development kit does, which lists for image 1 to 50,000 the number of its class, and for each number the wnid.
+A class is known by its wnid. The folders of ImageNet-V2 are numbered instead: 0 to 999, in the order of the class list.
+In the official archive of the validation images no name says the class: the development kit does.
 """
 
 import io
+import os
 import re
 import tarfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-import numpy as np
 import pandas as pd
 
 from babelatlas.base import download
@@ -50,127 +49,59 @@ def is_image(name: str) -> bool:
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
 
 
-def unpacked(archive: Path, numbered: bool) -> Path:
-    """Return the folder, with one folder for each class, that an archive of images is unpacked into, now or before.
-
-    Three layouts are known: one folder for each class at any depth; the validation images side by side with the class
-    in the name (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie
-    next to the archive. Raises what `devkit` and `download.unpack` raise.
-    """
-    kit: list[str] = []
-
-    def place(name: str) -> str:
-        path = PurePosixPath(name)
-        if not is_image(name):
-            return ""
-        official = VALIDATION.fullmatch(path.name)
-        wnid = class_of(path.parent.name, numbered) or (official and official[2]) or ""
-        if official and not wnid:
-            kit[:] = kit or devkit(archive.parent / DEVKIT)
-            number = int(official[1])
-            if not 1 <= number <= len(kit):
-                raise InputError(
-                    f"The archive {archive} holds {path.name}, but {DEVKIT} next to it has classes for images 1 to "
-                    f"{len(kit)}: fetch both again."
-                )
-            wnid = kit[number - 1]
-        return f"{wnid}/{path.name}" if wnid else ""
-
-    layout = "one folder for each class (n01440764 …)" + (", or of its number" if numbered else "")
-    return download.unpack(archive, place, f"{layout}, or images called ILSVRC2012_val_00000001.JPEG")
+def image_files(home: Path) -> list[Path]:
+    """Return the image files below a folder at any depth, following links, sorted."""
+    return sorted(
+        Path(folder, file) for folder, _, files in os.walk(home, followlinks=True) for file in files if is_image(file)
+    )
 
 
 def devkit(path: Path) -> list[str]:
-    """Return the wnid of each validation image, image 1 first, from the development kit's archive.
-
-    Raises InputError where the archive is absent or is another one.
-    """
+    """Return the wnid of each validation image, image 1 first, from the development kit's archive; else InputError."""
     from scipy.io import loadmat
 
-    if not path.is_file():
-        raise InputError(
-            f"The names of the validation images do not say their classes: put {path.name}, which does and is got from "
-            f"the same place, into {path.parent}."
-        )
     try:
         with tarfile.open(path) as kit:
             held = {PurePosixPath(member.name).name: member for member in kit if member.isfile()}
             meta = loadmat(io.BytesIO(kit.extractfile(held["meta.mat"]).read()))["synsets"].ravel()
             truth = kit.extractfile(held["ILSVRC2012_validation_ground_truth.txt"]).read()
-            download.check_end(kit)
-        numbers = np.array(truth.split(), dtype=int)
         names = {int(row["ILSVRC2012_ID"].item()): str(row["WNID"].item()) for row in meta}
-        found = [names[number] for number in numbers]
-    except (*download.DAMAGE, OSError, KeyError, ValueError, IndexError, TypeError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        return [names[int(number)] for number in truth.split()]
+    except (tarfile.TarError, EOFError, OSError, KeyError, ValueError) as error:
         raise InputError(
-            f"The file {path} is not ImageNet's development kit, with data/meta.mat and "
-            f"data/ILSVRC2012_validation_ground_truth.txt ({reason}): fetch it again."
+            f"The names of the validation images do not say their classes, and {path} ({error!r}) does not either: put "
+            f"{DEVKIT} of ImageNet next to the images."
         ) from error
-    strange = sorted(set(found) - set(wnids()))
-    if strange:
-        raise InputError(
-            f"The development kit {path} names {strange[0]}, which is no class of ImageNet-1k: fetch it again."
-        )
-    return found
 
 
 def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
-    """Return the images below a folder of class folders: columns `path` (absolute), `wnid` and `draw`, in order.
+    """Return the images of a folder or an archive, which is unpacked once: `path` (absolute), `wnid` and `number`.
 
-    `name`: the data set, for messages. Raises InputError, which says what was expected and what was found, for a folder
-    of another layout and for one of a class that ImageNet-1k does not have.
+    Three layouts are known: one folder for each class at any depth; the validation images side by side with the class
+    in the name (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie next
+    to the folder or archive. `name`: the data set, for messages.
     """
-    parts = sorted(part for part in home.iterdir() if part.is_dir() and not part.name.startswith("."))
-    classes = {part: class_of(part.name, numbered) for part in parts}
-    called = "numbered 0 to 999 or called" if numbered else "called"
-    expected = (
-        f"The folder {home} of the data set {name!r} should hold one folder for each class, {called} n01440764 etc."
-    )
-    if not any(classes.values()):
-        raise InputError(f"{expected}, {_found(home, parts, numbered)}.")
+    kit = home.parent / DEVKIT
+    home = download.unpack(home) if download.is_archive(home) else home
+    paths, number_of = image_files(home), []
     rows = []
-    for part in sorted(parts, key=lambda part: (classes[part], part.name)):
-        files = _images(part)
-        if classes[part] in wnids():
-            rows += [(str(file), classes[part], number) for number, file in enumerate(files)]
-        elif files:
-            raise InputError(
-                f"{expected}, but the folder {part.name!r} in it is none of the 1,000: rename it or move it elsewhere."
-            )
-    if not rows:
-        inside = (one for part in parts if classes[part] for one in sorted(part.iterdir()) if one.name[0] != ".")
-        first = next((f", the first thing in them is {one.parent.name}/{one.name}" for one in inside), "")
+    for path in paths:
+        official = VALIDATION.fullmatch(path.name)
+        wnid = class_of(path.parent.name, numbered) or (official and official[2]) or ""
+        if official and not wnid:
+            number_of = number_of or devkit(kit)
+            wnid = number_of[int(official[1]) - 1]
+        rows.append((str(path), wnid))
+    table = pd.DataFrame(rows, columns=["path", "wnid"])
+    strange = table.loc[~table["wnid"].isin(wnids()), "path"]
+    if table.empty or len(strange):
+        what = f"{strange.iloc[0]} is in none" if len(strange) else "there is no image"
         raise InputError(
-            f"{expected}, with images in it that end in {', '.join(sorted(SUFFIXES))}, but its folders hold "
-            f"none{first}: move or convert them, or fetch the data set again."
+            f"{home}, given as the images of the data set {name!r}, should hold one folder for each class, "
+            f"{'numbered 0 to 999 or ' if numbered else ''}called n01440764 etc., but {what}: rename or move it."
         )
-    return pd.DataFrame(rows, columns=["path", "wnid", "number"])
-
-
-def _images(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if is_image(file.name))
-
-
-def _found(home: Path, parts: list[Path], numbered: bool) -> str:
-    """Return what a folder without class folders holds, and how to fix it."""
-    files = sorted(file for file in home.iterdir() if file.is_file() and not file.name.startswith("."))
-    given = [file for file in files if download.is_archive(file)]
-    deeper = [part for part in parts if any(class_of(one.name, numbered) for one in part.iterdir() if one.is_dir())]
-    named = next((part for part in parts if _images(part)), None)
-    if deeper:
-        best = next((part for part in deeper if part.name in ("val", "validation")), deeper[0])
-        return f"but these lie one level deeper: give {best}"
-    if given:
-        return f"but holds the archive {given[0].name}: give that file, it will be unpacked"
-    if flat := _images(home):
-        return (
-            f"but holds {len(flat):,} images side by side, the first {flat[0].name}: sort them into such folders, or "
-            "give the archive that they come from"
-        )
-    if named:
-        return f"but holds folders of other names, the first {named.name!r}: rename them to wnids"
-    return f"but holds none, only {(parts + files)[0].name!r} and the like" if parts or files else "but is empty"
+    table = table.assign(file=table["path"].map(os.path.basename)).sort_values(["wnid", "file"], ignore_index=True)
+    return table.assign(number=table.groupby("wnid").cumcount())[["path", "wnid", "number"]]
 
 
 def check(images: pd.DataFrame, dataset, wanted: Iterable[str] | None, missing: int) -> int:
@@ -179,31 +110,18 @@ def check(images: pd.DataFrame, dataset, wanted: Iterable[str] | None, missing: 
     `dataset`: the entry. Where each class has as many images, the classes `wanted` are counted (None: all 1,000), else
     the whole data set.
     """
-    name, n_images, each = dataset.name, dataset.n_images, dataset.images_per_class
-    counts = images["wnid"].value_counts()
-    surplus = ""
+    counts, each = images["wnid"].value_counts(), dataset.images_per_class
     if each:
-        counts = counts.reindex(sorted(set(wanted if wanted is not None else wnids()) & set(wnids())), fill_value=0)
+        counts = counts.reindex(sorted(set(wanted or wnids()) & set(wnids())), fill_value=0)
         lacking = (each - counts).clip(lower=0)
-        if (counts > each).any():
-            most = counts.idxmax()
-            surplus = f"{counts[most]:,} images of the class {most}, expected {each}"
-        some = [f"{wnid} has {counts[wnid]} of {each}" for wnid in lacking[lacking > 0].index[:10]]
-        number, total = int(lacking.sum()), each * len(counts)
+        number, surplus = int(lacking.sum()), (counts > each).any()
+        some = ", ".join(f"{wnid} has {counts[wnid]} of {each}" for wnid in lacking[lacking > 0].index[:10])
     else:
-        if len(counts) > dataset.n_classes or len(images) > n_images:
-            surplus = f"{len(images):,} images of {len(counts)} classes, expected {n_images:,} of {dataset.n_classes}"
-        some = [f"found {len(images):,} of {len(counts)} of its {dataset.n_classes} classes"]
-        number, total = max(0, n_images - len(images)), n_images
+        number, surplus = max(0, dataset.n_images - len(images)), len(images) > dataset.n_images
+        some = f"{len(images):,} of {len(counts)} of its {dataset.n_classes} classes are there"
     if surplus:
-        raise InputError(
-            f"The data set {name!r} has {surplus}: give the images of {name}, not the training images or those of "
-            "another data set."
-        )
+        raise InputError(f"There are more images than {dataset.name!r} has: give its own, not the training images.")
     if number > missing:
-        more = ", …" if each and (lacking > 0).sum() > len(some) else ""
-        raise InputError(
-            f"The data set {name!r} lacks {number:,} of {total:,} images ({', '.join(some)}{more}): fetch it again, or "
-            f"allow so many with missing={number}, which is recorded with the result."
-        )
+        fix = f"fetch it again, or allow so many with missing={number}"
+        raise InputError(f"The data set {dataset.name!r} lacks {number:,} images ({some}): {fix}.")
     return number

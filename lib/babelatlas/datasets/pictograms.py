@@ -1,16 +1,17 @@
 """The embedded data set: concrete nouns, drawn with the pictographs of the fonts that ship with matplotlib.
 
 Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
-drawing is a function of (seed, split, concept, number, colour), so that training, development and test draws are
-independent, and any of them can be made anew. Ambiguous English words have a separate table, also made by hand
+drawing is a function of (seed, split, concept, number, colour). Ambiguous English words have a table of their own
 (`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
+Development and test use font faces that training never does, wherever a character exists in several, and wider ranges.
 
-The splits differ in more than the seed: development and test use font faces that training never does (wherever a
-character exists in several), and wider ranges. Many faces share one outline, so a new face is often not a new design.
+The miniature's statements, true or false of pairs of pictures in many languages, are made by rule from the labels:
+lists of words are joined as the Unicode CLDR joins them, and translated by a dictionary which knows no senses.
 """
 
 import functools
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,8 @@ import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.lexicon import cleaning
 
 # Red, green and blue from 0 to 255. All training drawings and all colour words come from these.
 COLOURS = {
@@ -47,12 +48,8 @@ RANGES = {
     "test": {"size": (0.50, 0.90), "shift": 0.09, "angle": 22, "noise": (6, 20), "jitter": 25},
 }
 SIZE = 48
-# The nouns that the compositions combine with every colour: large plain shapes, on which a colour can be seen.
-COMPOSED = (
-    *("umbrella", "cloud", "star", "telephone", "skull", "heart", "anchor", "scissors", "airplane", "envelope"),
-    *("pencil", "key", "hammer", "flower", "gear", "flag", "cat", "mouse", "king", "knight", "leaf", "snowflake"),
-    *("house", "sun"),
-)
+# A statement as it was written, and translated into English word by word.
+ORIGINAL, TRANSLATE_TEST = "original", "translate-test"
 
 
 def concepts() -> pd.DataFrame:
@@ -89,7 +86,7 @@ def drawn_alike(wnids: list[str]) -> np.ndarray:
     return pd.factorize(pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str))[0]
 
 
-def font_file(face: str) -> Path:
+def _font_file(face: str) -> Path:
     """Return the file of a font face that ships with matplotlib, such as `DejaVuSans-Bold`."""
     import matplotlib
 
@@ -101,33 +98,28 @@ def glyphs(face: str) -> frozenset[int]:
     """Return the code points that a font face has a glyph for."""
     from matplotlib.ft2font import FT2Font
 
-    return frozenset(FT2Font(str(font_file(face))).get_charmap())
+    return frozenset(FT2Font(str(_font_file(face))).get_charmap())
 
 
 @functools.cache
 def faces(character: str, split: str) -> list[str]:
     """Return the faces that draw `character` in `split`; where the split's own faces lack it, any that has it."""
-    if split not in FACES:
-        raise InputError(f"There is no split {split!r}: expected one of {', '.join(FACES)}.")
     have = [face for face in FACES[split] if ord(character) in glyphs(face)]
     everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
-    have = have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
-    if not have:
-        raise InputError(f"No font that ships with matplotlib draws U+{ord(character):04X}: fix pictograms.csv.")
-    return have
+    return have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
 
 
 @functools.cache
 def _font(face: str, points: int) -> ImageFont.FreeTypeFont:
     # The basic layout engine: the other one (Raqm) fails on some of these characters.
-    return ImageFont.truetype(str(font_file(face)), points, layout_engine=ImageFont.Layout.BASIC)
+    return ImageFont.truetype(str(_font_file(face)), points, layout_engine=ImageFont.Layout.BASIC)
 
 
 @functools.cache
-def _glyph(face: str, character: str, side: int = 84) -> Image.Image:
-    """Return the glyph as a grey image, cut to its box, its longest side about `side` pixels."""
+def _glyph(face: str, character: str) -> Image.Image:
+    """Return the glyph as a grey image, cut to its box, its longest side about 84 pixels."""
     left, top, right, bottom = _font(face, 200).getbbox(character)
-    font = _font(face, round(200 * side / max(right - left, bottom - top)))
+    font = _font(face, round(200 * 84 / max(right - left, bottom - top)))
     left, top, right, bottom = font.getbbox(character)
     mask = Image.new("L", (right - left, bottom - top))
     ImageDraw.Draw(mask).text((-left, -top), character, font=font, fill=255)
@@ -155,15 +147,8 @@ def draw(
     """Return one drawing of a concept or sense: an RGB image of `size` x `size` pixels.
 
     The same arguments give the same drawing. `number` counts those of one concept in one split. `colour` is one of
-    `COLOURS`; "" leaves it to chance, in training among those that are not held out. Raises InputError for an unknown
-    concept or sense, split or colour.
+    `COLOURS`; "" leaves it to chance, in training among those that are not held out.
     """
-    if wnid not in _characters():
-        raise InputError(f"There is no pictogram {wnid!r}: expected a wnid of babelatlas.datasets.pictograms.drawn().")
-    if split not in RANGES:
-        raise InputError(f"There is no split {split!r}: expected one of {', '.join(RANGES)}.")
-    if colour and colour not in COLOURS:
-        raise InputError(f"There is no colour {colour!r}: {near(colour, COLOURS)}")
     ranges = RANGES[split]
     words = [list(COLOURS).index(colour) + 1] if colour else []
     rng = np.random.default_rng([seed, list(RANGES).index(split), int(wnid[1:]), number, *words])
@@ -190,20 +175,19 @@ def draw(
 
 
 def held_out_compositions(seed: int = 0) -> pd.DataFrame:
-    """Return the pairs of concept and colour that training neither draws nor writes: `wnid`, `colour`, `class_id`.
+    """Return the pairs of concept and colour that training neither draws nor writes: `wnid`, `colour`.
 
-    Two colours of every concept, each colour about equally often. `class_id` is `<wnid>-<colour>`.
+    Two colours of every concept, each colour about equally often.
     """
     rng = np.random.default_rng([seed, 777])
     names = list(COLOURS)
     rows = []
     wnids = concepts()["wnid"]
-    for place, wnid in zip(rng.permutation(len(wnids)), wnids, strict=True):
-        first = int(place) % len(names)
+    for number, wnid in zip(rng.permutation(len(wnids)), wnids, strict=True):
+        first = int(number) % len(names)
         second = (first + 1 + int(rng.integers(len(names) - 1))) % len(names)
         rows += [(wnid, names[index]) for index in sorted((first, second))]
-    pairs = pd.DataFrame(rows, columns=["wnid", "colour"])
-    return pairs.assign(class_id=pairs["wnid"] + "-" + pairs["colour"])
+    return pd.DataFrame(rows, columns=["wnid", "colour"])
 
 
 @functools.cache
@@ -218,52 +202,26 @@ def training_colours(wnid: str, seed: int = 0) -> list[str]:
     return [colour for colour in COLOURS if colour not in held_out]
 
 
-def compositions(seed: int = 0) -> pd.DataFrame:
-    """Return the classes of the compositions: `class_id`, `wnid`, `name`, `colour`, `label` (English), `held_out`.
-
-    Every noun of `COMPOSED` in every colour; `held_out`: training neither draws nor writes it, given the same `seed`.
-    """
-    nouns = concepts()[["wnid", "name"]].query("name in @COMPOSED")
-    pairs = nouns.merge(pd.DataFrame({"colour": list(COLOURS)}), how="cross")
-    pairs["class_id"] = pairs["wnid"] + "-" + pairs["colour"]
-    pairs["label"] = pairs["colour"] + " " + pairs["name"]
-    pairs["held_out"] = pairs["class_id"].isin(held_out_compositions(seed)["class_id"])
-    return pairs[["class_id", "wnid", "name", "colour", "label", "held_out"]].reset_index(drop=True)
-
-
-def composition_labels(seed: int = 0) -> pd.DataFrame:
-    """Return the English labels of the compositions as a `labels` table; its wnid column holds the class id."""
-    pairs = compositions(seed)
-    table = pd.DataFrame({"lang": "en", "wnid": pairs["class_id"], "label": pairs["label"]})
-    table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
-    return tables.check(table.assign(source="pictograms", licence="MIT", ambiguous=False), "labels")
-
-
 def write_images(
     output: str | os.PathLike,
     split: str = "test",
     images_per_class: int = 10,
     seed: int = 0,
     size: int = SIZE,
-    composed: bool = False,
     parameters: dict | None = None,
 ) -> pd.DataFrame:
     """Draw a data set, write its PNG files and its `images` table, and return the table.
 
     `output` is the table's file, say `images/pictograms.parquet`; the drawings go to the folder of the same name next
-    to it, `images/pictograms/<class id>/NNN.png`. Classes are the concepts, or with `composed` the compositions.
+    to it, `images/pictograms/<wnid>/NNN.png`.
     """
-    output = tables.locate(output)
-    if images_per_class < 1:
-        raise InputError(f"The number of drawings of a class is {images_per_class}: expected at least 1.")
-    classes = compositions(seed) if composed else concepts().assign(class_id=lambda table: table["wnid"], colour="")
-    rows = []
-    for each in classes.itertuples():
-        (output.parent / output.stem / each.class_id).mkdir(parents=True, exist_ok=True)
+    output, rows = tables.locate(output), []
+    for wnid in concepts()["wnid"]:
+        (output.parent / output.stem / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_class):
-            path = f"{output.stem}/{each.class_id}/{number:03d}.png"
-            draw(each.wnid, split, number, seed, size, each.colour).save(output.parent / path)
-            rows.append((path, each.class_id, number))
+            path = f"{output.stem}/{wnid}/{number:03d}.png"
+            draw(wnid, split, number, seed, size).save(output.parent / path)
+            rows.append((path, wnid, number))
     images = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     tables.write(images, output, "images", parameters=parameters)
     return images
@@ -278,12 +236,8 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
     (`labels.candidates`); languages without a label are left out. English is the label set's in all three sets, as in a
     set of translations, and only its number 0 can be said to be translated.
     """
-    if most < 1:
-        raise InputError(f"The number of captions of a drawing is {most}: expected at least 1.")
     first = images.sort_values("number", kind="stable").drop_duplicates("wnid").set_index("wnid")["path"]
     labels = labels[labels["wnid"].isin(first.index)]
-    if labels.empty:
-        raise InputError("No class of the label set has a drawing: give the labels and the images of the pictograms.")
     chosen = labels.assign(caption=[[row.label, *row.alternatives] for row in labels.itertuples()]).explode("caption")
     words = words[words["wnid"].isin(first.index) & words["lang"].isin(set(labels["lang"]) - {"en"})]
     words = words.rename(columns={"lemma": "caption"})
@@ -301,11 +255,9 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
     return table[["captions", "lang", "image", "number", "caption"]]
 
 
-def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int = 12, scale: int = 2) -> Image.Image:
-    """Return one image with all pictures in rows of `columns`, each with a caption below it."""
-    if len(pictures) != len(captions):
-        raise InputError(f"A contact sheet needs one caption a picture: got {len(pictures)} and {len(captions)}.")
-    side = max(picture.width for picture in pictures) * scale
+def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int = 12) -> Image.Image:
+    """Return one image with all pictures in rows of `columns`, each twice as large, with a caption below it."""
+    side = max(picture.width for picture in pictures) * 2
     cell, line = side + 12, 22
     sheet = Image.new("RGB", (columns * cell, -(-len(pictures) // columns) * (cell + line)), "white")
     pen, font = ImageDraw.Draw(sheet), _font("DejaVuSans", 15)
@@ -316,3 +268,100 @@ def contact_sheet(pictures: list[Image.Image], captions: list[str], columns: int
             caption = caption[:-2] + "…"
         pen.text((left + side / 2 - font.getlength(caption) / 2, top + side + 2), caption, fill="black", font=font)
     return sheet
+
+
+def join(words: Sequence[str], lang: str) -> str:
+    """Return the words as a list in a language, as the Unicode CLDR joins it; with commas where it has no pattern.
+
+    >>> join(["cat", "sun", "key"], "en"), join(["Katze", "Sonne"], "de"), join(["猫", "太陽"], "ja")
+    ('cat, sun, and key', 'Katze und Sonne', '猫、太陽')
+    """
+    from babel import Locale, UnknownLocaleError
+    from babel.lists import format_list
+
+    try:
+        return format_list(list(words), locale=Locale.parse(lang, sep="-"))
+    except (UnknownLocaleError, ValueError):
+        return ", ".join(words)
+
+
+def dictionary(senses: pd.DataFrame, labels: pd.DataFrame, languages: Sequence[str]) -> pd.DataFrame:
+    """Return the words in `languages` of every sense of the English labels, cleaned: schema `senses`.
+
+    `senses` holds the words of many synsets; those are kept that have the English label of a concept among their words.
+    """
+    spelled = set(labels.loc[labels["lang"] == "en", "label"].str.casefold())
+    english = senses[(senses["lang"] == "en") & senses["lemma"].str.casefold().isin(spelled)]
+    return cleaning.clean(senses[senses["wnid"].isin(english["wnid"]) & senses["lang"].isin(languages)])
+
+
+def translator(words: pd.DataFrame, source: str, target: str, seed: int = 0) -> Callable[[str], str]:
+    """Return a function that translates one word as a dictionary does which knows no senses.
+
+    `words`: lang, wnid, lemma (`dictionary`). A word of the source language has the synsets that it is a lemma
+    of; its translation is one lemma in the target language of any of them, drawn at random once for all of its
+    occurrences. A word that the dictionary lacks stays as it is.
+    """
+    entries = words[words["lang"] == source]
+    senses = entries["wnid"].groupby(entries["lemma"].str.casefold()).agg(set).to_dict()
+    lemmas = words[words["lang"] == target].groupby("wnid")["lemma"].agg(set).to_dict()
+
+    @functools.cache
+    def translate(word: str) -> str:
+        known = sorted(senses.get(word.casefold(), set()) & lemmas.keys())
+        if not known:
+            return word
+        rng = np.random.default_rng([seed, 18, *target.encode(), *word.casefold().encode()])
+        return str(rng.choice(sorted(lemmas[rng.choice(known)])))
+
+    return translate
+
+
+def statements(
+    output: str | os.PathLike,
+    labels: pd.DataFrame,
+    words: pd.DataFrame,
+    languages: Sequence[str],
+    n_statements: int,
+    split: str = "test",
+    drawings: int = 3,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return statements about pairs of pictures of one thing each, four pairs to a statement: schema `pairs`.
+
+    A statement lists two things, "cat and umbrella", and is true of a pair where one picture shows the one thing and
+    the other picture the other, in either order; of each statement two pairs are true, and in two one thing is another.
+    `concept` is the English label of the first thing. Outside English the statement also comes translated into English
+    word by word (`TRANSLATE_TEST`). Pictures are `drawings` of each concept, written to the folder named as `output`;
+    `left` and `right` are their paths below the folder of `output`.
+    """
+    output = tables.locate(output)
+    rng = np.random.default_rng([seed, 20, list(RANGES).index(split)])
+    named = labels[labels["lang"].isin(languages)].groupby("wnid")["lang"].nunique()
+    wnids = sorted(named.index[named == len(set(languages))])  # a statement needs two things, and two it is false of
+    chosen = labels[labels["lang"].isin([*languages, "en"])]
+    known = dict(zip(zip(chosen["lang"], chosen["wnid"], strict=True), chosen["label"], strict=True))
+    (output.parent / output.stem).mkdir(parents=True, exist_ok=True)
+    for wnid in wnids:
+        for number in range(drawings):
+            path = output.parent / output.stem / f"{wnid}-{number}.png"
+            draw(wnid, split, 1000 + number, seed).save(path)
+    back = {lang: translator(words, lang, "en", seed) for lang in languages if lang != "en"}
+    rows = []
+    for statement in range(n_statements):
+        one, other, wrong, third = (wnids[index] for index in rng.choice(len(wnids), 4, replace=False))
+        shown = [(one, other, True), (other, one, True), (one, wrong, False), (third, other, False)]
+        files = [[f"{output.stem}/{w}-{rng.integers(drawings)}.png" for w in pair[:2]] for pair in shown]
+        for lang in languages:
+            things = [known[lang, wnid] for wnid in (one, other)]
+            texts = {ORIGINAL: join(things, lang)}
+            if lang != "en":
+                texts[TRANSLATE_TEST] = join([back[lang](thing) for thing in things], "en")
+            rows += [
+                (variant, lang, f"{statement:04d}", number, text, *files[number], shown[number][2], known["en", one])
+                for variant, text in texts.items()
+                for number in range(len(shown))
+            ]
+    columns = ["variant", "lang", "statement", "number", "text", "left", "right", "truth", "concept"]
+    table = pd.DataFrame(rows, columns=columns).assign(chapter="")
+    return table.sort_values(["variant", "lang", "statement", "number"], ignore_index=True)

@@ -1,29 +1,23 @@
-"""Embedding many pictures and texts: each different one once, in full batches, kept on disk and reused.
+"""Embedding many pictures and texts: each different one once, in full batches, cached on disk and reused.
 
 The work is cut into shards. Threads tokenise the next shards, or decode the next pictures, while the model is at work.
 Within a shard texts go to the model by their length, so that a batch has little padding. A batch is as large as a
 number of tokens allows; where memory runs out it is halved, and stays so.
 
-What is kept. A cache is a folder; in it each model has a folder for pictures and one for texts, `images-HASH` and
-`texts-HASH`, with a hash of its name, weights and precision; in that lies one file for each shard, named by a hash of
-the names of its rows. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
-templates and normalisation, and always what the model's own preparation makes of a sample. So a picture or label that
-is new is embedded alone, and a run goes on where another was killed, or skips what another one has finished meanwhile.
-A file is NumPy's .npz, which has a checksum for each array: `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of
-float32, `counts` (rows, `COUNTS`). A damaged one is named, deleted and made again. A file whose name begins with a dot
-is being written, or was when its run was killed: nothing reads it, and a day later it is deleted.
+In the cache each model has a folder for pictures and one for texts, `images-HASH` and `texts-HASH`, with a hash of its
+name, weights and precision; in that lies one .npz file for each shard, named by a hash of its rows' names. The name of
+a row is a hash of what decides its vector: the contents of a picture, or text, templates and normalisation, and what
+the model's own preparation makes of a sample. So what is new is embedded alone, and a run goes on where another was
+killed. A shard holds `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`), each
+with a checksum. A damaged one is named, deleted and made again.
 """
 
-import contextlib
 import dataclasses
-import errno
 import hashlib
 import itertools
 import json
 import os
-import reprlib
 import time
-import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,13 +27,13 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import beside, locate
 from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import zeroshot
-from babelatlas.lexicon import prompts
 from babelatlas.models.encoder import Encoder
-from babelatlas.models.tokens import Tokenizer, Tokens, check_texts
+from babelatlas.models.tokens import Tokenizer
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within which texts are sorted.
 SHARD = 4096
@@ -48,32 +42,20 @@ SHARD = 4096
 TOKENS, TOKENS_GPU = 1024, 16384
 PICTURES, PICTURES_GPU = 64, 256
 WORKERS = min(os.cpu_count() or 1, 16)
-# Seconds before a run first says how far it is, and between two such lines.
-QUIET, BETWEEN = 15, 30
-# Letters of a text that a message shows.
-SHOWN = 80
-# Seconds after which a file that was being written is taken for one of a killed run, and deleted.
-STALE = 24 * 3600
-# The errors of a disk without room, or without room for this user.
-FULL = (errno.ENOSPC, errno.EDQUOT)
+# Seconds between two lines that say how far a run is.
+BETWEEN = 30
 # What is counted for each row: different texts, tokens, tokens with padding, and texts that lost their end.
 COUNTS = ("unique", "tokens", "padded", "cut")
 SAMPLE = "A photo of: Größe, 貓!"
 
 
-def embed_images(
-    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", progress: bool = True
-) -> np.ndarray:
+def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = "") -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `progress`:
-    whether a long run says how far it is. Raises InputError for a file that cannot be read, a vector that is not a
-    number, a picture that alone is too large for the device, and a cache that cannot be read or written.
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. Raises
+    InputError for a file that does not exist, a vector that is not a number, and a picture that alone is too large for
+    the device.
     """
-    if isinstance(paths, str | bytes | os.PathLike) or not hasattr(paths, "__len__"):
-        raise InputError(f"Expected a list of paths, got {reprlib.repr(paths)}: put it between brackets.")
-    if len(paths) == 0:
-        raise InputError("There is no image to embed: the table of images is empty.")
     limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
@@ -87,43 +69,24 @@ def embed_images(
 
     def encode(pixels: np.ndarray) -> np.ndarray:
         nonlocal limit
-        vectors = []
-        while len(pixels):
-            try:
-                vectors.append(np.asarray(encoder.encode_images(pixels[:limit]), np.float32))
-            except MemoryError as error:
-                limit = _half(encoder, min(limit, len(pixels)), "picture", error)
-                continue
-            pixels = pixels[limit:]
-        return np.concatenate(vectors)
+        ones = np.ones(len(pixels), np.int64)
+        vectors, _, limit = _encode(encoder, "picture", lambda rows: encoder.encode_images(pixels[rows]), ones, limit)
+        return vectors
 
     def finish(rows: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _check_finite(encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}")
         return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
 
-    def name(path: str) -> bytes:
-        try:
-            return _digest(protocol, Path(path).read_bytes())
-        except OSError as error:
-            raise InputError(f"The image {path} cannot be read ({error.strerror}): make or fetch it again.") from error
-
     with ThreadPoolExecutor(WORKERS) as pool:
-        names = dict(zip(different, pool.map(name, different), strict=True))
+        names = pool.map(lambda path: _digest(protocol, Path(path).read_bytes()), different)
+        names = dict(zip(different, names, strict=True))
 
         def prepare(rows: np.ndarray) -> np.ndarray:
-            try:
-                pictures = pool.map(lambda row: encoder.transform(datasets.open_image(paths[row])), rows)
-                return np.stack(list(pictures))
-            except MemoryError as error:
-                raise InputError(
-                    f"The memory is too small to open {len(rows)} picture(s) at once, the first {paths[rows[0]]}: take "
-                    "a smaller batch size, smaller pictures, or a machine with more memory."
-                ) from error
+            return np.stack(list(pool.map(lambda row: encoder.transform(datasets.open_image(paths[row])), rows)))
 
         keys, ones, order = [names[path] for path in paths], np.ones(len(paths), np.int64), np.arange(len(paths))
         # Two batches ahead, each decoded by all threads: more would only take memory.
-        steps = (2, limit, prepare, encode, finish)
-        return _embed(encoder, "images", keys, ones, ones, order, steps, cache, progress)[0]
+        return _embed(encoder, "images", keys, ones, order, (2, limit, prepare, encode, finish), cache)[0]
 
 
 def embed_texts(encoder: Encoder, texts: list[str], cache: str | os.PathLike = "", lang: str = "") -> np.ndarray:
@@ -132,11 +95,8 @@ def embed_texts(encoder: Encoder, texts: list[str], cache: str | os.PathLike = "
     `lang`: the language of the texts, for models that are told it. `cache` and what is raised are as for
     `embed_images`. Prints how many texts were longer than the model's context.
     """
-    texts = check_texts(texts)
-    if len(texts) == 0:
-        raise InputError("There is no text to embed: the list is empty.")
-    labels = pd.DataFrame({"lang": check_texts([lang], "language")[0], "label": texts})
-    return _embed_texts(encoder, "text", labels, {lang: ["{}"]}, False, cache)[0]
+    labels, bare = pd.DataFrame({"lang": lang, "label": list(texts)}), pd.DataFrame({"lang": [lang], "template": "{}"})
+    return embed_classes(encoder, labels, bare, cache, cosine=False)[0]
 
 
 def embed_classes(
@@ -151,28 +111,74 @@ def embed_classes(
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
     A class is the mean of its prompts: its label in each template of its language.
-    `labels` has columns lang and label, `templates` lang and template; both may hold hundreds of languages, since only
-    some shards of prompts are ever in memory. `cosine`: whether each prompt's embedding and the mean are brought to
-    length 1, so that scores are cosines (Radford et al. 2021, section 3.1.4), or left as they are, so that scores are
-    dot products. A label with the same templates in several languages is embedded once, unless the model is told the
-    language. `nllb_fallback_language`: what such a model is told for languages that NLLB-200 has no code for; ""
-    refuses them; or language -> what is told in its place, with "" for those without a code
-    (`protocol.told_languages`). `tell`: whether to print how many texts lost their end, which the counts say too. The
-    other parameters and what is raised are as for `embed_texts`.
+    `labels` has columns lang and label, `templates` lang and template.
+    `cosine`: whether each prompt's embedding and the mean are brought to length 1, so that scores are cosines (Radford
+    et al. 2021, section 3.1.4), or left as they are, so that scores are dot products. `nllb_fallback_language`: what a
+    model that is told the language is told for languages that NLLB-200 has no code for; or language -> what is told in
+    its place, with "" for those without a code. `tell`: whether to print how many texts lost their end.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     """
-    _check_columns(labels, "label")
-    _check_columns(templates, "template")
-    if len(labels) == 0:
-        raise InputError("There is no class to embed: the label set is empty.")
-    own = templates.groupby("lang", sort=False)["template"].agg(list).to_dict()
-    without = sorted(set(labels["lang"]) - set(own))
+    templates = templates.groupby("lang", sort=False)["template"].agg(list).to_dict()
+    without = sorted(set(labels["lang"]) - set(templates))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
-    vectors, counts = _embed_texts(encoder, "label", labels, own, cosine, cache, nllb_fallback_language, tell)
-    texts = sum(len(own[lang]) for lang in labels["lang"])
-    return vectors, {"texts": texts} | dict(zip(COUNTS, counts.tolist(), strict=True))
+    tokenizer = encoder.tokenizer
+    budget = TOKENS if _on_cpu(encoder) else TOKENS_GPU
+    words, langs = labels["label"].tolist(), labels["lang"].tolist()
+    spoken = _languages_told(encoder, langs, nllb_fallback_language)
+    # What the tokenizer does to a sample in each language, and where it cuts and pads.
+    samples = {code: tokenizer([SAMPLE], code).pieces.tolist() for code in dict.fromkeys(spoken.values())}
+    how = [tokenizer.context_length, tokenizer.tail, tokenizer.trim]
+    protocols = {code: json.dumps([ids, *how]).encode() for code, ids in samples.items()}
+    # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
+    forms = {
+        lang: [(text, times / len(templates[lang])) for text, times in sorted(Counter(templates[lang]).items())]
+        for lang in spoken
+    }
+    marks = {lang: _digest(protocols[spoken[lang]], json.dumps([forms[lang], cosine]).encode()) for lang in spoken}
+    keys = [_digest(marks[lang], word.encode()) for lang, word in zip(langs, words, strict=True)]
+    sizes = np.array([len(forms[lang]) for lang in langs])
+    # Bytes stand for tokens before a text is tokenised, and a few more for its start, its end and what each text costs.
+    widths = {lang: np.mean([len(text.encode()) for text, _ in form]) + 8 for lang, form in forms.items()}
+    lengths = np.array([len(word.encode()) + widths[lang] for lang, word in zip(langs, words, strict=True)])
+    order = np.lexsort((lengths, np.unique([spoken[lang] for lang in langs], return_inverse=True)[1]))
+
+    def prepare(rows: np.ndarray) -> tuple:
+        return _fill(tokenizer, [(spoken[langs[row]], words[row], forms[langs[row]]) for row in rows])
+
+    def encode(filled: tuple) -> tuple:
+        nonlocal budget
+        tokens = filled[0]
+        widths = np.full(len(tokens), tokens.width) if tokens.width else np.maximum(tokens.lengths, 1)
+        vectors, padded, budget = _encode(
+            encoder, "text", lambda rows: encoder.encode_texts(tokens.take(rows)), widths, budget
+        )
+        return vectors, padded, *filled
+
+    def finish(rows: np.ndarray, made: tuple) -> tuple[np.ndarray, np.ndarray]:
+        vectors, padded, tokens, places, weights, bounds, owners = made
+        _check_finite(encoder, vectors, lambda place: f"text {rows[owners[place]] + 1} of {len(words)}")
+        vectors = zeroshot.normalise(vectors) if cosine else vectors
+        spans = [slice(*pair) for pair in itertools.pairwise(bounds)]
+        means = np.stack([weights[span] @ vectors[places[span]] for span in spans])
+        numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
+        counts = [np.bincount(owners, number, len(rows)).astype(np.int64) for number in numbers]
+        return zeroshot.normalise(means) if cosine else means, np.stack(counts, 1)
+
+    # A shard is prepared as a whole, since it is sorted by length.
+    steps = (WORKERS, len(words), prepare, encode, finish)
+    vectors, counts, first = _embed(encoder, "texts", keys, sizes, order, steps, cache)
+    cut = first[counts[:, COUNTS.index("cut")] > 0]
+    if len(cut) and tell:
+        print(
+            f"{encoder.name}: {counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts are "
+            f"longer than its context of {tokenizer.context_length} tokens and lost their end, the first: "
+            f"{words[cut.min()][:80]!r}.",
+            flush=True,
+        )
+    texts = sum(len(templates[lang]) for lang in langs)
+    return vectors, {"texts": texts} | dict(zip(COUNTS, counts.sum(0).tolist(), strict=True))
 
 
 def embed_by_rules(
@@ -186,12 +192,16 @@ def embed_by_rules(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
 
-    `rules`: language -> one of `zeroshot.RULES` (`zeroshot.by_rules`). All else is as for `embed_classes`.
+    `rules`: language -> one of `zeroshot.RULES`; "cosine" for all languages or for none, since its prompts are embedded
+    in another way. Vectors of "plain mean" are brought to length 1. All else is as for `embed_classes`.
     """
     own = labels["lang"].map(rules)
     cosine = set(own) == {"cosine"}
     vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, nllb_fallback_language, tell=tell)
-    return zeroshot.by_rules(vectors, own), counts
+    plain = (own == "plain mean").to_numpy()
+    if plain.any():
+        vectors[plain] = zeroshot.normalise(vectors[plain])
+    return vectors, counts
 
 
 def embed_captions(
@@ -201,11 +211,10 @@ def embed_captions(
     cache: str | os.PathLike = "",
     nllb_fallback_language: str | dict[str, str] = "",
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-    """Give each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
+    """Yield each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
-    One after the other, each when it is asked for: what is in memory is one language of one set. The counts of
-    `embed_classes` are added to `counts`, and only there it is told which captions lost their end: a line for each
-    language would be hundreds. The other parameters and what is raised are as for `embed_classes`.
+    What is in memory is one language of one set. The counts of `embed_classes` are added to `counts`, and only there
+    it is told which captions lost their end: a line for each language would be hundreds.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
@@ -215,86 +224,20 @@ def embed_captions(
         yield part, vectors
 
 
-def _check_columns(table: pd.DataFrame, noun: str) -> None:
-    """Raise InputError where a table has no columns lang and `noun`, or where they do not hold texts."""
-    lacking = [name for name in ("lang", noun) if name not in getattr(table, "columns", ())]
-    if lacking:
-        raise InputError(
-            f"The table of {noun}s has no column {lacking[0]!r}: expected the columns 'lang' and {noun!r}."
-        )
-    check_texts(table["lang"].tolist(), f"language of the {noun}s,")
-    check_texts(table[noun].tolist(), noun)
-
-
-def _embed_texts(
-    encoder, noun, labels, templates, cosine, cache, nllb_fallback_language="", tell=True
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean vector of each label's texts, and the counts (`COUNTS`) of all that were different."""
-    tokenizer = encoder.tokenizer
-    budget = TOKENS if _on_cpu(encoder) else TOKENS_GPU
-    words, langs = labels["label"].tolist(), labels["lang"].tolist()
-    told = dict.fromkeys(langs, "")
-    if tokenizer.needs_language:
-        codes = languages.table().set_index("code")["nllb"]
-        given = nllb_fallback_language
-        given = given if isinstance(given, dict) else {"": given}
-        without = [lang for lang in told if given.get("") and not codes[languages.canonical(lang)]]
-        other = {lang: given[languages.canonical(lang)] for lang in told if languages.canonical(lang) in given}
-        told = {lang: lang for lang in told} | dict.fromkeys(without, given.get("", "")) | other
-        if without:
-            print(f"{encoder.name} is told {given['']} for {', '.join(without)}: NLLB-200 has no code for these.")
-        if other:
-            said = ", ".join(f"{name} for {lang}" for lang, name in other.items())
-            print(f"{encoder.name} is told {said}: so the protocol has it.")
-    # What the tokenizer does to a sample in each language, and where it cuts and pads.
-    samples = {code: tokenizer([SAMPLE], code).pieces.tolist() for code in dict.fromkeys(told.values())}
-    how = [tokenizer.context_length, tokenizer.tail, tokenizer.trim]
-    protocols = {code: json.dumps([ids, *how]).encode() for code, ids in samples.items()}
-    # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
-    forms = {
-        lang: [(text, times / len(texts)) for text, times in sorted(Counter(prompts.check_templates(texts)).items())]
-        for lang, texts in templates.items()
-    }
-    marks = {lang: _digest(protocols[told[lang]], json.dumps([forms[lang], cosine]).encode()) for lang in told}
-    keys = [_digest(marks[lang], word.encode()) for lang, word in zip(langs, words, strict=True)]
-    sizes = np.array([len(forms[lang]) for lang in langs])
-    # Bytes stand for tokens before a text is tokenised, and a few more for its start, its end and what each text costs.
-    widths = {lang: np.mean([len(text.encode()) for text, _ in form]) + 8 for lang, form in forms.items()}
-    lengths = np.array([len(word.encode()) + widths[lang] for lang, word in zip(langs, words, strict=True)])
-    order = np.lexsort((lengths, np.unique([told[lang] for lang in langs], return_inverse=True)[1]))
-
-    def prepare(chosen: np.ndarray) -> tuple:
-        return _fill(tokenizer, [(told[langs[row]], words[row], forms[langs[row]]) for row in chosen])
-
-    def encode(filled: tuple) -> tuple:
-        nonlocal budget
-        vectors, padded, budget = _encode(encoder, filled[0], budget)
-        return vectors, padded, *filled
-
-    def finish(chosen: np.ndarray, made: tuple) -> tuple[np.ndarray, np.ndarray]:
-        vectors, padded, tokens, places, weights, bounds, owners = made
-        _check_finite(encoder, vectors, lambda place: f"{noun} {chosen[owners[place]] + 1} of {len(words)}")
-        vectors = zeroshot.normalise(vectors) if cosine else vectors
-        spans = [slice(*pair) for pair in itertools.pairwise(bounds)]
-        means = np.stack([weights[span] @ vectors[places[span]] for span in spans])
-        numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
-        counts = [np.bincount(owners, number, len(chosen)).astype(np.int64) for number in numbers]
-        return zeroshot.normalise(means) if cosine else means, np.stack(counts, 1)
-
-    # A shard is prepared as a whole, since it is sorted by length.
-    steps = (WORKERS, len(words), prepare, encode, finish)
-    vectors, counts, first = _embed(encoder, "texts", keys, sizes, sizes * lengths, order, steps, cache, True)
-    cut = first[counts[:, COUNTS.index("cut")] > 0]
-    if len(cut) and tell:
-        text = words[cut.min()]
-        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-        of = f"{counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts"
-        print(
-            f"{encoder.name}: {of} are longer than its context of {tokenizer.context_length} tokens and lost their "
-            f"end, the first: {noun} {text!r}.",
-            flush=True,
-        )
-    return vectors, counts.sum(0)
+def _languages_told(encoder: Encoder, langs: Iterable[str], fallback: str | dict[str, str]) -> dict[str, str]:
+    """Return which language a model is told for each of `langs`, "" for one that is told none; print what differs."""
+    if not encoder.tokenizer.needs_language:
+        return dict.fromkeys(langs, "")
+    codes = languages.table().set_index("code")["nllb"]
+    fallback = fallback if isinstance(fallback, dict) else {"": fallback}
+    spoken = {}
+    for lang in dict.fromkeys(langs):
+        code = languages.canonical(lang)
+        spoken[lang] = fallback.get(code) or ("" if codes[code] else fallback.get("", "")) or lang
+    others = [f"{name} for {lang}" for lang, name in spoken.items() if name != lang]
+    if others:
+        print(f"{encoder.name} is told {', '.join(others)}: NLLB-200 has no code for these, or the protocol has it so.")
+    return spoken
 
 
 def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
@@ -314,32 +257,30 @@ def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
     return dataclasses.replace(parts[0], pieces=pieces, ends=ends, cut=cut), places, weights, bounds, owners
 
 
-def _encode(encoder: Encoder, tokens: Tokens, budget: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return vectors (texts, dimensions), the width each text was padded to, and the tokens that a batch may have."""
-    widths = np.full(len(tokens), tokens.width) if tokens.width else np.maximum(tokens.lengths, 1)
-    # The longest go first. A batch for which there is no memory is halved, and so are those that follow.
-    order, padded, vectors, done = np.argsort(-widths, kind="stable"), np.zeros(len(tokens)), None, 0
+def _encode(
+    encoder: Encoder, noun: str, run: Callable, widths: np.ndarray, budget: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return vectors (rows, dimensions), the width each row was padded to, and what a batch may have from now on.
+
+    `run` encodes rows by their numbers. The longest go first. A batch for which there is no memory is halved, and so
+    are those that follow.
+    """
+    order, padded, vectors, done = np.argsort(-widths, kind="stable"), widths.copy(), None, 0
     while done < len(order):
         width = widths[order[done]]
         rows = order[done : done + max(1, int(budget // width))]
         try:
-            batch = np.asarray(encoder.encode_texts(tokens.take(rows)), np.float32)
+            batch = np.asarray(run(rows), np.float32)
         except MemoryError as error:
-            budget = width * _half(encoder, len(rows), "text", error)
+            if len(rows) == 1:
+                what = f"the model {encoder.name!r} and a single {noun}"
+                raise InputError(f"The memory is too small for {what}: take device 'cpu'.") from error
+            budget = width * (len(rows) // 2)
             continue
-        vectors = np.empty((len(tokens), batch.shape[1]), np.float32) if vectors is None else vectors
+        vectors = np.empty((len(order), batch.shape[1]), np.float32) if vectors is None else vectors
         vectors[rows], padded[rows] = batch, width
         done += len(rows)
     return vectors, padded, budget
-
-
-def _half(encoder: Encoder, count: int, noun: str, error: MemoryError) -> int:
-    if count == 1:
-        raise InputError(
-            f"The memory is too small for the model {encoder.name!r} and a single {noun}: take device 'cpu', another "
-            "precision, or a machine with more memory."
-        ) from error
-    return count // 2
 
 
 def _on_cpu(encoder: Encoder) -> bool:
@@ -349,10 +290,8 @@ def _on_cpu(encoder: Encoder) -> bool:
 def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:
     bad = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(bad):
-        raise InputError(
-            f"The model {encoder.name!r} gives a vector that is not a number for {describe(int(bad[0]))}: its weights "
-            "are damaged, or its precision is too low."
-        )
+        what = f"The model {encoder.name!r} gives what is not a number for {describe(int(bad[0]))}"
+        raise InputError(f"{what}: its weights are damaged, or its precision is too low.")
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -361,69 +300,45 @@ def _digest(*parts: bytes) -> bytes:
     return hashlib.blake2b(whole, digest_size=16).digest()
 
 
-def _embed(
-    encoder, kind, keys, sizes, costs, order, steps, cache, progress
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _embed(encoder, kind, keys, sizes, order, steps, cache) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones counts, and the first rows."""
-    # `sizes`: texts or pictures of each row; `costs`: about how long it takes; `order`: in which rows are worked on.
-    # `prepare`, at most `step` rows of a shard at a time, runs in so many `threads`; `encode`, which alone calls the
-    # model, in this one; `finish`, which makes vectors and counts, in a thread that follows.
+    # `sizes`: texts or pictures of each row; `order`: in which rows are worked on. `prepare`, at most `step` rows of a
+    # shard at a time, runs in so many `threads`; `encode`, which alone calls the model, in this one; `finish`, which
+    # makes vectors and counts, in a thread that follows.
     threads, step, prepare, encode, finish = steps
     cache = cache if getattr(encoder, "reusable", True) else ""
     place: dict[bytes, int] = {}
     index = np.array([place.setdefault(key, len(place)) for key in keys])
     first, names = np.unique(index, return_index=True)[1], list(place)
-    sizes, costs, began, told, spent = sizes[first], costs[first], time.monotonic(), 0.0, 0.0
-    have, blocks = np.zeros(len(names), dtype=bool), []
-
-    def keep(rows: np.ndarray, vectors: np.ndarray, counts: np.ndarray) -> None:
-        if len(rows):
-            have[rows] = True
-            blocks.append((rows, vectors, counts))
-
-    folder = tables.locate(cache) / f"{kind}-{_digest(encoder.name.encode(), encoder.key.encode()).hex()}"
+    sizes, have, blocks = sizes[first], np.zeros(len(names), dtype=bool), []
+    folder = locate(cache) / f"{kind}-{_digest(encoder.name.encode(), encoder.key.encode()).hex()}"
     for path in sorted(folder.glob("*.npz")) if str(cache) else []:
-        keep(*_read(path, place))
+        blocks += _read(path, place)
+    for rows, *_ in blocks:
+        have[rows] = True
     todo = index[order][first[index[order]] == order]
-    # Cut before those that are kept are left out, so that a run that goes on has the batches of one that never stopped.
+    # Cut before the cached ones are left out, so that a run that goes on has the batches of one that never stopped.
     bins = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
     shards = [rows[~have[rows]] for rows in np.split(todo, np.flatnonzero(np.diff(bins)) + 1)]
-    shards, todo = [rows for rows in shards if len(rows)], todo[~have[todo]]
-    # Two runs at once go through the shards in different orders, and skip those that the other has finished.
-    turns = np.random.default_rng(uuid.uuid4().int).permutation(len(shards))
-
-    if str(cache) and len(shards):
-        _try(folder, f"{sizes[have].sum():,} {kind}")
-
-    def pieces() -> Iterator[tuple]:
-        for rows in (shards[turn] for turn in turns):
-            path = folder / f"{_digest(*(names[row] for row in rows)).hex()}.npz"
-            if str(cache) and path.exists():
-                keep(*_read(path, place))
-            if not have[rows].all():
-                yield from ((path, rows, rows[start : start + step]) for start in range(0, len(rows), step))
-
-    prepared = _ahead(lambda item: prepare(first[item[2]]), pieces(), threads)
-    encoded = ((item, encode(ready)) for item, ready in prepared)
-    finished = _ahead(lambda made: finish(first[made[0][2]], made[1]), encoded, 1)
-    made = []
-    for ((path, rows, piece), _), block in finished:
+    pieces = [(shard, shard[start : start + step]) for shard in shards for start in range(0, len(shard), step)]
+    prepared = _ahead(lambda piece: prepare(first[piece[1]]), pieces, threads)
+    encoded = ((piece, encode(ready)) for piece, ready in prepared)
+    finished = _ahead(lambda made: finish(first[made[0][1]], made[1]), encoded, 1)
+    made, done, began = [], 0, time.monotonic()
+    said = began
+    for ((shard, piece), _), block in finished:
         made.append(block)
-        spent += costs[piece].sum()
-        if piece[-1] == rows[-1]:
+        done += int(sizes[piece].sum())
+        if piece[-1] == shard[-1]:
             vectors, counts = (np.concatenate(parts) for parts in zip(*made, strict=True))
             if str(cache):
-                _write(path, [names[row] for row in rows], vectors, counts, f"{sizes[have].sum():,} {kind}")
-            keep(rows, vectors, counts)
+                _write(folder, [names[row] for row in shard], vectors, counts)
+            blocks.append((shard, vectors, counts))
             made = []
-        now = time.monotonic()
-        if progress and now - began > QUIET and now - told > BETWEEN:
-            left, told = todo[~have[todo]], now
-            done, total = int(sizes[todo].sum() - sizes[left].sum()), int(sizes[todo].sum())
-            pace, wait = done / (now - began), _span(costs[left].sum() * (now - began) / spent)
-            print(f"{encoder.name}: {done:,} of {total:,} {kind}, {pace:,.0f} a second, {wait} left", flush=True)
-    if len({vectors.shape[1] for _, vectors, _ in blocks}) > 1:
-        raise InputError(f"The vectors kept in {folder} differ in their number of dimensions: delete that folder.")
+        if time.monotonic() - said > BETWEEN:
+            said, total = time.monotonic(), int(sizes[todo[~have[todo]]].sum())
+            minutes = (said - began) * (total / done - 1) / 60
+            print(f"{encoder.name}: {done:,} of {total:,} {kind}, {minutes:,.1f} min left", flush=True)
     counts = np.zeros((len(names), len(COUNTS)), np.int64)
     result = np.empty((len(names), blocks[0][1].shape[1]), np.float32)
     while blocks:  # each is let go as soon as it is copied
@@ -448,78 +363,28 @@ def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]
                 result.cancel()
 
 
-def _span(seconds: float) -> str:
-    """Return a time as one says it: 50 s, 8 min, 13.9 h."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _read(path: Path, place: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _read(path: Path, place: dict[bytes, int]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return of the rows in `place` those that a shard holds, their vectors and counts; a damaged shard is deleted."""
-    none = np.zeros(0, np.int64), np.zeros((0, 0), np.float32), np.zeros((0, len(COUNTS)), np.int64)
     try:
-        file = path.open("rb")
-    except FileNotFoundError:  # deleted meanwhile
-        return none
-    except OSError as error:
-        raise InputError(f"The file {path} cannot be read ({error.strerror}): let it be read, or delete it.") from error
-    try:
-        with file, np.load(file, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             rows = np.array([place.get(key.tobytes(), -1) for key in arrays["keys"]])
-            if (rows < 0).all():
-                return none
+            inside = rows >= 0
+            if not inside.any():
+                return []
             # A damaged header can promise fewer bytes than there are, and a checksum is compared at the last byte only.
             if arrays.zip.testzip():
                 raise ValueError("a checksum is wrong")
-            vectors, counts = arrays["vectors"], arrays["counts"]
-            if vectors.dtype != np.float32 or vectors.ndim != 2 or not len(rows) == len(vectors) == len(counts):
-                raise ValueError("its arrays do not fit each other")
-            if not np.isfinite(vectors).all() or counts.shape[1:] != (len(COUNTS),):
-                raise ValueError("it does not hold what it should")
-    except MemoryError:  # which says nothing of the file
+            return [(rows[inside], arrays["vectors"][inside], arrays["counts"][inside])]
+    except (PermissionError, MemoryError):  # which say nothing of the file
         raise
     except Exception as error:  # whatever zipfile and NumPy raise for damaged bytes
         print(f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are made again.", flush=True)
-        with contextlib.suppress(OSError):  # if it cannot be deleted, it can be replaced, or writing tells why not
-            path.unlink()
-        return none
-    inside = rows >= 0
-    return rows[inside], vectors[inside], counts[inside]
+        path.unlink(missing_ok=True)
+        return []
 
 
-@contextlib.contextmanager
-def _part(folder: Path, kept: str) -> Iterator[Path]:
-    """Give the path of a new file in a folder, deleted unless renamed; an error tells what is `kept`."""
-    part = folder / f".{uuid.uuid4().hex}.part"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            yield part
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        remedy = "make room there or give another cache" if error.errno in FULL else "give another cache"
-        raise InputError(
-            f"The embeddings cannot be written to {folder} ({error.strerror or error}): {remedy}; {kept} are complete "
-            "and kept, and the same call goes on from there."
-        ) from error
-
-
-def _try(folder: Path, kept: str) -> None:
-    """Raise InputError where a folder cannot be written to; delete what runs that were killed left half written."""
-    with _part(folder, kept) as part:
-        part.write_bytes(b"tried")
-    for path in folder.glob(".*.part"):
-        with contextlib.suppress(OSError):  # deleted meanwhile, or another's
-            if path.stat().st_mtime < time.time() - STALE:
-                path.unlink()
-
-
-def _write(path: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray, kept: str) -> None:
-    """Write a shard, whole or not at all, also where others write the same; `kept` is what was written before it."""
-    with _part(path.parent, kept) as part:
-        with part.open("wb") as file:
-            names = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
-            np.savez(file, keys=names, vectors=vectors, counts=counts)
-        part.replace(path)
+def _write(folder: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray) -> None:
+    """Write a shard, whole or not at all, also where others write the same."""
+    names = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
+    with beside(folder / f"{_digest(*keys).hex()}.npz") as part, part.open("wb") as file:
+        np.savez(file, keys=names, vectors=vectors, counts=counts)

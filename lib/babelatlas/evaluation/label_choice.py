@@ -22,7 +22,7 @@ from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import label_translations
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.stats import checks, correlation, tests
+from babelatlas.stats import correlation, tests
 
 # Sets that are made of the senses -> what they are.
 SETS = {
@@ -40,15 +40,13 @@ TRANSLATIONS = {
     f"{TRANSLATED}, label alone": "existing translations against the chosen labels, both without a template",
 }
 BESIDE, INSTEAD = " beside ", " instead of "
-# The cosine of a stored vector and the same one made again: above what 16 bits take away, below any other word's.
-SAME_VECTOR = 0.999
 
 
 def of_kinds(senses: pd.DataFrame, wnids: list[str]) -> dict[str, pd.DataFrame]:
     """Return a label set (schema `labels`) for each kind of source among the senses (schema `senses`): see `SETS`.
 
     The words are cleaned, and rid of those that equal an English one in any source, as for `labels.label_set` with its
-    defaults. Then each kind chooses among its own words. Raises what `labels.candidates` raises.
+    defaults. Then each kind chooses among its own words.
     """
     left = label_sets.candidates(senses, wnids)
     # A source that is neither a wordnet nor Wiktionary is a kind of its own.
@@ -82,22 +80,17 @@ def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]
 
     `folder` holds, for each of ar, cn, it and jp (`label_translations.TRANSLATIONS`), `XX_classnames.json` and
     `XX_zeroshot_classification_templates.json`. The first table has the columns lang, wnid, label (two classes may have
-    one), the second the schema `templates`. Raises InputError where a file is absent or is another one.
+    one), the second the schema `templates`.
     """
     folder = tables.locate(folder)
     names, forms = [], []
     for lang, (file, _) in label_translations.TRANSLATIONS.items():
         code = file.removeprefix("clip-benchmark-")
         own = label_translations.read_translations(lang, folder / f"{code}_classnames.json")
-        path = folder / f"{code}_zeroshot_classification_templates.json"
-        try:
-            texts = [text.replace("{c}", "{}") for text in json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{path} is no file of templates with a list 'imagenet1k': download it again from CLIP_benchmark."
-            ) from error
+        stored = json.loads((folder / f"{code}_zeroshot_classification_templates.json").read_text(encoding="utf-8"))
+        texts = prompt_sets.check_templates([text.replace("{c}", "{}") for text in stored["imagenet1k"]])
         names.append(own.assign(lang=lang).rename(columns={"translation": "label"})[["lang", "wnid", "label"]])
-        template = pd.DataFrame({"number": range(len(texts)), "template": prompt_sets.check_templates(texts)})
+        template = pd.DataFrame({"number": range(len(texts)), "template": texts})
         forms.append(template.assign(prompts=TRANSLATED, lang=lang, strategy="original", source="CLIP_benchmark"))
     columns = list(tables.SCHEMAS["templates"][0])
     return pd.concat(names, ignore_index=True), pd.concat(forms, ignore_index=True)[columns]
@@ -115,42 +108,30 @@ def pairs(
     `chosen` and each of `others` (name of the set -> table) have the columns lang, wnid, label; `classes`: language ->
     the wnids that were evaluated. Columns: set, lang, wnid, label (chosen), other, same (whether the two are one word,
     `labels.same`); in the order of `classes`. `codes`: languages to keep, all unless given. Left out are a language in
-    which a set shares fewer than `minimum_classes` classes, and one in which no word differs. Raises InputError for an
-    unknown language, one or a class that was not evaluated or has no label, and where nothing is left.
+    which a set shares fewer than `minimum_classes` classes, and one in which no word differs. Raises InputError where
+    nothing is left.
     """
-    wanted = [languages.canonical(code) for code in codes]
-    absent = [code for code in wanted if code not in classes]
-    if absent:
-        raise InputError(
-            f"The language {languages.name(absent[0])} ({absent[0]}) was not evaluated: leave it out, or run notebook "
-            "20 with it."
-        )
-    rows = [(lang, wnid) for lang, wnids in classes.items() if not wanted or lang in wanted for wnid in wnids]
-    there = pd.DataFrame(rows, columns=["lang", "wnid"], dtype=str)
-    there = there.merge(chosen[["lang", "wnid", "label"]], "left", ["lang", "wnid"])
-    if there["label"].isna().any():
-        row = there[there["label"].isna()].iloc[0]
-        raise InputError(
-            f"The class {row['wnid']} was evaluated in {languages.name(row['lang'])} ({row['lang']}), but the label "
-            "set has no word for it: give the label set that the vectors were made with."
-        )
+    wanted = [languages.canonical(code) for code in codes] or list(classes)
+    rows = [(lang, wnid) for lang, wnids in classes.items() if lang in wanted for wnid in wnids]
+    evaluated = pd.DataFrame(rows, columns=["lang", "wnid"], dtype=str)
+    evaluated = evaluated.merge(chosen[["lang", "wnid", "label"]], "inner", ["lang", "wnid"])
     parts = []
     for name, table in others.items():
-        own = table[["lang", "wnid", "label"]].rename(columns={"label": "other"})
-        both = there.merge(own, "inner", ["lang", "wnid"])
+        other = table[["lang", "wnid", "label"]].rename(columns={"label": "other"})
+        both = evaluated.merge(other, "inner", ["lang", "wnid"])
         words = zip(both["label"], both["other"], strict=True)
         both["same"] = [label_sets.same(one) == label_sets.same(two) for one, two in words]
         groups = both.groupby("lang")["same"]
         enough = (groups.transform("size") >= minimum_classes) & ~groups.transform("all")
         parts.append(both[enough].assign(set=name))
-    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-    if found.empty:
+    table = pd.concat(parts, ignore_index=True)
+    if table.empty:
         raise InputError(
             f"No other label set shares {minimum_classes} classes with the one in use in any language and has another "
             "word for one of them: lower minimum_classes, or give senses of more than one source."
         )
     # A set without any language has no type of its own.
-    return found[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
+    return table[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
 
 
 def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool = False) -> pd.DataFrame:
@@ -159,53 +140,21 @@ def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool 
     `used`: language -> name of its set (`zeroshot.read_prompts`); `paths`: tables of templates, for sets that the study
     does not know. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a set that is in neither.
     """
-    own = [tables.read(path, "templates") for path in paths]
-    parts = []
+    own, parts = [tables.read(path, "templates") for path in paths], []
     for name in dict.fromkeys(used.values()):
         codes = [lang for lang, its in used.items() if its == name]
         if name in prompt_sets.NAMES:
             parts.append(prompt_sets.for_languages(codes, [name], fix_spaces=fix_spaces))
             continue
-        held = [table[(table["prompts"] == name) & table["lang"].isin(codes)] for table in own]
-        found = pd.concat(held, ignore_index=True) if held else tables.empty("templates")
-        lacking = [lang for lang in codes if lang not in set(found["lang"])]
-        if lacking:
+        held = pd.concat([tables.empty("templates"), *own], ignore_index=True)
+        held = held[(held["prompts"] == name) & held["lang"].isin(codes)]
+        if absent := sorted(set(codes) - set(held["lang"])):
             raise InputError(
-                f"The vectors were made with the prompts {name!r} in {languages.name(lacking[0])} ({lacking[0]}), "
-                "which are in none of the tables given: give the table that notebook 20 had."
+                f"The vectors were made with the prompts {name!r} in {languages.name(absent[0])} ({absent[0]}), "
+                "which are in none of the tables given: give the table that notebook 67 had."
             )
-        parts.append(prompt_sets.tidy_templates(found) if fix_spaces else found)
+        parts.append(prompt_sets.tidy_templates(held) if fix_spaces else held)
     return pd.concat(parts, ignore_index=True)
-
-
-def chosen_vectors(classes: dict, table: pd.DataFrame) -> np.ndarray:
-    """Return the stored vector of each row of `table` (lang, wnid): shape (rows, d), float32.
-
-    `classes` is what `zeroshot.read_vectors` returns. Raises InputError for a class without a vector.
-    """
-    place = {(lang, wnid): number for lang, (wnids, _) in classes.items() for number, wnid in enumerate(wnids)}
-    keys = list(zip(table["lang"], table["wnid"], strict=True))
-    absent = [key for key in keys if key not in place]
-    if absent:
-        raise InputError(
-            f"There is no vector of {absent[0][1]} in {absent[0][0]}: run notebook 20 with this label set again."
-        )
-    return np.stack([classes[lang][1][place[lang, wnid]] for lang, wnid in keys])
-
-
-def check_stored(
-    encoder, table: pd.DataFrame, stored: np.ndarray, texts: pd.DataFrame, rules: dict, nllb_fallback_language=""
-) -> None:
-    """Raise InputError unless `encoder` makes the stored vectors (rows of `table`, d) of the words (lang, label)."""
-    again, _ = embedding.embed_by_rules(encoder, table, texts, rules, nllb_fallback_language=nllb_fallback_language)
-    fit = stored.shape == again.shape
-    cosines = (zeroshot.normalise(stored) * zeroshot.normalise(again)).sum(axis=1) if fit else np.zeros(1)
-    if cosines.min() < SAME_VECTOR:
-        row = table.iloc[int(cosines.argmin())]
-        raise InputError(
-            f"The vector of {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) is not what this model "
-            "makes of the label: give the checkpoint, label set and prompts that notebook 20 had, or run it again."
-        )
 
 
 def vectors(
@@ -224,18 +173,21 @@ def vectors(
     `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
     stored is not embedded again. `rules`, `cache` and `nllb_fallback_language` as in `embedding.embed_by_rules`.
     """
-    found = []
+    place = {(lang, wnid): (lang, row) for lang, (wnids, _) in classes.items() for row, wnid in enumerate(wnids)}
+    stored = [place[key] for key in zip(table["lang"], table["wnid"], strict=True)]
+    stored = np.stack([classes[lang][1][row] for lang, row in stored])
+    both = []
     for words, forms in zip((table, table.assign(label=table["other"])), instead, strict=True):
         if forms is not None:
-            found.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
+            both.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
             continue
-        own = chosen_vectors(classes, table)
+        own = stored.copy()
         # Letter by letter: a model may tell a capital from a small letter.
         other = (words["label"] != table["label"]).to_numpy()
         if other.any():
             own[other], _ = embedding.embed_by_rules(encoder, words[other], texts, rules, cache, nllb_fallback_language)
-        found.append(own)
-    return found[0], found[1]
+        both.append(own)
+    return both[0], both[1]
 
 
 def evaluate(
@@ -268,51 +220,33 @@ def evaluate(
 def paired(counts: pd.DataFrame) -> pd.DataFrame:
     """Return the accuracy with the words in use and with each other set's, side by side.
 
-    `counts`: `zeroshot` tables that notebook 24 wrote. One row for each model, data set, other set (`set`) and
+    `counts`: `zeroshot` tables that notebook 72 wrote. One row for each model, data set, other set (`set`) and
     language: base, other (accuracies, fractions), value (other minus base), base_prompts, prompts (of the other),
-    n_classes, n (images). Raises InputError for a label set without one that it is compared with, and where a set lacks
-    its other half or has other classes in it.
+    n_classes, n (images).
     """
     names = counts["labels"].drop_duplicates()
     parts = {label: (*label.partition(BESIDE)[::2], True) for label in names if BESIDE in label}
     parts |= {label: (*label.partition(INSTEAD)[::-2], False) for label in names if INSTEAD in label}
-    lone = [label for label in names if label not in parts]
-    if lone:
-        raise InputError(
-            f"The label set {lone[0]!r} is compared with no other: give the tables that notebook 24 writes."
-        )
-    told = pd.DataFrame(parts, index=["in_use", "set", "is_base"]).T.astype({"is_base": bool})
-    table = counts.join(told, on="labels")
-    key, sides = ["model", "dataset", "in_use", "set", "lang"], []
-    for side in (table["is_base"], ~table["is_base"]):
-        sums = (
-            table[side]
-            .groupby(key, sort=False)
-            .agg(
-                right=("n_correct", "sum"),
-                n=("n_images", "sum"),
-                classes=("wnid", lambda wnids: tuple(sorted(wnids))),
-                prompts=("prompts", "first"),
-            )
-        )
-        sides.append(sums.assign(value=sums["right"] / sums["n"]))
-    base, other = sides
-    if len(base) != len(other) or not base[["n", "classes"]].equals(other.reindex(base.index)[["n", "classes"]]):
-        raise InputError(
-            "A set of words lacks its other half, or has other classes in it: run notebook 24 again for this model."
-        )
-    other = other.reindex(base.index)
-    columns = {"base": base["value"], "other": other["value"], "value": other["value"] - base["value"]}
-    columns |= {"base_prompts": base["prompts"], "prompts": other["prompts"]}
-    columns |= {"n_classes": base["classes"].map(len), "n": base["n"]}
-    return pd.DataFrame(columns).reset_index()
+    sides = pd.DataFrame(parts, index=["in_use", "set", "is_base"]).T.astype({"is_base": bool})
+    table = counts.join(sides, on="labels")
+    key = ["model", "dataset", "in_use", "set", "lang"]
+    columns = {"right": ("n_correct", "sum"), "n": ("n_images", "sum"), "n_classes": ("wnid", "nunique")}
+    columns |= {"prompts": ("prompts", "first")}
+    base, other = (
+        table[side].groupby(key, sort=False).agg(**columns) for side in (table["is_base"], ~table["is_base"])
+    )
+    both = base.merge(other, left_index=True, right_index=True, suffixes=("_base", ""), validate="one_to_one")
+    both["base"], both["other"] = both["right_base"] / both["n_base"], both["right"] / both["n"]
+    both = both.assign(value=both["other"] - both["base"], base_prompts=both["prompts_base"])
+    return both.astype({"n": int})[
+        ["base", "other", "value", "base_prompts", "prompts", "n_classes", "n"]
+    ].reset_index()
 
 
 def changes(
     table: pd.DataFrame,
     by: Sequence[str] = ("model", "dataset", "set"),
     n_resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
     kin: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
@@ -322,24 +256,18 @@ def changes(
     result: by, base, other (means), value (other minus base), ci_low, ci_high (bootstrap over languages), p (paired
     sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
     the languages by both, with its interval over languages), n (languages). One language alone has no interval, test
-    and tau. `kin`: as in `tests.paired_difference`. Raises InputError for a language that occurs twice, an empty table,
-    and columns or values that are missing.
+    and tau. `kin`: as in `tests.paired_difference`.
     """
     by = list(by)
-    checks.check_numbers(table, ["base", "other"], "A change", [*by, "lang"])
-    if table.duplicated([*by, "lang"]).any():
-        row = table[table.duplicated([*by, "lang"])].iloc[0]
-        where = ", ".join(map(str, row[by]))
-        raise InputError(f"The language {row['lang']} occurs twice in {where}: give one row for each.")
     rows = []
     for key, part in table.groupby(by, sort=False):
         gap = (part["other"] - part["base"]).to_numpy()
         low = high = p = tau = tau_low = tau_high = np.nan
-        wider = tests.by_family(gap, part["lang"].map(kin), n_resamples, level, seed) if kin else []
+        wider = tests.by_family(gap, part["lang"].map(kin), n_resamples, 0.95, seed) if kin else []
         if len(part) > 1:
-            _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, level, seed)
+            _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, seed=seed)
             if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
-                order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, level, seed)
+                order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, seed=seed)
                 tau, tau_low, tau_high = order.loc[0, ["value", "ci_low", "ci_high"]]
         means = part["base"].mean(), part["other"].mean()
         rows.append([*key, *means, gap.mean(), low, high, p, np.nan, tau, tau_low, tau_high, len(part), *wider])

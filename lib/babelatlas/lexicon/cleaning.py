@@ -1,10 +1,8 @@
 """The cleaning rules: what is done to the words of a lexicon before one of them becomes a label.
 
 A rule is a function of one word and the code of its language that returns the word as it should be, or "" where it
-should go. `RULES` holds them by name, in the order in which they are applied. Steps that look at more than one word
-(`TABLE_STEPS`): "variants" gives words listed under one code to the languages they belong to (Serbo-Croatian, Chinese);
-"taxa" and "plural titles" drop some words, "general words" finds those that are more exact than one for a hypernym.
-What made each rule necessary stands next to it; the words are lemmas of the Open Multilingual Wordnet or of Wiktionary.
+should go. `RULES` holds them by name, in the order in which they are applied, `TABLE_STEPS` those that look at more
+than one word. The examples are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
 
 import re
@@ -43,24 +41,15 @@ WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
 ROMANCE = {"ca", "es", "fr", "gl", "it", "pt"}
 SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
 NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")  # a name follows: "crocodilo do Nilo"
-NAMES = {
-    "Alps",
-    "Beijing",
-    "Bic",
-    "Davidova",
-    "Ford",
-    "Lambretta",
-    "Peking",
-    "Vespa",
-}  # first words that are names themselves
+# First words that are names themselves.
+NAMES = {"Alps", "Beijing", "Bic", "Davidova", "Ford", "Lambretta", "Peking", "Vespa"}
 NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
 
 
 def unify(lemma: str, lang: str) -> str:
     """Return the word in composed Unicode (NFC) with single spaces; drop one with characters that mean nothing.
 
-    Control characters that are letters of Windows' Latin code page are read as those. A word with characters for
-    private use, unassigned ones or other control characters is dropped.
+    Control characters that are letters of Windows' Latin code page are read as those.
 
     >>> unify("great_white  shark", "en"), unify("c\\x9cur", "fr"), unify("\\ueef2鱼", "zh")
     ('great white shark', 'cœur', '')
@@ -82,27 +71,25 @@ def drop_format_characters(lemma: str, lang: str) -> str:
     """
     if lang == "my":  # in older Burmese text this pair stands for the sign that ends a syllable
         lemma = lemma.replace("\u1039\u200c", "\u103a")
-    kept = []
+    kept = ""
     for place, letter in enumerate(lemma):
+        before, last = kept[-1:], place == len(lemma) - 1
         if unicodedata.category(letter) == "Cf":
-            before = kept[-1] if kept else ""
-            last = place == len(lemma) - 1
-            spelt = (
-                letter in JOINERS
-                and before not in JOINERS
-                and languages.scripts_of(before) <= JOINED
-                and before.strip()
-            )
-            if not spelt or (last and unicodedata.combining(before) != 9):  # 9: virama
+            joins = letter in JOINERS and before.strip() and before not in JOINERS
+            joins = joins and languages.scripts_of(before) <= JOINED
+            if not joins or (last and not ends_with_virama(before)):
                 continue
-        kept.append(letter)
-    return "".join(kept)
+        kept += letter
+    return kept
+
+
+def ends_with_virama(text: str) -> bool:
+    """Return whether the last sign of a text is one that takes the vowel from a consonant."""
+    return unicodedata.combining(text[-1:] or " ") == 9
 
 
 def mend_look_alikes(lemma: str, lang: str) -> str:
-    """Return a word that mixes Latin and Cyrillic letters in its language's script, if shapes are all that differs.
-
-    Likewise Arabic letters that Persian, Urdu and some others write with a letter of their own.
+    """Return a word that mixes letters of the same shape, Latin and Cyrillic or Arabic and Persian, in its own script.
 
     >>> mend_look_alikes("гæды", "os") == "гӕды", mend_look_alikes("T恤", "zh")
     (True, 'T恤')
@@ -123,9 +110,7 @@ def mend_look_alikes(lemma: str, lang: str) -> str:
 
 
 def strip_markup(lemma: str, lang: str) -> str:
-    """Return the word without wiki and HTML markup, and of several that one entry lists the first in the right script.
-
-    A word with other signs of markup or of a notation (@, =, {, <) is dropped.
+    """Return the word without markup, the first in the right script of several; drop one with other signs of notation.
 
     >>> strip_markup("[[mus|mussen]]", "nl"), strip_markup("tricycle ; trike", "fr"), strip_markup("R@Chin", "ase")
     ('mussen', 'tricycle', '')
@@ -158,22 +143,12 @@ def strip_parentheses(lemma: str, lang: str) -> str:
 
 
 def strip_stress(lemma: str, lang: str) -> str:
-    """Return a Cyrillic word without the accents by which dictionaries mark stress; Montenegrin spells with one.
-
-    >>> strip_stress("соба́ка", "ru") == "собака", strip_stress("йод", "ru")
-    (True, 'йод')
-    """
+    """Return a Cyrillic word without the accents by which dictionaries mark stress; Montenegrin spells with one."""
     return lemma if lang == "cnr" else re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]", "", lemma)
 
 
 def strip_vowel_marks(lemma: str, lang: str) -> str:
-    """Return the word without the marks for vowels that everyday Hebrew and Arabic leave out, and without tatweel.
-
-    What is left may differ from the full spelling without marks, which adds letters; models see that spelling more.
-
-    >>> strip_vowel_marks("סַרְגֵּל", "he") == "סרגל", strip_vowel_marks("מוֹז", "yi") == "מוֹז"
-    (True, True)
-    """
+    """Return the word without the marks for vowels that everyday Hebrew and Arabic leave out, and without tatweel."""
     return lemma if lang in POINTED else ARABIC_MARKS.sub("", HEBREW_MARKS.sub("", lemma))
 
 
@@ -183,11 +158,9 @@ def drop_digits(lemma: str, lang: str) -> str:
 
 
 def drop_sentence(lemma: str, lang: str) -> str:
-    """Drop what is a definition or a phrase and no word.
+    """Drop what is a definition or a phrase: eight words, an end like a sentence's, a comma or full stop between words.
 
-    That is: eight words or more; several words that end in an exclamation or question mark, three or more that end in
-    a full stop; a comma between words; a full stop after a word of four letters or more with words behind it. An
-    abbreviation of up to three letters ends no sentence.
+    An abbreviation of up to three letters ends no sentence.
 
     >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk"), drop_sentence("św. Bernarda", "pl")
     ('', '', 'św. Bernarda')
@@ -200,9 +173,7 @@ def drop_sentence(lemma: str, lang: str) -> str:
 
 
 def trim_edges(lemma: str, lang: str) -> str:
-    """Return the word without punctuation at its ends; drop what begins or ends with a hyphen, which is part of a word.
-
-    A joiner at an end goes too, but for one after a virama, which spells a final consonant.
+    """Return the word without punctuation and joiners at its ends; drop part of a word, with a hyphen at an end.
 
     >>> trim_edges("!צבי", "he") == "צבי", trim_edges("hånd-", "da"), trim_edges("b.h.", "nl")
     (True, '', 'b.h.')
@@ -210,7 +181,7 @@ def trim_edges(lemma: str, lang: str) -> str:
     joiners = "".join(JOINERS)
     word = lemma.lstrip(EDGES + joiners)
     bare = word.rstrip(EDGES + joiners)
-    if unicodedata.combining(bare[-1:] or " ") == 9 and word[len(bare) :][:1] in JOINERS:  # 9: virama
+    if ends_with_virama(bare) and word[len(bare) :][:1] in JOINERS:
         bare = word[: len(bare) + 1]
     # The last full stop of an abbreviation belongs to it.
     word = bare if not re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", word) else word
@@ -220,8 +191,8 @@ def trim_edges(lemma: str, lang: str) -> str:
 def keep_script(lemma: str, lang: str) -> str:
     """Drop a word that has no letter, or a letter of a script in which its language is not written.
 
-    Chinese, Japanese and Korean words may hold Latin capitals. For Chinese the two sets of characters count as scripts:
-    "zh" drops words with traditional characters, "zh-Hant" those with simplified ones.
+    For Chinese the two sets of characters count as scripts: "zh" drops words with traditional characters, "zh-Hant"
+    those with simplified ones.
 
     >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja"), keep_script("鹅", "zh"), keep_script("鵝", "zh")
     ('', 'Tシャツ', '鹅', '')
@@ -254,8 +225,8 @@ def simplified(word: str) -> str:
 def chinese(word: str) -> str:
     """Return "Hans" or "Hant" for a word with simplified or traditional characters, "" for one that is both at once.
 
-    A word with traditional characters is one that OpenCC changes to make it simplified; one with simplified characters
-    it changes to make it traditional, by the standards of Taiwan and of Hong Kong too. "mixed" is a word with both.
+    OpenCC changes a word with traditional characters to make it simplified, and one with simplified characters to make
+    it traditional, by the standards of Taiwan and of Hong Kong too. "mixed" is a word with both.
 
     >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎"), chinese("舞台"), chinese("魟鱼")
     ('Hans', 'Hant', 'Hans', '', '', 'mixed')
@@ -266,32 +237,35 @@ def chinese(word: str) -> str:
 
 
 def split_variants(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses with the words that a source lists under one code given to each language they belong to.
+    """Return the senses with words listed under a code for several languages (`sh`, `zh`) given to each of these.
 
-    Serbo-Croatian (`sh`) goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian, but not the
-    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). Chinese (`zh`) words with
-    traditional characters go to `zh-Hant`, those that both ways of writing share go to both. Rows come in the order of
-    language and class, those that were there first.
+    Serbo-Croatian goes by its script: Cyrillic words to Serbian, Latin ones to Croatian and Bosnian, but not the
+    ekavian form of a word whose (i)jekavian form the class has too ("mleko", "mlijeko"). Rows: by language and class.
     """
-    parts = [senses[~senses["lang"].isin(["sh", "zh"])]]
     mixed = senses[senses["lang"] == "sh"]
-    parts.append(mixed[_where(mixed, lambda lemma: languages.scripts_of(lemma) == {"Cyrl"})].assign(lang="sr"))
-    latin = mixed[_where(mixed, lambda lemma: languages.scripts_of(lemma) == {"Latn"})]
+    scripts = mixed["lemma"].map(lambda lemma: " ".join(sorted(languages.scripts_of(lemma))))
+    latin = mixed[scripts == "Latn"]
     pairs = list(zip(latin["wnid"], latin["lemma"], strict=True))
     ekavian = {(wnid, re.sub("i?je", "e", lemma)) for wnid, lemma in pairs if "je" in lemma}
-    own = latin[np.array([pair not in ekavian for pair in pairs], dtype=bool)]
-    parts += [own.assign(lang=lang) for lang in ("hr", "bs")]
-    mixed = senses[senses["lang"] == "zh"]
-    parts.append(mixed[_where(mixed, lambda lemma: chinese(lemma) in ("Hans", ""))])
-    parts.append(mixed[_where(mixed, lambda lemma: chinese(lemma) in ("Hant", ""))].assign(lang="zh-Hant"))
-    both = pd.concat(parts, ignore_index=True).drop_duplicates(tables.SCHEMAS["senses"][1])
-    return both.sort_values(["lang", "wnid"], kind="stable", ignore_index=True)
+    ijekavian = latin[np.array([pair not in ekavian for pair in pairs], bool)]
+    chinese_words = senses[senses["lang"] == "zh"]
+    kinds = chinese_words["lemma"].map(chinese)
+    parts = [
+        senses[~senses["lang"].isin(["sh", "zh"])],
+        mixed[scripts == "Cyrl"].assign(lang="sr"),
+        ijekavian.assign(lang="hr"),
+        ijekavian.assign(lang="bs"),
+        chinese_words[kinds.isin(["Hans", ""])],
+        chinese_words[kinds.isin(["Hant", ""])].assign(lang="zh-Hant"),
+    ]
+    table = pd.concat(parts, ignore_index=True).drop_duplicates(tables.SCHEMAS["senses"][1])
+    return table.sort_values(["lang", "wnid"], kind="stable", ignore_index=True)
 
 
 def lower_title(lemma: str, lang: str) -> str:
     """Return a title in one of `SMALL_NOUNS` in small letters; drop a Romance one of two things, joined by "and".
 
-    It begins with a capital and a small letter. Romance words behind a preposition keep theirs: they may be names.
+    Romance words behind a preposition keep their capital: they may be names.
 
     >>> [lower_title(word, "pt") for word in ("Gato Persa", "Crocodilo do Nilo", "Fontes e Chafarizes", "CD")]
     ['gato persa', 'crocodilo do Nilo', '', 'CD']
@@ -308,12 +282,13 @@ def lower_title(lemma: str, lang: str) -> str:
 
 def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses without plural Romance titles ("Locomotivas a vapor"), if the class has them without the s."""
-    rows, kept = keys(senses), []
+    rows, singular = keys(senses), [re.sub(r"s\b", "", word) for _, _, word in keys(senses)]
     known = set(rows)
-    for key, lemma in zip(rows, senses["lemma"].tolist(), strict=True):
-        one = re.sub(r"s\b", "", key[2])
-        kept.append(key[0] not in ROMANCE or lemma[0].islower() or one == key[2] or (*key[:2], one) not in known)
-    return senses[np.array(kept, dtype=bool)].reset_index(drop=True)
+    kept = [
+        lang not in ROMANCE or lemma[0].islower() or one == word or (lang, wnid, one) not in known
+        for (lang, wnid, word), one, lemma in zip(rows, singular, senses["lemma"], strict=True)
+    ]
+    return senses[np.array(kept, bool)].reset_index(drop=True)
 
 
 @cache
@@ -325,21 +300,21 @@ def notes() -> dict[str, set[tuple[str, str, str]]]:
 
 def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses without Latin names of animals and plants ("Hydrophiidae"), as `senses.notes` knows them."""
-    return senses[np.array([key not in notes()["taxon"] for key in keys(senses)], dtype=bool)].reset_index(drop=True)
+    return senses[np.array([key not in notes()["taxon"] for key in keys(senses)], bool)].reset_index(drop=True)
 
 
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses with the column `instead_of`: of a more exact word, the general word that gives way to it.
 
     More exact is one that is not too general (`senses.notes`), ends with it and has three letters more (one in Chinese
-    characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas". Others stay.
+    characters), or has several words where it has one: "cahaya" gives way to "lampu lalu lintas".
     """
     general, listed, rows = notes()["too general"], {}, keys(senses)
     for key in filter(general.__contains__, rows):
         listed.setdefault(key[:2], []).append(key[2])
-    found = [[word for word in listed.get(key[:2], ()) if _more_exact(key[2], word)] for key in rows]
-    found = [words[0] if words and key not in general else "" for words, key in zip(found, rows, strict=True)]
-    return senses.assign(instead_of=found)
+    words = [() if key in general else listed.get(key[:2], ()) for key in rows]
+    exact = [next((one for one in each if _more_exact(key[2], one)), "") for key, each in zip(rows, words, strict=True)]
+    return senses.assign(instead_of=exact)
 
 
 def _more_exact(other: str, word: str) -> bool:
@@ -348,11 +323,7 @@ def _more_exact(other: str, word: str) -> bool:
 
 
 def same(lemma: str) -> str:
-    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case.
-
-    >>> same("Great_White  shark")
-    'great white shark'
-    """
+    """Return what two spellings of one word share: composed Unicode, single spaces for underscores, no upper case."""
     return unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()).casefold())
 
 
@@ -360,10 +331,6 @@ def keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return language, class and word (`same`) of each sense, as a plain list, which is faster than a column."""
     words = map(same, senses["lemma"].tolist())
     return list(zip(senses["lang"].tolist(), senses["wnid"].tolist(), words, strict=True))
-
-
-def _where(senses: pd.DataFrame, test: Callable[[str], bool]) -> np.ndarray:
-    return np.array([test(lemma) for lemma in senses["lemma"].tolist()], dtype=bool)
 
 
 # The languages whose words all, or partly, came from a source that lists them under a code for several.
@@ -394,34 +361,20 @@ SPELLING = [*(name for name in RULES if name not in ("script", "titles")), "vari
 STEPS = [*SPELLING, "taxa", "plural titles", "titles", "general words"]
 
 
-def check_rules(names: Iterable[str] | str) -> list[str]:
-    """Return the names of cleaning steps in the order in which they are applied; "all" means every step."""
-    names = [names] if isinstance(names, str) else list(names)
-    if names == ["all"]:
-        return STEPS
-    for name in names:
-        if name not in STEPS:
-            raise InputError(f"There is no cleaning rule {name!r}: {near(name, STEPS)}")
-    return [step for step in STEPS if step in names]
-
-
-def _applied(senses: pd.DataFrame, step: str) -> tuple[pd.DataFrame, list[str] | None]:
-    """Return the senses left after a step, and what a rule made of each word that came."""
-    if step in TABLE_STEPS:
-        return TABLE_STEPS[step](senses), None
-    words = list(map(RULES[step], senses["lemma"].tolist(), senses["lang"].tolist()))
-    kept = senses.assign(lemma=words)
-    return kept[kept["lemma"] != ""].drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True), words
+def check_rules(names: Iterable[str]) -> list[str]:
+    """Return the names of cleaning steps in the order in which they are applied; ["all"] means every step."""
+    names = list(names)
+    if unknown := set(names) - {*STEPS, "all"}:
+        raise InputError(f"There is no cleaning rule {min(unknown)!r}: {near(min(unknown), STEPS)}")
+    return [step for step in STEPS if "all" in names or step in names]
 
 
 def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
     """Return the senses after the cleaning steps named in `rules`, which are applied in the order of `STEPS`.
 
-    Rows whose word is dropped, or becomes equal to one before it, are gone. Raises what `check_rules` raises.
+    Rows whose word is dropped, or becomes equal to one before it, are gone.
     """
-    for step in check_rules(rules):
-        senses, _ = _applied(senses, step)
-    return senses
+    return stages(senses, rules)[-1][1]
 
 
 def stages(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> list[tuple[str, pd.DataFrame, list, list]]:
@@ -429,36 +382,18 @@ def stages(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> list[tuple[str
 
     The first is "all words", the senses as they came. The senses of the last are what `clean` returns.
     """
-    found = [("all words", senses, [], [])]
+    made = [("all words", senses, [], [])]
     for step in check_rules(rules):
-        before = found[-1][1]
-        after, words = _applied(before, step)
-        if words is None:
-            changed, gone = [], before.merge(after, how="left", indicator=True)["_merge"].eq("left_only").to_numpy()
-        else:
-            different = [word not in ("", lemma) for word, lemma in zip(words, before["lemma"], strict=True)]
-            changed, gone = list(before["lang"][different]), [word == "" for word in words]
-        found.append((step, after, changed, list(before["lang"][gone])))
-    return found
-
-
-def tally(found: list[tuple[str, pd.DataFrame, list, list]]) -> pd.DataFrame:
-    """Return what each of the `stages` does to each language.
-
-    Columns: `lang`, `rule`, `n_changed` (words rewritten), `n_dropped` (words that go because of the rule), `n_senses`
-    and `n_classes` (left after it). Every language has a row for each rule, with zeros where nothing is left. Words
-    moved by "variants" count as dropped where they leave.
-    """
-    names = sorted({lang for _, table, _, _ in found for lang in table["lang"].unique()})
-    parts = []
-    for step, table, changed, dropped in found:
-        groups = table.groupby("lang")["wnid"]
-        counts = {
-            "n_changed": pd.Series(changed, dtype=object).value_counts(),
-            "n_dropped": pd.Series(dropped, dtype=object).value_counts(),
-            "n_senses": groups.size(),
-            "n_classes": groups.nunique(),
-        }
-        frame = pd.DataFrame(counts).reindex(names).fillna(0).astype(int)
-        parts.append(frame.rename_axis("lang").reset_index().assign(rule=step))
-    return pd.concat(parts, ignore_index=True)[["lang", "rule", *counts]]
+        before = made[-1][1]
+        if step in TABLE_STEPS:
+            after = TABLE_STEPS[step](before)
+            left = before.merge(after, how="left", indicator=True)["_merge"]
+            made.append((step, after, [], before["lang"][left.eq("left_only").to_numpy()].tolist()))
+            continue
+        words = list(map(RULES[step], before["lemma"].tolist(), before["lang"].tolist()))
+        words = pd.Series(words, before.index, dtype=before["lemma"].dtype)
+        after = before.assign(lemma=words)[words != ""]
+        after = after.drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
+        changed = (words != "") & (words != before["lemma"])
+        made.append((step, after, before["lang"][changed].tolist(), before["lang"][words == ""].tolist()))
+    return made

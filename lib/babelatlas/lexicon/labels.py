@@ -3,8 +3,7 @@
 Source of the process: Geigle, Timofte and Glavaš (2024), section 3. For every class take the words of a language for
 its synset, clean them (`cleaning.py`), drop those that equal an English word of the same class, choose one of what
 remains; a class without a word has no label in that language. Two classes with the same word (which the paper does not
-treat) take other words, or both go. (The paper also drops machine-translated words; of our sources only BabelNet has
-any, and its reader leaves them out.)
+treat) take other words, or both go.
 
 English class names are a choice (`ENGLISH_NAMES`): "clip", the list that CLIP's authors curated and tuned on ImageNet's
 training images, which the literature uses, Babel-ImageNet's code too; or "wordnet", the first word of WordNet.
@@ -50,14 +49,19 @@ def clip_names() -> pd.DataFrame:
     return names.assign(lang=ENGLISH, source="clip", licence="MIT")[list(tables.SCHEMAS["senses"][0])]
 
 
+def one_of(value: str, known: Iterable[str], what: str) -> None:
+    """Raise InputError where `value` is not among the known ones."""
+    if value not in known:
+        raise InputError(f"There is no {what} {value!r}: {near(value, known)}")
+
+
 def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: str = "clip") -> pd.DataFrame:
     """Return cleaned senses with CLIP's names of the classes `wnids` in front, as they were written.
 
     Only where `english_names` is "clip" and the list has a name for each class, so that one list has names of one kind;
-    otherwise the senses as they are. Raises InputError for a value that is not in `ENGLISH_NAMES`.
+    otherwise the senses as they are.
     """
-    if english_names not in ENGLISH_NAMES:
-        raise InputError(f"There are no English class names {english_names!r}: give {' or '.join(ENGLISH_NAMES)}.")
+    one_of(english_names, ENGLISH_NAMES, "English class names")
     names, wnids = clip_names().reindex(columns=senses.columns, fill_value=""), set(wnids)
     if english_names != "clip" or not wnids <= set(names["wnid"]):
         return senses
@@ -69,10 +73,9 @@ def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
 
     A model may read such a word as English, which would flatter the language. `english`: "class" compares with the
     English words of the same class (the paper's rule), "any" with those of every class in the table (the rule of the
-    paper's published code), "keep" drops nothing; InputError for another value. Equal means `same`.
+    paper's published code), "keep" drops nothing. Equal means `same`.
     """
-    if english not in ENGLISH_WORDS:
-        raise InputError(f"There is no rule {english!r} for English words: give {', '.join(ENGLISH_WORDS)}.")
+    one_of(english, ENGLISH_WORDS, "rule for English words")
     if english == "keep":
         return senses.reset_index(drop=True)
     start = 1 if english == "class" else 2
@@ -88,12 +91,10 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     little, since several of its lists are sorted. "agreed" puts the words first that most sources list; among these
     Wiktionary's, then the others, each in the order of the table. In a language that took words from a code for several
     (`cleaning.SPLIT`) Wiktionary goes last instead, because its words may be those of a neighbour. In English CLIP's
-    name comes first, where it is among them, then WordNet's words, in WordNet's order, either way. By "agreed", a word
-    that `cleaning` found to be more exact than another (`instead_of`) comes before that one. Rows come in the order of
-    `lang`, `wnid`. Raises InputError for another choice.
+    name comes first, then WordNet's words, either way. By "agreed", a word that is more exact than another
+    (`instead_of`) comes before that one. Rows come in the order of `lang`, `wnid`.
     """
-    if choice not in CHOICES:
-        raise InputError(f"There is no choice {choice!r} among the senses of a class: give {' or '.join(CHOICES)}.")
+    one_of(choice, CHOICES, "choice among the words of a class")
     english = senses["lang"] == ENGLISH
     rank = english * (2 - senses["source"].str.startswith("wordnet") - 2 * (senses["source"] == "clip"))
     if choice == "agreed":
@@ -117,18 +118,18 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
     Columns as in the schema `labels`: `alternatives` are the other words, in the order of the ranking; `confirmed_by`
     the other sources that list the label. `ambiguous` is False: clashes are `settle_clashes`' matter.
     """
+    words: dict[tuple[str, str], dict[str, str]] = {}  # of a class, each word as it is first spelt
+    sources: dict[tuple[str, str, str], dict[str, None]] = {}
     keys = cleaning.keys(ranked)
-    words: dict[tuple[str, str], dict[str, str]] = {}
-    sources: dict[tuple[str, str, str], list[str]] = {}
-    for key, lemma, source in zip(keys, ranked["lemma"].tolist(), ranked["source"].tolist(), strict=True):
+    for key, lemma, source in zip(keys, ranked["lemma"], ranked["source"], strict=True):
         words.setdefault(key[:2], {}).setdefault(key[2], lemma)
-        sources.setdefault(key, []).append(source)
+        sources.setdefault(key, {})[source] = None
     chosen = ranked.assign(key=keys).drop_duplicates(["lang", "wnid"], ignore_index=True)
-    chosen = chosen.rename(columns={"lemma": "label"})
     # The first word is the label, and its first source that of the row.
     chosen["alternatives"] = [list(words[key[:2]].values())[1:] for key in chosen["key"]]
-    chosen["confirmed_by"] = [list(dict.fromkeys(sources[key]))[1:] for key in chosen["key"]]
-    return chosen.drop(columns="key").assign(ambiguous=False)[list(tables.SCHEMAS["labels"][0])]
+    chosen["confirmed_by"] = [list(sources[key])[1:] for key in chosen["key"]]
+    chosen = chosen.rename(columns={"lemma": "label"}).assign(ambiguous=False)
+    return chosen[list(tables.SCHEMAS["labels"][0])]
 
 
 def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "leave out") -> pd.DataFrame:
@@ -141,8 +142,7 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
     gives no alternatives and only marks. German "Maus": the computer's takes "Computermaus", the animal keeps "Maus".
     `chosen` and `ranked` are what `choose_first` and `rank` return.
     """
-    if clashes not in CLASHES:
-        raise InputError(f"There is no way {clashes!r} to treat clashes: give {', '.join(CLASHES)}.")
+    one_of(clashes, CLASHES, "way to treat clashes")
     settled = chosen
     if clashes != "keep":
         clash = chosen[shared_labels(chosen)]
@@ -175,38 +175,27 @@ def label_set(
     wnids: list[str],
     codes: Iterable[str] = (),
     choice: str = "agreed",
-    english: str = "class",
     clashes: str = "leave out",
-    rules: Iterable[str] = tuple(cleaning.STEPS),
-    without: Iterable[str] = RESTRICTED,
-    english_names: str = "clip",
+    **options,
 ) -> pd.DataFrame:
     """Return the label set of the classes `wnids` in the languages `codes` (empty: all of `senses`), schema `labels`.
 
-    `rules` names the cleaning steps (`cleaning.STEPS`), `english`, `choice` and `clashes` are as in `drop_english`,
-    `rank` and `settle_clashes`; `without` names sources to leave out; `english_names` is as in `add_clip_names`. Rows
-    are in the order of language and of `wnids`. Raises InputError for an unknown language, rule, choice or source, a
-    language of which no class is left, and a class without an English word among the senses.
+    `choice` and `clashes` are as in `rank` and `settle_clashes`, the other options as in `candidates`. Rows are in the
+    order of language and of `wnids`. Raises InputError for a language of which no class is left.
     """
-    wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
-    if not wnids or len(set(wnids)) < len(wnids):
-        double = pd.Series(wnids, dtype=object)
-        said = f"has {double[double.duplicated()].iloc[0]} more than once" if wnids else "is empty"
-        raise InputError(f"The list of classes {said}: give each wnid, such as n02084071, once.")
-    left = candidates(senses, wnids, english, rules, without, english_names)
-    silent = [code for code in wanted if code not in set(left["lang"])]
-    if silent:
-        split = " (its words are given to sr, hr and bs)" if silent[0] == "sh" else ""
+    wanted = sorted(set(map(languages.canonical, codes)))
+    left = candidates(senses, wnids, **options)
+    if absent := sorted(set(wanted) - set(left["lang"])):
         raise InputError(
-            f"No class of the list has a label in {languages.name(silent[0])} ({silent[0]}) in any source{split}: "
-            f"leave that language out, or add senses of it; {left['lang'].nunique()} languages have labels."
+            f"No class of the list has a label in {languages.name(absent[0])} ({absent[0]}) in any source: leave that "
+            "language out, or add senses of it."
         )
     if wanted:
         left = left[left["lang"].isin(wanted)]
     ranked = rank(left, choice)
     chosen = settle_clashes(choose_first(ranked), ranked, clashes)
-    place = chosen["wnid"].map({wnid: number for number, wnid in enumerate(wnids)})
-    chosen = chosen.assign(place=place).sort_values(["lang", "place"], ignore_index=True).drop(columns="place")
+    order = chosen["wnid"].map({wnid: number for number, wnid in enumerate(wnids)})
+    chosen = chosen.assign(order=order).sort_values(["lang", "order"], ignore_index=True).drop(columns="order")
     return check_label_set(chosen, wnids)
 
 
@@ -218,59 +207,21 @@ def candidates(
     without: Iterable[str] = RESTRICTED,
     english_names: str = "clip",
 ) -> pd.DataFrame:
-    """Return the words that may become labels of the classes, cleaned, no English ones; all else as in `label_set`."""
-    without, known = [without] if isinstance(without, str) else list(without), sorted(senses["source"].unique())
-    absent = [source for source in without if source not in known and source not in RESTRICTED]
-    if absent:
-        raise InputError(f"The senses have no source {absent[0]!r} to leave out: {near(absent[0], known)}")
-    senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(without)]
-    if not (senses["lang"] == ENGLISH).any():
-        raise InputError(
-            "No source of English words is left for these classes, which the comparison with English needs: add rows "
-            "with English words to your own, leave fewer sources out, or check the wnids."
-        )
-    nameless = sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH]))
-    if nameless:
+    """Return the words that may become labels of the classes, cleaned, no English ones.
+
+    `rules` names the cleaning steps (`cleaning.STEPS`), `without` sources to leave out; `english` and `english_names`
+    are as in `drop_english` and `add_clip_names`. Raises InputError for an unknown rule or source, and a class without
+    an English word among the senses.
+    """
+    for source in set(without).difference(RESTRICTED):
+        one_of(source, set(senses["source"]), "source to leave out")
+    senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
+    if nameless := sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH])):
         raise InputError(
             f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}; check the "
             "wnid, or add a row with its English word to your own words."
         )
     return drop_english(add_clip_names(cleaning.clean(senses, rules), wnids, english_names), english)
-
-
-def steps(
-    senses: pd.DataFrame,
-    wnids: list[str],
-    choice: str = "agreed",
-    english: str = "class",
-    clashes: str = "leave out",
-    rules: Iterable[str] = tuple(cleaning.STEPS),
-    without: Iterable[str] = RESTRICTED,
-    english_names: str = "clip",
-) -> pd.DataFrame:
-    """Return what each step of `label_set` does to every language other than English, in the order of the steps.
-
-    Columns: `lang`, `rule`, `n_changed` (words rewritten, or labels that give way to an alternative), `n_dropped`
-    (words, or labels, that go), `n_senses` and `n_classes` (left after the step; of labels both are the same). Steps:
-    "all words", the cleaning rules, "English", "one chosen", "clashes".
-    """
-    kept = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
-    stages = cleaning.stages(kept, rules)
-    cleaned = add_clip_names(stages[-1][1], wnids, english_names)
-    own = drop_english(cleaned, english)
-    ranked = rank(own, choice)
-    chosen = choose_first(ranked)
-    marked = settle_clashes(chosen, ranked, "keep" if clashes == "keep" else "mark")
-    settled = marked[~marked["ambiguous"]] if clashes == "leave out" else marked
-    moved = marked.merge(chosen, on=["lang", "wnid"], suffixes=("", "_before"))
-    moved = moved["lang"][moved["label"] != moved["label_before"]]
-    gone = cleaned["lang"].value_counts().sub(own["lang"].value_counts(), fill_value=0).astype(int)
-    stages += [
-        ("English", own, [], list(gone.index.repeat(gone))),
-        ("one chosen", chosen, [], []),
-        ("clashes", settled, list(moved), list(marked["lang"][marked["ambiguous"]]) if settled is not marked else []),
-    ]
-    return cleaning.tally(stages).query("lang != @ENGLISH").reset_index(drop=True)
 
 
 def counts(labels: pd.DataFrame) -> pd.DataFrame:
@@ -285,44 +236,34 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
 
     A language may lack classes, but has no empty label; where `wnids` is given, all classes are among them.
     """
-    missing = set(tables.SCHEMAS["labels"][0]) - set(labels.columns)
-    if missing:
-        raise InputError(
-            f"A label set should have the columns {', '.join(tables.SCHEMAS['labels'][0])}: missing {sorted(missing)}."
-        )
     if labels.empty:
         raise InputError("The label set has no row: give one with labels.")
     for code in labels["lang"].unique():
         if languages.canonical(code) != code:
-            raise InputError(
-                f"The label set calls a language {code!r}: use the study's code {languages.canonical(code)!r}."
-            )
-    strange = ~labels["wnid"].isin(labels["wnid"] if wnids is None else wnids)
+            raise InputError(f"The label set calls a language {code!r}: use the code {languages.canonical(code)!r}.")
     problems = {
-        "has no label (an empty one stands there); give it a word or delete the row": (
-            labels["label"].fillna("").str.strip() == ""
-        ),
-        "has more than one row; keep one": labels.duplicated(["lang", "wnid"]),
-        "is not in the class list; delete the row or use the list it was made for": strange,
+        "has no label (an empty one stands there)": labels["label"].fillna("").str.strip() == "",
+        "has more than one row": labels.duplicated(["lang", "wnid"]),
+        "is not in the class list": ~labels["wnid"].isin(labels["wnid"] if wnids is None else wnids),
     }
     for problem, where in problems.items():
         if where.any():
             row = labels[where].iloc[0]
             raise InputError(
-                f"In the label set, class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) {problem}."
+                f"In the label set, class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) {problem}: "
+                "correct or delete the row."
             )
     return labels
 
 
-def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes: int = 1) -> pd.DataFrame:
-    """Return the rows of a label set in the languages `codes`, or, where it is empty, in all with enough classes.
+def select(labels: pd.DataFrame, codes: Iterable[str] = (), minimum_classes: int = 1) -> pd.DataFrame:
+    """Return the rows of a label set in the languages `codes`, or, where there are none, in all with enough classes.
 
-    Raises InputError for an unknown language, one that the label set lacks, and where no language has enough classes.
+    Raises InputError for a language that the label set lacks, and where no language has enough classes.
     """
     sizes = labels["lang"].value_counts()
-    wanted = [languages.canonical(code) for code in codes or []]
-    absent = [code for code in wanted if code not in sizes]
-    if absent:
+    wanted = [languages.canonical(code) for code in codes]
+    if absent := [code for code in wanted if code not in sizes]:
         raise InputError(
             f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or "
             "make the label set with it."
@@ -330,7 +271,7 @@ def select(labels: pd.DataFrame, codes: list[str] | None = None, minimum_classes
     kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
     if not kept:
         raise InputError(
-            f"No language of the label set has {minimum_classes} classes: the most is {sizes.max()}; lower "
+            f"No language of the label set has {minimum_classes} classes, the most is {sizes.max()}: lower "
             "minimum_classes, or make a larger label set."
         )
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
@@ -342,23 +283,24 @@ def licence_note(made: pd.DataFrame, senses: pd.DataFrame, notices: str) -> str:
     `notices`: the texts that some licences ask to be kept, word for word.
     """
     words = [[label, *others] for label, others in zip(made["label"], made["alternatives"], strict=True)]
-    said = set(cleaning.keys(made.assign(lemma=words).explode("lemma")))
+    used = set(cleaning.keys(made.assign(lemma=words).explode("lemma")))
     listed = add_clip_names(cleaning.clean(senses[~senses["source"].isin(RESTRICTED)]), made["wnid"])
-    listed = listed[[key in said for key in cleaning.keys(listed)]]
-    n_words, n_labels = listed["source"].value_counts(), made["source"].value_counts()
-    known = wordnets.sources()
+    listed = listed[[key in used for key in cleaning.keys(listed)]]
+    n_words, n_labels, known = listed["source"].value_counts(), made["source"].value_counts(), wordnets.sources()
     lines = [
-        f"| `{source}` | {row.title} | {row.authors} | {n_labels.get(source, 0):,} | {n_words[source]:,} "
-        f"| {row.licence} | {row.version}, {row.url} |"
-        for source, row in known.rename(columns={"name": "title"}).iterrows()
+        f"| `{source}` | {row['name']} | {row['authors']} | {n_labels.get(source, 0):,} | {n_words[source]:,} "
+        f"| {row['licence']} | {row['version']}, {row['url']} |"
+        for source, row in known.iterrows()
         if source in n_words
     ]
-    out = [f"{row['name']} ({row['licence']})" for _, row in known.loc[list(RESTRICTED)].iterrows()]
-    template = (DATA / "labels_licence_template.md").read_text(encoding="utf-8")
-    return template.format(
-        n_labels=len(made),
-        n_languages=made["lang"].nunique(),
-        table="\n".join(lines),
-        out="; ".join(out),
-        notices=notices.rstrip(),
+    return (
+        (DATA / "labels_licence_template.md")
+        .read_text(encoding="utf-8")
+        .format(
+            n_labels=len(made),
+            n_languages=made["lang"].nunique(),
+            table="\n".join(lines),
+            out="; ".join(f"{row['name']} ({row['licence']})" for _, row in known.loc[list(RESTRICTED)].iterrows()),
+            notices=notices.rstrip(),
+        )
     )

@@ -1,11 +1,10 @@
-"""A user's own words: senses from a file, and a label set corrected by people who speak the language."""
+"""A user's own words: senses from a CSV file, and a label set corrected by people who speak the language."""
 
 import os
 import re
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
@@ -13,148 +12,98 @@ from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import labels as label_rules
 
 VERIFIED = "verified"
-WORD, CLASS = ("lemma", "label", "word"), ("wnid", "class", "name")
 
 
 def read_senses(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.DataFrame:
-    """Return a user's own words for classes, schema `senses`, from a CSV or Parquet file.
+    """Return a user's own words for classes, schema `senses`, from a CSV file.
 
     The columns: `lang`, a code of a language; `wnid`, or in its place `class`, a name in the list `classes`
     (`synsets.class_list`); `lemma` or `label`, the word; and perhaps `source` and `licence` ("own" and "not stated"
     where they are missing or empty). A class may have several words in a language, the best first.
     Raises InputError that names file and row for a missing column, an unknown language or class, a name that two
-    classes have, an empty word, one that `own_tables.check_texts` refuses, and a word that is there twice.
+    classes have, an empty word, and one that is there twice.
     """
-    table, found = _read(path, classes, "lemma")
+    table, words = _read(path, classes, "lemma")
     for name, value in (("source", "own"), ("licence", "not stated")):
-        found[name] = table[name].str.strip().replace("", value) if name in table else value
-    _refuse(found["lemma"] == "", "has no word: write one, or delete the row", path)
-    _refuse(found.duplicated(["lang", "wnid", "lemma", "source"]), "repeats a word of its class: delete it", path)
-    return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
+        words[name] = table[name].str.strip().replace("", value) if name in table else value
+    _refuse(words["lemma"] == "", "has no word: write one, or delete the row", path)
+    _refuse(words.duplicated(["lang", "wnid", "lemma", "source"]), "repeats a word of its class: delete it", path)
+    return tables.check(words.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
 
 
 def read_corrections(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.DataFrame:
-    """Return corrections of a label set from a CSV or Parquet file: columns lang, wnid, label, and was where given.
+    """Return corrections of a label set from a CSV file: columns lang, wnid, label, and was where given.
 
     An empty `label` removes the class from the language; `was` is the label that was judged. Columns and errors are
     otherwise those of `read_senses`, but for a class that a language has twice, which is refused.
     """
-    table, found = _read(path, classes, "label")
-    if "was" in table:
-        found["was"] = table["was"].str.strip()
-    _refuse(found.duplicated(["lang", "wnid"]), "corrects a class a second time: keep one row for each", path)
-    return found
+    table, rows = _read(path, classes, "label")
+    _refuse(rows.duplicated(["lang", "wnid"]), "corrects a class a second time: keep one row for each", path)
+    return rows.assign(was=table["was"].str.strip()) if "was" in table else rows
 
 
-def apply_corrections(
-    labels: pd.DataFrame, corrections: pd.DataFrame, licence: str = "not stated"
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a label set with corrections applied, schema `labels`, and what has changed.
+def apply_corrections(labels: pd.DataFrame, corrections: pd.DataFrame) -> pd.DataFrame:
+    """Return a label set with corrections applied, schema `labels`; `corrections` as of `read_corrections`.
 
-    `corrections` as of `read_corrections`. Another word replaces the label, with the source "verified" and the
-    `licence` given; the same word keeps its source and is confirmed by "verified"; an empty one removes the row; a
-    class without a label in a language gets one. The changes have the columns lang, wnid, before, before_source, label
-    and change: replaced, confirmed, removed or added. Raises InputError for a class that the label set has in no
-    language, a label to remove that is not there, and one that is not as it `was` when it was judged.
+    Another word replaces the label, with the source "verified"; the same word keeps its source and is confirmed by
+    "verified"; an empty one removes the row; a class without a label in a language gets one. Raises InputError for a
+    class that the label set has in no language, a label to remove that is not there, and one that is not as it `was`
+    when it was judged.
     """
-    label_rules.check_label_set(labels)
-    kept = {(row["lang"], row["wnid"]): row for row in labels.to_dict("records")}
-    place = {wnid: number for number, wnid in enumerate(dict.fromkeys(labels["wnid"]))}
-    changes = []
+    rows = {(row["lang"], row["wnid"]): row for row in label_rules.check_label_set(labels).to_dict("records")}
+    order = {wnid: number for number, wnid in enumerate(dict.fromkeys(labels["wnid"]))}
     for row in corrections.to_dict("records"):
         key, label = (row["lang"], row["wnid"]), row["label"]
-        what = f"The correction of class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']})"
-        old = kept.get(key)
-        if row["wnid"] not in place:
-            raise InputError(f"{what} is of a class that the label set has not: use the label set that was judged.")
-        if not old and not label:
-            raise InputError(f"{what} removes a label that is not there: delete the row.")
-        if old and row.get("was") and label_rules.same(row["was"]) != label_rules.same(old["label"]):
+        old, was = rows.get(key), row.get("was")
+        if row["wnid"] not in order or (not old and not label) or (old and was and was != old["label"]):
             raise InputError(
-                f"{what} is of the label {row['was']!r}, and the label set has {old['label']!r}: use the label set "
-                "that was judged, or delete the row."
+                f"The correction of class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) is of the "
+                f"label {was or 'it had'!r}, and the label set has {old['label'] if old else 'none'!r}: use the label "
+                "set that was judged, or delete the row."
             )
-        before = {"before": old["label"] if old else "", "before_source": old["source"] if old else ""}
         if not label:
-            change = "removed"
-            del kept[key]
+            del rows[key]
         elif old and label == old["label"]:
-            change = "confirmed"
-            kept[key] = old | {"confirmed_by": [*(one for one in old["confirmed_by"] if one != VERIFIED), VERIFIED]}
+            rows[key] = old | {"confirmed_by": [*(one for one in old["confirmed_by"] if one != VERIFIED), VERIFIED]}
         else:
-            change = "replaced" if old else "added"
-            word = label_rules.same(label)
-            others = [one for one in (old["alternatives"] if old else []) if label_rules.same(one) != word]
-            new = {"label": label, "alternatives": others, "source": VERIFIED, "licence": licence, "confirmed_by": []}
-            kept[key] = {"lang": row["lang"], "wnid": row["wnid"], **new}
-        changes.append({"lang": row["lang"], "wnid": row["wnid"], **before, "label": label, "change": change})
-    made = pd.DataFrame(kept.values(), columns=list(tables.SCHEMAS["labels"][0]))
-    made = made.assign(place=made["wnid"].map(place)).sort_values(["lang", "place"], ignore_index=True)
-    made = made.drop(columns="place").assign(ambiguous=label_rules.shared_labels(made))
-    columns = ["lang", "wnid", "before", "before_source", "label", "change"]
-    return tables.check(made, "labels"), pd.DataFrame(changes, columns=columns)
+            others = [one for one in (old or {"alternatives": []})["alternatives"] if one != label]
+            new = {"label": label, "alternatives": others, "source": VERIFIED, "licence": "not stated"}
+            rows[key] = dict(zip(("lang", "wnid"), key, strict=True)) | new | {"confirmed_by": []}
+    made = pd.DataFrame(rows.values(), columns=list(tables.SCHEMAS["labels"][0]))
+    made = made.sort_values("wnid", key=lambda wnids: wnids.map(order), kind="stable").sort_values(
+        "lang", kind="stable"
+    )
+    return tables.check(made.assign(ambiguous=label_rules.shared_labels(made)).reset_index(drop=True), "labels")
 
 
 def _read(path: str | os.PathLike, classes: str, word: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a CSV or Parquet file as a table of texts, none NaN, and its columns lang, wnid and `word`, checked."""
-    path = tables.locate(path)
-    if path.suffix not in (".csv", ".parquet") or not path.is_file():
-        raise InputError(f"There is no file of words {path}: give the path of a CSV or Parquet file.")
-    table = own_tables.read(path, "words") if path.suffix == ".csv" else _parquet(path)
-    table = table.astype(object).where(table.notna(), "").reset_index(drop=True)
-    table = own_tables.check_texts(table, [_column(table, WORD, path)], path).astype(str)
-    words = table[_column(table, WORD, path)].str.strip()
-    return table, pd.DataFrame(
-        {
-            "lang": own_tables.languages_of(table, _column(table, ("lang",), path), path),
-            "wnid": _wnids(table, classes, path),
-            word: words,
-        }
-    )
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"The file {path} cannot be read ({reason}): save it as CSV in UTF-8.") from error
-    if table.empty:
-        raise InputError(f"The file {path} has no rows: add words.")
-    return table
+    """Return a CSV file as a table of texts, and its columns lang, wnid and `word`, checked."""
+    table = own_tables.read(path, "words", ["lang"])
+    texts = table[_column(table, ("lemma", "label"), path)].str.strip()
+    codes = own_tables.languages_of(table, "lang", path)
+    return table, pd.DataFrame({"lang": codes, "wnid": _wnids(table, classes, path), word: texts})
 
 
 def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike) -> str:
     """Return the first of `names` that is a column."""
-    found = next((name for name in names if name in table), None)
-    if found is None:
-        raise InputError(
-            f"The file {path} should have a column {' or '.join(map(repr, names))}, but has "
-            f"{', '.join(map(repr, table.columns))}: name it in the heading."
-        )
-    return found
+    if not set(names) & set(table):
+        raise InputError(f"The file {path} should have a column {' or '.join(names)}: name it in the heading.")
+    return next(name for name in names if name in table)
 
 
 def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[str]:
     """Return the class of each row: its wnid, or that of the class one of whose names it gives."""
-    column, found = _column(table, CLASS, path), []
     words = class_list(classes).assign(name=lambda listed: listed["name"].str.split(", ")).explode("name")
-    names = words.assign(name=words["name"].map(label_rules.same)).groupby("name")["wnid"].agg(list)
-    for row, value in enumerate(table[column].str.strip()):
-        fits = [value] if re.fullmatch(r"n\d{8}", value) else names.get(label_rules.same(value), [])
-        if fits != [value] and (column == "wnid" or not value):
-            said = f"{value!r} where a wnid is expected, 'n' and eight digits, such as n02084071: correct it."
-        elif len(fits) > 1:
-            said = f"the class {value!r}, the name of {' and '.join(fits)}: give the wnid."
-        elif not fits:
-            said = f"the class {value!r}, which is not in {classes}: {near(value, words['name'])}"
-        else:
-            found.append(fits[0])
-            continue
-        raise InputError(f"In {Path(path).name}, row {row + 2} has {said}")
-    return found
+    known, wnids = words.groupby(words["name"].map(label_rules.same))["wnid"].agg(list), []
+    for row, value in enumerate(table[_column(table, ("wnid", "class"), path)].str.strip(), 2):
+        fits = [value] if re.fullmatch(r"n\d{8}", value) else known.get(label_rules.same(value), [])
+        if len(fits) != 1:
+            hint = f"several: give the wnid, {' or '.join(fits)}." if fits else near(value, words["name"])
+            raise InputError(f"In {Path(path).name}, row {row} has the class {value!r}, which is {hint}")
+        wnids += fits
+    return wnids
 
 
-def _refuse(where: pd.Series, said: str, path: str | os.PathLike) -> None:
+def _refuse(where: pd.Series, reason: str, path: str | os.PathLike) -> None:
     if where.any():
-        raise InputError(f"In {Path(path).name}, row {where.to_numpy().argmax() + 2} {said}.")
+        raise InputError(f"In {Path(path).name}, row {where.to_numpy().argmax() + 2} {reason}.")

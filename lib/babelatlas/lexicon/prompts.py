@@ -4,8 +4,8 @@ A template is a text with one placeholder `{}` that the label takes. A set of te
 every result, so that two accuracies are never compared without knowing their prompts. Some sets are English and serve
 every language; others are translations, with templates of its own for each language they have.
 
-`babelatlas ship prompts --folder FOLDER` makes, from a copy of Babel-ImageNet's repository, what this study ships of
-it: statistics of its translated templates, and results with and without them (`prompt_gains`).
+`babelatlas ship prompts --folder FOLDER` makes the statistics of Babel-ImageNet's translated templates that ship, from
+a copy of its repository.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, own_tables, tables
+from babelatlas.base import download, languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning
@@ -41,41 +41,30 @@ def templates(name: str) -> list[str]:
     """Return the English set of templates called `name`.
 
     `label`: the label alone. `pictograms`: the eight of the embedded data set. `openai-80`: the 80 English templates
-    of CLIP for ImageNet (Radford et al. 2021), read from the one file of open_clip that holds them.
-    Raises InputError for another name, and where open_clip is not installed.
+    of CLIP for ImageNet (Radford et al. 2021), read from the one file of open_clip that holds them, without importing
+    open_clip and with it torch.
     """
-    if name == "label":
-        return ["{}"]
-    if name == "pictograms":
-        return list(PICTOGRAM_TEMPLATES)
-    if name == "openai-80":
-        return [template("{}") for template in _open_clip().OPENAI_IMAGENET_TEMPLATES]
-    raise InputError(f"There are no prompts called {name!r}: expected one of {', '.join(ENGLISH_SETS)}.")
-
-
-def _open_clip():
-    """Return open_clip's module of templates without importing open_clip, which would import torch: 17 seconds."""
+    if name not in ENGLISH_SETS:
+        raise InputError(f"There are no prompts called {name!r}: {near(name, ENGLISH_SETS)}")
+    if name != "openai-80":
+        return ["{}"] if name == "label" else list(PICTOGRAM_TEMPLATES)
     package = importlib.util.find_spec("open_clip")
-    file = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py" if package else Path()
-    if not file.is_file():
+    if package is None:
         raise InputError(
-            "The prompts openai-80 are those in open_clip 3, which is not here: pip install open_clip_torch."
+            "The prompts openai-80 are those in open_clip, which is not here: pip install open_clip_torch."
         )
-    found = importlib.util.spec_from_file_location("babelatlas_open_clip_templates", file)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    file = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
+    spec = importlib.util.spec_from_file_location("babelatlas_open_clip_templates", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [template("{}") for template in module.OPENAI_IMAGENET_TEMPLATES]
 
 
 def check_templates(texts: list[str]) -> list[str]:
-    """Return `texts` if each holds the placeholder `{}` exactly once, else raise InputError."""
-    if not texts:
-        raise InputError("The list of templates is empty: give at least one, such as '{}' for the label alone.")
-    for text in texts:
-        if text.count("{}") != 1:
-            raise InputError(
-                f"The template {text!r} holds the placeholder {{}} {text.count('{}')} times, expected once: fix it."
-            )
+    """Return `texts` if there are some and each holds the placeholder `{}` exactly once, else raise InputError."""
+    bad = next((text for text in texts or [""] if text.count("{}") != 1), None)
+    if bad is not None:
+        raise InputError(f"The template {bad!r} should hold the placeholder {{}} exactly once: correct it.")
     return texts
 
 
@@ -83,25 +72,13 @@ def released(path: str | os.PathLike | None = None) -> pd.DataFrame:
     """Return the translated templates released with Babel-ImageNet as they are, schema `templates`, set "nllb-80".
 
     `path`: their JSON file (language code -> 80 texts); left out, `download.file("babel-imagenet-prompts")`. They are
-    CLIP's 80 templates, translated by nllb-200-distilled-1.3B (Geigle et al. 2024, section B.2). `strategy` is
-    "appended" where the placeholder had been lost and was put behind the sentence, else "kept": the released file has
-    a space behind every placeholder that came through, so one at the very end did not. English is among the languages,
-    translated from itself; nothing was evaluated with that. Raises InputError where the file is not of this kind.
+    CLIP's 80 templates, translated by nllb-200-distilled-1.3B (Geigle et al. 2024, section B.2), English too, which
+    nothing was evaluated with. `strategy` is "appended" where the placeholder had been lost and was put behind the
+    sentence, else "kept": the released file has a space behind every placeholder that came through.
     """
     path = download.file("babel-imagenet-prompts") if path is None else tables.locate(path)
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        pairs = [(languages.canonical(code), texts) for code, texts in stored.items()]
-        if not pairs or not all(texts and all(isinstance(text, str) for text in texts) for _, texts in pairs):
-            raise TypeError("a language has no list of texts")
-    except InputError as error:
-        raise InputError(f"The released prompts {path} cannot be read: {error}") from error
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise InputError(
-            f"The released prompts {path} cannot be read ({error}): expected Babel-ImageNet's JSON file, codes of "
-            "languages with lists of templates; fetch it again."
-        ) from error
-    rows = [(lang, number, text) for lang, texts in pairs for number, text in enumerate(texts)]
+    stored = json.loads(path.read_text(encoding="utf-8")).items()
+    rows = [(languages.canonical(code), *pair) for code, texts in stored for pair in enumerate(texts)]
     table = pd.DataFrame(rows, columns=["lang", "number", "template"]).sort_values(["lang", "number"], kind="stable")
     strategy = table["template"].str.endswith("{}").map({True: "appended", False: "kept"})
     source = "Babel-ImageNet, facebook/nllb-200-distilled-1.3B"
@@ -113,31 +90,22 @@ def translated(name: str) -> pd.DataFrame:
     """Return a set of templates with a list for each language, schema `templates`.
 
     `name`: "nllb-80", the released set without its English, or the path of a table with this schema. Raises InputError
-    where there is no such set, a template has not exactly one placeholder, and a language of the table has two sets.
+    where a template has not exactly one placeholder, and a language of the table has two sets.
     """
     if name == RELEASED:
         table = released()
-        table = table[table["lang"] != ENGLISH].reset_index(drop=True)
-    elif is_file(name):
-        table = own_tables.check_texts(tables.read(name, "templates"), ["template", "prompts"], name)
-        if table.empty:
-            raise InputError(f"The prompts {name} have no row: give a table with templates, or leave it out.")
-        if known := sorted(set(table["prompts"]).intersection(NAMES)):
-            raise InputError(f"The prompts {name} are called {known[0]!r}, which the study has: give another name.")
-    else:
-        raise InputError(f"There are no prompts called {name!r}: {near(name, NAMES)}")
+        return table[table["lang"] != ENGLISH].reset_index(drop=True)
+    table = tables.read(name, "templates")
+    if known := sorted(set(table["prompts"]).intersection(NAMES)):
+        raise InputError(f"The prompts {name} are called {known[0]!r}, which the study has: give another name.")
+    check_templates(table["template"].tolist())
     for lang, rows in table.groupby("lang", sort=False):
-        if languages.canonical(lang) != lang:
+        if languages.canonical(lang) != lang or len(set(rows["prompts"])) > 1:
             raise InputError(
-                f"The prompts {name} call a language {lang!r}: use the code {languages.canonical(lang)!r}."
+                f"The prompts {name} should have one set in {languages.name(lang)}, called "
+                f"{languages.canonical(lang)!r}, and have {', '.join(sorted(set(rows['prompts'])))} in {lang!r}: "
+                "correct the table."
             )
-        if len(set(rows["prompts"])) > 1:
-            raise InputError(
-                f"The prompts {name} have several sets in {languages.name(lang)}, {rows['prompts'].iloc[0]!r} among "
-                "them: keep one set for each language."
-            )
-        with own_tables.named(name):
-            check_templates(rows["template"].tolist())
     return table
 
 
@@ -147,56 +115,45 @@ def is_file(name: str) -> bool:
 
 
 def for_languages(
-    codes: Iterable[str],
-    order: Iterable[str] = (RELEASED, "openai-80", "label"),
-    english: str = "openai-80",
-    fix_spaces: bool = False,
+    codes: Iterable[str], order: Iterable[str] = (RELEASED, "openai-80", "label"), fix_spaces: bool = False
 ) -> pd.DataFrame:
     """Return the templates that each language uses, schema `templates`; `prompts` says from which set they are.
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
-    every language. English takes, in place of a translated set without English, the set `english`: a translation and
-    its original are compared. `fix_spaces` removes stray spaces. Raises InputError for an unknown language or set, and
-    for a language that no set of the order has.
+    every language. English takes, in place of a translated set without English, CLIP's templates: a translation and its
+    original are compared. `fix_spaces` removes stray spaces. Raises InputError for an unknown language or set, and for
+    a language that no set of the order has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
     for name in order:
         if name not in NAMES and not is_file(name):
             raise InputError(f"There are no prompts called {name!r}: {near(name, NAMES)}")
-    found: dict[str, pd.DataFrame] = {}
+    chosen: dict[str, pd.DataFrame] = {}
     for name in order:
-        left = [code for code in codes if code not in found]
-        if not left:
-            break
-        if name in ENGLISH_SETS:
-            found |= {code: _english(name, code) for code in left}
-        else:
-            table = translated(name)
-            found |= {code: rows for code, rows in table.groupby("lang", sort=False) if code in left}
-            if ENGLISH in left and ENGLISH not in found:
-                found[ENGLISH] = _english(english, ENGLISH)
-    left = [code for code in codes if code not in found]
-    if left:
+        left = [code for code in codes if code not in chosen]
+        if name in ENGLISH_SETS or not left:
+            chosen |= {code: _english(name, code) for code in left}
+            continue
+        table = translated(name)
+        chosen |= {code: rows for code, rows in table.groupby("lang", sort=False) if code in left}
+        if ENGLISH in left and ENGLISH not in chosen:
+            chosen[ENGLISH] = _english("openai-80", ENGLISH)
+    if left := [code for code in codes if code not in chosen]:
         raise InputError(
-            f"No set of prompts in the order {', '.join(order) or '(empty)'} has {languages.name(left[0])} "
-            f"({left[0]}): put 'label' or 'openai-80' at its end."
+            f"No set of prompts in the order {', '.join(order)} has {languages.name(left[0])} ({left[0]}): put 'label' "
+            "or 'openai-80' at its end."
         )
-    table = pd.concat([found[code] for code in codes] or [tables.empty("templates")], ignore_index=True)
+    table = pd.concat([chosen[code] for code in codes], ignore_index=True)[[*tables.SCHEMAS["templates"][0]]]
     return tables.check(tidy_templates(table) if fix_spaces else table, "templates")
 
 
 def _english(name: str, lang: str) -> pd.DataFrame:
     table = pd.DataFrame(enumerate(templates(name)), columns=["number", "template"])
-    table = table.assign(prompts=name, lang=lang, strategy="original", source="English")
-    return table[[*tables.SCHEMAS["templates"][0]]]
+    return table.assign(prompts=name, lang=lang, strategy="original", source="English")
 
 
 def tidy_text(text: str) -> str:
-    """Return a template without stray spaces: single ones, none at the ends, none before a full stop or comma.
-
-    >>> tidy_text(" ein Foto von  {} . ")
-    'ein Foto von {}.'
-    """
+    """Return a template without stray spaces: single ones, none at the ends, none before a full stop or comma."""
     return re.sub(rf" +(?=[{POINTS}])", "", " ".join(text.split()))
 
 
@@ -210,21 +167,14 @@ def fill(texts: list[str], label: str) -> list[str]:
     return [text.replace("{}", label) for text in texts]
 
 
-def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataFrame:
+def defects(table: pd.DataFrame) -> pd.DataFrame:
     """Return what is wrong with the templates of each language, counted: one row for each, in the order of the codes.
 
-    `table`: schema `templates`; `originals`: the English templates that they translate, CLIP's 80 unless given.
-    Columns, all numbers of templates but `lang`:
-    `n_templates`; `n_unique` different ones; `n_unique_tidy` different when stray spaces are removed;
-    `stray_spaces` of any kind, of which `double_spaces`, `edge_spaces` (at the start or end) and `point_spaces` (before
-    a full stop or comma); `no_placeholder`; `more_placeholders` than one; `appended`: the placeholder was lost and
-    put behind the sentence; `english`: equal to an English template but for spaces, case and the last full stop;
-    `english_words`: every word is a word of the English templates (a borrowed word counts, so at most so many were
-    left in English); `wrong_script`: no letter of the language's script, or Chinese characters of the other kind;
-    `mixed_script`: letters of another script among its own; `bare`: nothing but the label is left;
-    `repetitive`: one piece of text five times in a row.
+    `table`: schema `templates`, translations of CLIP's 80. Columns, all numbers of templates but `lang`:
+    `n_templates`; `n_unique` different ones; `n_unique_tidy` different when stray spaces are removed; and how many have
+    each of the `_marks`.
     """
-    originals = templates("openai-80") if originals is None else originals
+    originals = templates("openai-80")
     known, words = {_plain(text) for text in originals}, {word for text in originals for word in _words(text)}
     marks = pd.DataFrame([_marks(each.template, each.lang, each.strategy, known, words) for each in table.itertuples()])
     counted = marks.groupby(table["lang"].to_numpy()).sum().astype(int)
@@ -236,24 +186,24 @@ def defects(table: pd.DataFrame, originals: list[str] | None = None) -> pd.DataF
 
 
 def _marks(text: str, lang: str, strategy: str, known: set[str], words: set[str]) -> dict[str, bool]:
-    """Return which defects one template has; `defects` says what each is."""
+    """Return which defects one template has; `known`: the English templates, `words`: those in them."""
     rest, own = text.replace("{}", " "), _words(text)
     written, native = languages.scripts_of(rest), languages.native_scripts(lang)
     other_chinese = lang in ("zh", "zh-Hant") and cleaning.chinese(rest) == {"zh": "Hant", "zh-Hant": "Hans"}[lang]
     return {
-        "stray_spaces": tidy_text(text) != text,
+        "stray_spaces": tidy_text(text) != text,  # of any kind, of which the next three
         "double_spaces": bool(re.search(r"\s\s", text)),
         "edge_spaces": text != text.strip(),
         "point_spaces": bool(re.search(rf"\s[{POINTS}]", text)),
         "no_placeholder": "{}" not in text,
         "more_placeholders": text.count("{}") > 1,
         "appended": strategy == "appended",
-        "english": bool(own) and _plain(text) in known,
-        "english_words": bool(own) and set(own) <= words,
+        "english": bool(own) and _plain(text) in known,  # but for spaces, case and the last full stop
+        "english_words": bool(own) and set(own) <= words,  # a borrowed word counts: at most so many are English
         "wrong_script": bool(written) and (not written & native or other_chinese),
         "mixed_script": bool(written & native and written - native),
-        "bare": not any(unicodedata.category(letter)[0] == "L" for letter in rest),
-        "repetitive": bool(re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)),
+        "bare": not any(unicodedata.category(letter)[0] == "L" for letter in rest),  # nothing but the label
+        "repetitive": bool(re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)),  # one piece of text five times in a row
     }
 
 

@@ -1,11 +1,8 @@
 """The senses of the study: which words, in which languages, name a WordNet synset, and from which source.
 
 Every source is one small reader that returns the schema `senses` (lang, wnid, lemma, source, licence):
-
-* `read_wordnets` (from wordnets.py): WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK;
-* `wikidata.read_api` and `wikidata.read_dump`: labels and aliases of Wikidata's entities;
-* `babelnet.read`: BabelNet, with the user's own key;
-* `read_babel_imagenet`: the label set that Babel-ImageNet released.
+`wordnets.read_wordnets` (WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK), `wikidata.read_api`
+(labels and aliases of Wikidata's entities), `read_babel_imagenet` (the label set that Babel-ImageNet released).
 
 Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of all pictograms ship with the
 study; `babelatlas ship senses` makes them again. A class is known by its `wnid`: "n" and the eight digits of the noun
@@ -13,15 +10,12 @@ synset's offset in WordNet 3.0.
 """
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 
 import pandas as pd
 
 from babelatlas.base import download, tables
-from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import CLASS_LISTS, class_list
 from babelatlas.lexicon import cleaning, wikidata, wordnets
@@ -29,10 +23,8 @@ from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
-# Where words can come from, as notebook 09 names it.
-SOURCES = ("wordnets", "wikidata", "babelnet", "babel-imagenet")
-# Babel-ImageNet's two files: 298 languages with at least 10 classes, and the 93 that its paper evaluates.
-BABEL_IMAGENET = {"298": "babel-imagenet-298", "93": "babel-imagenet"}
+# Where words can come from, as notebook 60 names it.
+SOURCES = ("wordnets", "wikidata", "babel-imagenet")
 
 
 def shipped() -> pd.DataFrame:
@@ -40,79 +32,39 @@ def shipped() -> pd.DataFrame:
     return tables.read(SHIPPED, "senses")
 
 
-def for_classes(wnids: Iterable[str], **settings) -> pd.DataFrame:
-    """Return the wordnets' senses of these classes, schema `senses`: the shipped ones where they have every class.
-
-    For another class the wordnets are read (`read_wordnets`, which takes the `settings`, and with what it raises).
-    """
+def for_classes(wnids: Iterable[str]) -> pd.DataFrame:
+    """Return the wordnets' senses of these classes, schema `senses`: the shipped ones where they have every class."""
     wnids, ours = list(dict.fromkeys(wnids)), shipped()
     if set(wnids) <= set(ours["wnid"]):
         return ours[ours["wnid"].isin(wnids)].reset_index(drop=True)
-    return read_wordnets(wnids, **settings)
+    return read_wordnets(wnids)
 
 
-def read_babel_imagenet(
-    path: str | os.PathLike | None = None, languages_file: str = "298", report: Callable[[str], object] = print
-) -> pd.DataFrame:
-    """Return the labels that Babel-ImageNet released, schema `senses`: one word for each language and class.
+def read_babel_imagenet() -> pd.DataFrame:
+    """Return the labels that Babel-ImageNet released in 298 languages, schema `senses`: one word for each class.
 
-    `path`: its file `babel_imagenet.json` or `babel_imagenet-298.json`; left out, `download.file` gets the one that
-    `languages_file` ("298" or "93") names. The labels are BabelNet's, for non-commercial use only: do not republish
-    them. The words are untouched; `report` takes one line on the codes that are left out because they name no language
-    of the study, or one that another code has named (as Taraškievica Belarusian does).
-    The file: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list of classes. Raises
-    InputError where the file is absent or not such a file.
+    The labels are BabelNet's, for non-commercial use only: do not republish them. The words are untouched. Codes that
+    name no language of the study, or one that another code has named (as Taraškievica Belarusian does), are left out.
+    The file, fetched once: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list.
     Source: Geigle, Timofte and Glavaš (2024), Table 5.
     """
-    if path is None:
-        if languages_file not in BABEL_IMAGENET:
-            raise InputError(
-                f"Babel-ImageNet has no file for {languages_file!r} languages: {near(languages_file, BABEL_IMAGENET)}"
-            )
-        path = download.file(BABEL_IMAGENET[languages_file])
-    path = tables.locate(path)
-    if not path.is_file():
-        raise InputError(f"There is no file {path} of Babel-ImageNet: give the path of its babel_imagenet.json.")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"The file {path} is not JSON ({error}): fetch Babel-ImageNet's file again.") from error
+    content = json.loads(download.file("babel-imagenet-298").read_text(encoding="utf-8"))
     wnids = class_list("imagenet-1k")["wnid"].tolist()
-    _check_entries(content, path, len(wnids))
     # Codes that are the study's own come before those that are another spelling of a language.
     codes = sorted(content, key=lambda code: (wikidata.language(code) != code.lower(), code))
-    rows, taken, left_out = [], set(), {}
+    rows, taken, left_out = [], set(), []
     for code in codes:
         lang = wikidata.language(code)
         if not lang or lang in taken:
-            left_out[code] = len(content[code][0])
+            left_out.append(f"{code} ({len(content[code][0]):,})")
             continue
         taken.add(lang)
         pairs = sorted(zip(*content[code], strict=True))
         rows += [(lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE) for place, label in pairs]
     if left_out:
-        named = ", ".join(f"{code} ({n:,})" for code, n in sorted(left_out.items()))
-        report(f"Babel-ImageNet: left out, as no language of the study or named twice (words): {named}.")
-    found = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0]))
-    return tables.check(found.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
-
-
-def _check_entries(content, path: Path, n_classes: int) -> None:
-    """Raise InputError where the content of Babel-ImageNet's file is not {code: [[place, ...], [label, ...]]}."""
-    if not isinstance(content, dict) or not content:
-        raise InputError(f"The file {path} is none of Babel-ImageNet: expected languages with their labels in braces.")
-    for code, entry in content.items():
-        pair = isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, list) for part in entry)
-        if not pair or len(entry[0]) != len(entry[1]):
-            raise InputError(f"The file {path} should have a list of numbers and one of labels, as long, for {code}.")
-        for place, label in zip(*entry, strict=True):
-            if type(place) is not int or not 0 <= place < n_classes or not isinstance(label, str):
-                raise InputError(
-                    f"The file {path} should pair a number below {n_classes} with a label, but has {place!r} with "
-                    f"{label!r} for {code}."
-                )
-        if len(set(entry[0])) < len(entry[0]):
-            raise InputError(f"The file {path} has a class more than once for {code}: fetch the file again.")
+        print(f"Babel-ImageNet: left out, as no language of the study or named twice (words): {', '.join(left_out)}.")
+    table = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0]))
+    return tables.check(table.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
 
 
 def class_lists() -> list[str]:
@@ -136,7 +88,7 @@ def notes(known: pd.DataFrame) -> pd.DataFrame:
         groups = (group for kind in [synset, *kinds] for group in kind.closure(lambda one: one.member_holonyms()))
         names |= {name.lower() for group in groups for name in group.lemma_names()}
     ranks = {name.split("_")[1] for name in names if re.match("(sub|super)?(family|order|class|phylum)_", name)}
-    more = read_wordnets(sorted(set(above).union(*above.values())), report=lambda line: None)
+    more = read_wordnets(sorted(set(above).union(*above.values())))
     for row in cleaning.clean(more, cleaning.SPELLING).itertuples():
         listed.setdefault((row.lang, row.lemma.casefold()), set()).add(row.wnid)
     for row in cleaning.clean(known, cleaning.SPELLING).query("lang not in ['en', 'la']").itertuples():

@@ -5,16 +5,13 @@ device, in a precision, behind the same two methods. Importing this module loads
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from babelatlas.base.errors import InputError
-from babelatlas.models import half_precision
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -22,25 +19,17 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 SHORT = ("not enough memory", "can't allocate memory", "out of memory", "ALLOC_FAILED")
 
 
-class Encoder(Protocol):
-    """What every loaded model can do. Vectors are float32, one row for each picture or text, not normalised.
+class Encoder:
+    """What every loaded model is: it has `encode_images` and `encode_texts`.
 
-    `key` identifies weights, kind of device and precision. `tokenizer` and `transform` are what the two methods do to a
-    text and a picture first; the engine calls them ahead, in threads. Both methods raise InputError where nothing is to
-    be encoded, and MemoryError where the batch is too large for the device.
+    Both return float32 vectors, one row for each picture or text, not normalised. They take pictures, or an array of
+    what `transform` made of them; texts in one language, or what `tokenizer` made of them. Both raise MemoryError where
+    the batch is too large for the device. `key` identifies weights, kind of device and precision.
     """
 
-    name: str
-    key: str
-    precision: str
-    tokenizer: Tokenizer
-    transform: Callable[[Image.Image], np.ndarray]
-
-    def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures, or of an array (images, 3, height, width) of transforms."""
-
-    def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
-        """Return vectors (texts, dimensions) of texts in the language `lang`, or of what `tokenizer` made of them."""
+    def __init__(self, name: str, key: str, device: str, precision: str, tokenizer: Tokenizer):
+        self.name, self.key = name, f"{key} {device.partition(':')[0]} {precision}"
+        self.device, self.precision, self.tokenizer = device, precision, tokenizer
 
 
 @dataclass
@@ -49,8 +38,8 @@ class Towers:
 
     `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
     `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels of one
-    RGB picture, float32. `parallel`: whether several threads may call the towers at once. `image_size`: the side in
-    pixels of the largest square that a picture is taken as, where pixels have another form; 0: their height.
+    RGB picture, float32. `image_size`: the side in pixels of the largest square that a picture is taken as, where
+    pixels have another form; 0: their height.
     """
 
     module: Any
@@ -58,55 +47,58 @@ class Towers:
     text: Callable
     transform: Callable[[Image.Image], np.ndarray]
     tokenizer: Tokenizer
-    parallel: bool = False
     image_size: int = 0
 
 
-class LoadedEncoder:
-    """An `Encoder` of towers on a device."""
+class LoadedEncoder(Encoder):
+    """An encoder of towers on a device."""
 
     def __init__(self, name: str, towers: Towers, key: str, device: str = "cpu", precision: str = "float32"):
-        self.name, self.key = name, f"{key} {device.partition(':')[0]} {precision}"
-        self.device, self.precision = device, precision
-        self.towers, self.tokenizer, self.transform = towers, towers.tokenizer, towers.transform
+        super().__init__(name, key, device, precision, towers.tokenizer)
+        self.towers, self.transform = towers, towers.transform
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions); see `Encoder`."""
+        """Return vectors (images, dimensions) of pictures, or of an array (images, 3, height, width)."""
         import torch
 
-        if len(images) == 0:
-            raise InputError("There is no picture to encode: give at least one.")
         if not isinstance(images, np.ndarray):
             images = np.stack([self.transform(image.convert("RGB")) for image in images])
-        return self._run(self.towers.image, (torch.from_numpy(images),), getattr(torch, self.precision))
+        return self._vectors(self.towers.image, images, dtype=getattr(torch, self.precision))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
         """Return vectors (texts, dimensions); InputError where a model needs a language and `lang` has no code."""
-        import torch
-
         tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
-        return self._run(self.towers.text, tuple(torch.from_numpy(array) for array in tokens.padded()))
+        return self._vectors(self.towers.text, *tokens.padded())
 
-    def _run(self, tower: Callable, inputs: tuple, dtype=None) -> np.ndarray:
-        """Return what a tower makes of tensors, on a CPU shared out among as many threads as torch may use."""
+    def _vectors(self, tower: Callable, *arrays: np.ndarray, dtype=None) -> np.ndarray:
+        """Return what a tower makes of arrays, moved to the device and, where `dtype` is given, cast to it there."""
         import torch
 
-        # Each thread has a part of the batch and one of torch's threads: on two cores that takes a fifth to a quarter
-        # less time than a batch at once, of which all threads do each product together.
-        lanes = min(torch.get_num_threads(), len(inputs[0])) if self.device == "cpu" and self.towers.parallel else 1
-        if lanes == 1:
-            return self._vectors(tower, inputs, dtype)
-        parts = zip(*(tensor.tensor_split(lanes) for tensor in inputs), strict=True)
-        with ThreadPoolExecutor(lanes, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return np.concatenate(list(pool.map(lambda part: self._vectors(tower, part, dtype), parts)))
+        with short_of_memory(), torch.inference_mode(), half_products(self.device, self.precision):
+            inputs = [tensor.to(self.device, dtype or tensor.dtype) for tensor in map(torch.from_numpy, arrays)]
+            return tower(*inputs).float().cpu().numpy()
 
-    def _vectors(self, tower: Callable, inputs: tuple, dtype=None) -> np.ndarray:
-        """Return what a tower makes of tensors, moved to the device and, where `dtype` is given, cast to it there."""
-        import torch
 
-        with short_of_memory(), torch.inference_mode(), half_precision.products(self.device, self.precision):
-            there = [tensor.to(self.device, dtype or tensor.dtype) for tensor in inputs]
-            return tower(*there).float().cpu().numpy()
+def half_products(device: str, precision: str) -> AbstractContextManager:
+    """Return the context in which a CPU without instructions for 16-bit matrices multiplies them in float32: faster."""
+    if device != "cpu" or precision == "float32":
+        return nullcontext()
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    half, ops, aten = getattr(torch, precision), torch.ops.mkldnn, torch.ops.aten
+    if (ops._is_mkldnn_bf16_supported if precision == "bfloat16" else ops._is_mkldnn_fp16_supported)():
+        return nullcontext()
+    slow = (aten.linear, aten.matmul, aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.conv2d, aten.convolution)
+
+    class InFloat32(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            if operation.overloadpacket not in slow or args[0].dtype != half:
+                return operation(*args, **(kwargs or {}))
+            wide = [part.float() if isinstance(part, torch.Tensor) else part for part in args]
+            return operation(*wide, **(kwargs or {})).to(half)
+
+    return InFloat32()
 
 
 @contextmanager
@@ -120,34 +112,22 @@ def short_of_memory() -> Iterator[None]:
         torch.cuda.empty_cache()
         raise MemoryError(str(error)) from error
     except RuntimeError as error:
-        if any(said in str(error) for said in SHORT):
+        if any(words in str(error) for words in SHORT):
             raise MemoryError(str(error)) from error
         raise
 
 
 def find_device(device: str) -> str:
-    """Return the device asked for, or for "auto" cuda, then mps, then cpu; InputError where it is unknown or absent."""
-    kind, colon, number = device.partition(":")
-    if kind not in ("auto", "cpu", "cuda", "mps") or (colon and not (kind == "cuda" and number.isdecimal())):
-        raise InputError(f"There is no device {device!r}: expected auto, cpu, cuda, cuda:N or mps.")
-    if kind == "cpu":
-        return "cpu"
+    """Return the device that is named, or for "auto" cuda, then mps, then cpu."""
+    if device != "auto":
+        return device
     import torch
 
-    there = {"cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0}
-    there["mps"] = int(torch.backends.mps.is_available())
-    if kind == "auto":
-        return next((name for name, count in there.items() if count), "cpu")
-    if int(number or 0) >= there[kind]:
-        have = ", ".join(f"{name}:{n}" for name, count in there.items() for n in range(count)) or "no GPU"
-        raise InputError(f"The device {device!r} is not there (this machine has {have}): use device 'cpu' or 'auto'.")
-    return device
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def find_precision(precision: str, device: str) -> str:
-    """Return the precision to compute in: the one asked for, or for "auto" what suits the device."""
-    if precision not in (*PRECISIONS, "auto"):
-        raise InputError(f"There is no precision {precision!r}: expected auto, {', '.join(PRECISIONS)}.")
+    """Return the precision to compute in: the one that is named, or for "auto" what suits the device."""
     if precision != "auto":
         return precision
     if device.startswith("cuda"):

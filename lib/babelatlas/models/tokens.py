@@ -1,12 +1,11 @@
 """Texts as token ids: made once, cut where the model's context ends, padded batch by batch. Imports no torch."""
 
-import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, shown
 
 
 def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
@@ -17,43 +16,14 @@ def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
         ...
     babelatlas.base.errors.InputError: Text 2 of 2 is None: expected a str of valid Unicode.
     """
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise InputError(f"Expected a list of {noun}s, got {reprlib.repr(texts)}: put it between brackets.")
     texts = list(texts)
     for row, text in enumerate(texts, start=1):
         try:
-            valid = isinstance(text, str) and (text.isascii() or bool(text.encode()))
-        except UnicodeEncodeError:  # half of a pair of surrogates
-            valid = False
-        if not valid:
-            raise InputError(
-                f"{noun[0].upper()}{noun[1:]} {row} of {len(texts)} is {reprlib.repr(text)}: expected a str of valid "
-                "Unicode."
-            )
+            text.encode()
+        except (AttributeError, UnicodeEncodeError) as error:  # a missing value, or half of a pair of surrogates
+            what = f"{noun[0].upper()}{noun[1:]} {row} of {len(texts)}"
+            raise InputError(f"{what} is {shown(text)}: expected a str of valid Unicode.") from error
     return texts
-
-
-def train_bpe(texts: Iterable[str], pieces: int, special: Sequence[str] = (), strip: bool = False):
-    """Return a byte-level BPE (Sennrich et al. 2016), of the library `tokenizers`, with at most so many pieces.
-
-    Texts are composed (NFC) and in lower case, with `strip` without blanks at their ends. `special` tokens are the
-    first pieces, then the bytes, so that no script is unknown. Raises InputError where `pieces` has no room for these.
-    """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    least = len(special) + len(alphabet)
-    if pieces < least:
-        what = "the bytes" + (f" and {len(special)} more" if special else "")
-        raise InputError(f"A vocabulary of {pieces} pieces is too small: expected at least {least}, {what}.")
-    bpe = Tokenizer(models.BPE())
-    steps = [normalizers.NFC(), normalizers.Lowercase(), *([normalizers.Strip()] if strip else [])]
-    bpe.normalizer = normalizers.Sequence(steps)
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    bpe.decoder = decoders.ByteLevel()
-    settings = {"special_tokens": list(special), "initial_alphabet": alphabet, "show_progress": False}
-    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=pieces, **settings))
-    return bpe
 
 
 @dataclass(frozen=True)
@@ -118,10 +88,8 @@ class Tokenizer:
     canonicalise: Callable[[str], str] | None = None
 
     def __call__(self, texts: list[str], lang: str = "") -> Tokens:
-        """Return the tokens of `texts`, all in the language `lang`; raises InputError for none and as `check_texts`."""
+        """Return the tokens of one or more `texts`, all in the language `lang`; raises InputError as `check_texts`."""
         texts = check_texts(texts)
-        if len(texts) == 0:
-            raise InputError("There is no text to encode: give at least one.")
         texts = [self.canonicalise(text) for text in texts] if self.canonicalise else texts
         limit, kept, cut = self.context_length, [], np.zeros(len(texts), dtype=bool)
         for row, ids in enumerate(self.encode(texts, lang)):

@@ -1,49 +1,54 @@
-"""The results of a run in the forms that other tools read.
+"""What others take out of the study: a run's scores as one CSV file, and data-set folders for a hub.
 
-- One CSV file of all scores: the columns of the table `scores`, and how each was obtained.
-- CLIP_benchmark's CSV (its command `build`): a row for each model, data set, language and task, a column for each
-  metric. Its data sets' names are used where it has the same; the columns of the protocol stand at the end, where its
-  own readers pass them over.
-- Class names as CLIP_benchmark reads them, so that it can evaluate in the languages of a label set.
-- The Hugging Face hub's evaluation results: `model_index`, the block of a model card that takes any data set; and
-  `benchmark_entries`, a file for a model's folder .eval_results, which the hub takes for data sets that are registered
-  there as benchmarks.
+A folder holds `data/<language>.parquet`, `README.md` (the card, with the header that the Hugging Face hub reads),
+`LICENSE.md` and `croissant.json` (Croissant 1.0, mlcommons.org/croissant). It has no time in it: two exports write the
+same bytes. What is exported is what ships, with the licence of each source.
 """
 
+import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
-from babelatlas.analysis import leaderboard
-from babelatlas.base import tables
+import babelatlas
+from babelatlas.analysis import outcomes
+from babelatlas.base import languages, released, tables
 from babelatlas.base.errors import InputError
-from babelatlas.models import registry as models
+from babelatlas.base.paths import rows as table_rows
+from babelatlas.lexicon import labels
 
-# What CLIP_benchmark calls the data sets that it has too; others keep our name. ImageNet's classes named in another
-# language than English are a data set of their own there.
-CLIP_BENCHMARK_NAMES = {
-    "imagenet-1k": "imagenet1k",
-    "imagenet-v2": "imagenetv2",
-    "imagenet-sketch": "imagenet_sketch",
-    "xm3600": "crossmodal3600",
-    "xtd": "xtd10",
-}
-CLIP_BENCHMARK_TRANSLATED = {"imagenet1k": "babel_imagenet"}
-# Languages that it knows by another code, by its name of the data set.
-CLIP_BENCHMARK_LANGUAGES = {"crossmodal3600": {"tl": "fil"}, "xtd10": {"ja": "jp"}}
-# What its files of class names call languages that it knows by other codes.
-CLIP_BENCHMARK_FILES = {"ja": "jp", "zh": "cn"}
-CLIP_BENCHMARK_TASKS = {"zeroshot": "zeroshot_classification", "retrieval": "zeroshot_retrieval"}
-CLIP_BENCHMARK_DIRECTIONS = {"t2i": "image_retrieval_recall", "i2t": "text_retrieval_recall"}
-HUB_TASKS = {"zeroshot": "zero-shot-image-classification", "retrieval": "retrieval"}
-CLIP_BENCHMARK_METRICS = {
-    "accuracy@1": "acc1",
-    "accuracy@5": "acc5",
-    "mean per class": "mean_per_class_recall",
-    **{f"{way} recall@{k}": f"{name}@{k}" for way, name in CLIP_BENCHMARK_DIRECTIONS.items() for k in leaderboard.KS},
-}
+# Licences as SPDX names them -> as the hub does; what the hub has no name for is "other".
+HUB_LICENCES = {name: name.lower() for name in ("MIT", "Apache-2.0", "CC0-1.0", "CC-BY-3.0", "CC-BY-SA-3.0")}
+HUB_LICENCES |= {name: name.lower() for name in ("CC-BY-SA-4.0", "GPL-3.0", "AGPL-3.0")}
+HUB_LICENCES |= {"GFDL-1.1-or-later": "gfdl", "ODbL-1.0": "odbl", "ODC-By-1.0": "odc-by"}
+SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
+CROISSANT_WORDS = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset"
+    " jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source"
+    " subField transform"
+)
+CROISSANT_TYPES = {"int64": "sc:Integer", "double": "sc:Float", "bool": "sc:Boolean"}
+CITATION = "Babel Atlas, version {}: how many of the world's languages do vision-and-language models understand?"
+LABELS = """\
+{n:,} labels of the ImageNet-1k classes in {languages} languages: one word for each class and language, from open
+wordnets and Wiktionary, selected and cleaned by the process of Babel-ImageNet (Geigle, Timofte and Glavaš 2024). A
+language has labels for the classes that its sources name. No label is from BabelNet, whose words may not be
+redistributed freely.
+
+Each row names the source and the licence of its label. `alternatives` may be from other sources: to select rows by
+licence, leave that column out. No one licence is claimed for the whole. LICENSE.md has the sources with their authors
+and notices; keep it with the data."""
+RELEASED = """\
+{n:,} results of vision-and-language models in {languages} languages that others released, one value of a harness,
+checkpoint, data set, language and metric a row: facts from public repositories at fixed commits, no value changed.
+`address` says where a value stands. Intervals are added where the number of queries or images is known.
+
+Harnesses differ in prompts, captions, image preprocessing and precision: compare models within a harness. Rows of
+different harnesses may be of the same weights; the column `model` says so."""
 
 
 def scores(found: pd.DataFrame) -> pd.DataFrame:
@@ -52,149 +57,144 @@ def scores(found: pd.DataFrame) -> pd.DataFrame:
     `group` holds "", as every row is of one language; `variant` what distinguishes several rows of a model in a
     language, such as their sets of captions.
     """
-    table = found.assign(group="", variant=leaderboard.variants(found))
-    columns = [*tables.SCORE, *leaderboard.PROTOCOL]
-    return table[columns].sort_values(list(tables.SCORE_KEY), kind="stable", ignore_index=True)
+    table = found.assign(group="", variant=outcomes.variants(found))[[*tables.SCORE, *outcomes.PROTOCOL]]
+    return table.sort_values(list(tables.SCORE_KEY), kind="stable", ignore_index=True)
 
 
-def write_csv(table: pd.DataFrame, path: str | os.PathLike) -> Path:
-    """Write a table as CSV, UTF-8, numbers with all their digits; the file appears whole or not at all."""
-    return _write(path, table.to_csv(index=False, lineterminator="\n"), ".csv")
+def write_scores(run: str, path: str | os.PathLike) -> int:
+    """Write all scores of a run as one CSV file, numbers with all their digits; return how many there are."""
+    table = scores(tables.read(f"results/{run}/scores/languages.parquet", "languages"))
+    with tables.beside(tables.locate(path)) as part:
+        table.to_csv(part, index=False, lineterminator="\n")
+    return len(table)
 
 
-def _write(path: str | os.PathLike, text: str, suffix: str) -> Path:
-    path = tables.locate(path)
-    if path.suffix != suffix:
-        raise InputError(f"This file is written as {suffix}, got {path.name!r}: let the name end in {suffix}.")
-    with tables.beside(path) as part:
-        part.write_text(text, encoding="utf-8")
-    return path
+def export_labels(folder: str | os.PathLike, date: str = "") -> str:
+    """Write the label set of ImageNet-1k that ships as a data-set folder; return the sentence that says so.
 
-
-def _source(name: str) -> str:
-    """Return repository and revision of a model, "" for one that a run trained or that is the user's own."""
-    source = models.get_model(name).source if name in models.names() else None
-    return "" if source is None else source.repository + (f"@{source.revision}" if source.revision else "")
-
-
-def clip_benchmark(found: pd.DataFrame) -> pd.DataFrame:
-    """Return `leaderboard.main` of a `languages` table as CLIP_benchmark lays results out.
-
-    One row for each data set, model, language and protocol, by the names that tool has for data sets and languages.
-    Columns: dataset, model, pretrained (repository@revision, "" for models without), model_fullname, task, language,
-    acc1, acc5, mean_per_class_recall, image_retrieval_recall@k (a caption asks for its image) and
-    text_retrieval_recall@k, fractions, as far as there are any; then the protocol's. Other metrics are left out. Two
-    things differ from what that tool would count itself: ties here count their expected value, and the classes of a
-    language are those that have a label in it. Raises InputError where no row has a metric of that tool.
+    `date`: the day of publication, as 2026-01-31, for the Croissant metadata. Raises InputError for a folder with other
+    files.
     """
-    known = found[found["metric"].isin(list(CLIP_BENCHMARK_METRICS))]
-    if known.empty:
-        raise InputError(f"CLIP_benchmark has none of these metrics: expected {', '.join(CLIP_BENCHMARK_METRICS)}.")
-    by = [key for key in leaderboard.KEY if key != "metric"]
-    wide = known.assign(metric=known["metric"].map(CLIP_BENCHMARK_METRICS))
-    wide = wide.pivot(index=by, columns="metric", values="value")
-    order = [name for name in CLIP_BENCHMARK_METRICS.values() if name in wide]
-    table = wide[order].reset_index().rename(columns={"lang": "language"}).rename_axis(columns=None)
-    table["pretrained"] = table["model"].map(_source)
-    table["model_fullname"] = (table["model"] + " " + table["pretrained"]).str.strip()
-    table["task"] = table["task"].map(CLIP_BENCHMARK_TASKS)
-    table["dataset"] = table["dataset"].replace(CLIP_BENCHMARK_NAMES)
-    translated = table["dataset"].replace(CLIP_BENCHMARK_TRANSLATED)
-    table["dataset"] = table["dataset"].where(table["language"] == "en", translated)
-    known = zip(table["dataset"], table["language"], strict=True)
-    table["language"] = [CLIP_BENCHMARK_LANGUAGES.get(dataset, {}).get(code, code) for dataset, code in known]
-    first = ["dataset", "model", "pretrained", "model_fullname", "task", "language"]
-    return table[[*first, *order, *leaderboard.PROTOCOL]]
+    table = labels.shipped()
+    sources = table.groupby(["source", "licence"], as_index=False).size().rename(columns={"size": "labels"})
+    title, tags = "Babel Atlas: labels of ImageNet-1k", ["imagenet", "zero-shot-image-classification", "wordnet"]
+    return _export(folder, table, "labels", title, LABELS, sources, labels.LICENCE.read_text("utf-8"), tags, date)
 
 
-def class_names(labels: pd.DataFrame, wnids: list[str], fill: bool = False) -> dict[str, dict]:
-    """Return a label set of ImageNet-1k as the files in which CLIP_benchmark reads class names: name -> content.
-
-    `babel_imagenet.json` has all languages: code in capitals -> [the numbers of the classes that have a label, their
-    labels], what its data set `babel_imagenet` reads. `<language>_classnames.json` has a name for every class, in the
-    order of `wnids`, under "imagenet1k": languages without a gap, or, with `fill`, all, with the English name where a
-    class has no label. Raises InputError where `fill` is asked for and English has a gap.
-    """
-    english = labels[labels["lang"] == "en"].set_index("wnid")["label"].reindex(wnids)
-    if fill and english.isna().any():
-        raise InputError(
-            f"English has no label for {english.index[english.isna()][0]}, so that gaps cannot be filled with it: use "
-            "a label set with all English names, or leave out the filling."
-        )
-    partial, whole = {}, {}
-    for lang, rows in labels[labels["wnid"].isin(wnids)].groupby("lang"):
-        named = rows.set_index("wnid")["label"].reindex(wnids)
-        there = named.reset_index(drop=True).dropna()
-        partial[lang.upper()] = [list(there.index), list(there)]
-        if fill or len(there) == len(wnids):
-            file = f"{CLIP_BENCHMARK_FILES.get(lang, lang)}_classnames.json"
-            whole[file] = {"imagenet1k": list(named.fillna(english))}
-    return {"babel_imagenet.json": partial} | whole
+def export_released(folder: str | os.PathLike, date: str = "") -> str:
+    """Write the results that others released as a data-set folder; as `export_labels`."""
+    table, facts = released.read(), released.facts()["sources"]
+    sources = table.groupby("source", as_index=False).size().rename(columns={"size": "values"})
+    sources.insert(1, "licence", [facts[source]["licence"] for source in sources["source"]])
+    sources["address"] = [facts[source]["address"] for source in sources["source"]]
+    title, tags = "Babel Atlas: released results", ["evaluation", "image-text-retrieval"]
+    licence = (
+        "# Licences of the released results\n\nFacts from these files, each under the licence of its repository:\n\n"
+    )
+    return _export(folder, table, "released", title, RELEASED, sources, licence + _markdown(sources), tags, date)
 
 
-def write_json(content: dict, path: str | os.PathLike) -> Path:
-    """Write JSON in ASCII, which readers take alike whatever encoding they expect; it appears whole or not at all."""
-    return _write(path, json.dumps(content, indent=1) + "\n", ".json")
+def _export(folder, table, name, title, about, sources, licence, tags, date) -> str:
+    """Write the folder of a table with schema `name`; `sources` has the columns source, licence, and counts."""
+    folder, parts = tables.locate(folder), dict(list(table.sort_values(tables.SCHEMAS[name][1]).groupby("lang")))
+    files = {f"data/{code}.parquet" for code in parts} | {"README.md", "LICENSE.md", "croissant.json"}
+    other = {path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*") if path.is_file()} - files
+    if other:
+        raise InputError(f"The folder {folder} has other files ({min(other)}): give an empty one, or an export.")
+    paths = [tables.write(rows, folder / f"data/{code}.parquet", name, traced=False) for code, rows in parts.items()]
+    about = about.format(n=len(table), languages=len(parts))
+    licences = sorted({one for text in sources["licence"] for one in text.split(" OR ")})
+    cited, meanings = CITATION.format(babelatlas.__version__), _meanings(name)
+    # The hub takes codes of two and three letters as languages, others as BCP 47.
+    header = {
+        "pretty_name": title,
+        "language": [code for code in parts if re.fullmatch("[a-z]{2,3}", code)],
+        "language_bcp47": [code for code in parts if not re.fullmatch("[a-z]{2,3}", code)],
+        "license": sorted({HUB_LICENCES.get(one, "other") for one in licences}),
+        "license_link": "LICENSE.md",
+        "multilinguality": "multilingual",
+        "size_categories": next((size for most, size in SIZES if len(table) < most), "n>1M"),
+        "tags": tags,
+        "configs": [{"config_name": "all", "data_files": "data/*.parquet", "default": True}]
+        + [{"config_name": code, "data_files": f"data/{code}.parquet"} for code in parts],
+    }
+    sections = {
+        "Columns": pd.DataFrame({"column": meanings.keys(), "meaning": meanings.values()}),
+        "Sources and licences": sources,
+        "Languages": pd.DataFrame([(code, languages.name(code), len(rows)) for code, rows in parts.items()],
+                                  columns=["config", "language", "rows"]),
+    }  # fmt: skip
+    card = [f"# {title}", about, *(f"## {part}\n\n{_markdown(each)}" for part, each in sections.items())]
+    card += ["## Cite", f"{cited}\nCite the sources that you use, too."]
+    links = [f"https://spdx.org/licenses/{one}.html" for one in licences if one in HUB_LICENCES]
+    facts = {
+        "name": name,
+        "description": " ".join(about.split()),
+        "license": links + ["LICENSE.md"] * any(one not in HUB_LICENCES for one in licences),
+        "version": babelatlas.__version__,
+        "citeAs": cited,
+        "inLanguage": list(parts),
+        "keywords": tags,
+        **({"datePublished": date} if date else {}),
+    }
+    head = f"---\n{yaml.safe_dump(header, sort_keys=False)}---\n\n"
+    written = json.dumps(_croissant(folder, paths, name, facts, meanings), ensure_ascii=False, indent=1)
+    texts = {"README.md": head + "\n\n".join(card), "LICENSE.md": licence.rstrip(), "croissant.json": written}
+    for file, text in texts.items():
+        with tables.beside(folder / file) as part:
+            part.write_text(text + "\n", encoding="utf-8")
+    return f"{len(table):,} rows in {len(parts)} languages: {folder}"
 
 
-def model_index(found: pd.DataFrame, model: str) -> str:
-    """Return the scores of one model as the YAML block of a model card on the hub (its `model-index`).
-
-    `found`: rows of `leaderboard.main`. Each row of this model is one result: the language is the configuration of
-    the data set, interval, n and protocol are the metric's arguments. It goes between the two lines "---" at the top of
-    a README.md; huggingface_hub's `model_index_to_eval_results` reads it back.
-    """
-    from huggingface_hub import EvalResult, ModelCardData
-
-    rows = found[found["model"] == model]
-    if rows.empty:
-        raise InputError(f"There are no scores of {model!r} to write: {', '.join(found['model'].unique())} have some.")
-    results = [
-        EvalResult(
-            task_type=HUB_TASKS[row.task],
-            dataset_type=row.dataset,
-            dataset_name=f"{row.dataset} ({row.lang})",
-            dataset_config=row.lang,
-            metric_type=row.metric.rpartition(" ")[2].partition("@")[0],
-            metric_name=", ".join(filter(None, (row.metric, row.variant))),
-            metric_value=float(row.value),
-            metric_args=_arguments(row),
-        )
-        for row in rows.itertuples()
-    ]
-    return ModelCardData(model_name=model, eval_results=results).to_yaml(line_break="\n") + "\n"
+def _markdown(table: pd.DataFrame) -> str:
+    lines = [list(map(str, row)) for row in [table.columns, ["---"] * table.shape[1], *table.itertuples(index=False)]]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
 
 
-def _arguments(row) -> dict:
-    places = row.metric.partition("@")[2]
-    ends = {} if pd.isna(row.ci_low) else {"ci_low": float(row.ci_low), "ci_high": float(row.ci_high)}
-    said = {column: getattr(row, column) for column in leaderboard.PROTOCOL if getattr(row, column)}
-    return ({"k": int(places)} if places else {}) | {"n": int(row.n), **ends, **said}
+def _meanings(name: str) -> dict[str, str]:
+    """Return what the columns of a table mean, and under "" what the table holds, as `babelatlas tables NAME` says."""
+    meanings = {(row["table"], row["column"]): row["meaning"] for row in table_rows("columns.csv")}
+    return {
+        column: meanings.get((name, column)) or meanings.get(("", column), "") for column in tables.SCHEMAS[name][0]
+    }
 
 
-def benchmark_entries(found: pd.DataFrame, model: str, benchmarks: dict[str, tuple[str, str]]) -> list[dict]:
-    """Return the scores of one model as entries of a file in .eval_results on the hub.
-
-    `benchmarks`: our name of a data set -> (id of the data set on the hub, id of its task), for data sets that are
-    registered there as benchmarks, with one score each; `found` has one row for each, whose language and protocol are
-    the entry's notes. Raises InputError where a data set has no score or several.
-    """
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-
-    entries = []
-    for dataset, (identity, task) in benchmarks.items():
-        rows = found[(found["dataset"] == dataset) & (found["model"] == model)]
-        if len(rows) != 1:
-            raise InputError(
-                f"A benchmark on the hub takes one score of a model, got {len(rows)} of {model!r} on {dataset!r}: "
-                "choose language, metric and protocol."
-            )
-        row = next(rows.itertuples())
-        notes = f"{row.lang}; {row.metric}; {leaderboard.protocol(rows)}"
-        entries.append(EvalResultEntry(dataset_id=identity, task_id=task, value=float(row.value), notes=notes))
-    return eval_result_entries_to_yaml(entries)
-
-
-def write_yaml(text: str, path: str | os.PathLike) -> Path:
-    """Write text as a YAML file; it appears whole or not at all."""
-    return _write(path, text, ".yaml")
+def _croissant(folder: Path, files: list[Path], name: str, facts: dict, meanings: dict[str, str]) -> dict:
+    """Return the Croissant metadata of Parquet files below `folder`, all of them one set of records."""
+    columns, key = tables.SCHEMAS[name]
+    spaces = {
+        "@language": "en",
+        "@vocab": "https://schema.org/",
+        "cr": "http://mlcommons.org/croissant/",
+        "rai": "http://mlcommons.org/croissant/RAI/",
+        "dct": "http://purl.org/dc/terms/",
+        "sc": "https://schema.org/",
+        "conformsTo": "dct:conformsTo",
+        "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    }
+    typed = {word: {"@id": f"cr:{word}", "@type": "@json"} for word in ("data", "examples")}
+    listed = []
+    for path in files:
+        content, address = path.read_bytes(), path.relative_to(folder).as_posix()
+        about = {"@type": "cr:FileObject", "@id": address, "name": path.name, "contentUrl": address}
+        about |= {"contentSize": f"{len(content)} B", "encodingFormat": "application/x-parquet"}
+        listed.append(about | {"sha256": hashlib.sha256(content).hexdigest()})
+    fields = []
+    for column, kind in columns.items():
+        repeated = str(kind).startswith("list")
+        field = {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": meanings[column]}
+        field["dataType"] = CROISSANT_TYPES.get(str(kind.value_type if repeated else kind), "sc:Text")
+        field["source"] = {"fileSet": {"@id": "languages"}, "extract": {"column": column}}
+        fields.append(field | ({"repeated": True} if repeated else {}))
+    together = {"@type": "cr:FileSet", "@id": "languages", "name": "languages", "includes": "data/*.parquet"}
+    together |= {"description": "The files of all languages.", "encodingFormat": "application/x-parquet"}
+    records = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": facts["description"], "field": fields}
+    return {
+        "@context": spaces | {word: f"cr:{word}" for word in CROISSANT_WORDS.split()} | typed,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        **facts,
+        "isLiveDataset": False,
+        "distribution": [*listed, together],
+        "recordSet": [records | {"key": [{"@id": f"{name}/{column}"} for column in key]}],
+    }

@@ -1,4 +1,4 @@
-"""Tables and numbers as Markdown: what stages show of what they wrote, and what the pages are made of."""
+"""Numbers, words and short tables as text: what stages show of what they wrote, and what the pages are made of."""
 
 import re
 from numbers import Real
@@ -6,11 +6,8 @@ from numbers import Real
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError
 
 LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
-
-
 # What a caption or a cell may hold of HTML: emphasis, code, words of a language, and links that run nothing.
 ALLOWED = re.compile(
     r"(</?(?:b|i|code|bdi|a)>|<br>|<bdi lang=\"[\w-]*\">"
@@ -26,7 +23,7 @@ def safe(text: str) -> str:
     >>> safe("<b>Best: <script>alert(1)</script></b>")
     '<b>Best: &lt;script>alert(1)&lt;/script></b>'
     """
-    parts = ALLOWED.split(re.sub(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*", " ", text))
+    parts = ALLOWED.split(" ".join(text.splitlines()))
     return "".join(part if place % 2 else part.replace("<", "&lt;") for place, part in enumerate(parts))
 
 
@@ -63,6 +60,39 @@ def percent(value: float) -> str:
     return "" if pd.isna(value) else f"{100 * value:.1f} %"
 
 
+def interval(value: float, low: float, high: float) -> str:
+    """Return a fraction with its interval in percent; without one where there is none.
+
+    >>> interval(0.394, 0.351, 0.438), interval(0.5, float("nan"), float("nan"))
+    ('39.4 % (35.1–43.8)', '50.0 %')
+    """
+    return percent(value) + ("" if pd.isna(low) else f" ({100 * low:.1f}–{100 * high:.1f})")
+
+
+def p_value(p: float) -> str:
+    """Return a p value as text, an en dash where there is none.
+
+    >>> p_value(0.0004), p_value(0.0312), p_value(float("nan"))
+    ('< 0.001', '0.031', '–')
+    """
+    return "–" if pd.isna(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def intervals(table: pd.DataFrame, number: str = ".1f", unit: float = 100, to: str = "–") -> pd.Series:
+    """Return value and interval (ci_low, ci_high) of each row as text, times `unit`, with a true minus sign.
+
+    `number`: the format, a sign of which is of the value only; `to`: between the ends; no interval where it is NaN.
+
+    >>> rows = pd.DataFrame({"value": [0.5, -0.1], "ci_low": [0.4, float("nan")], "ci_high": [0.6, float("nan")]})
+    >>> intervals(rows).tolist(), intervals(rows[:1], "+.2f", 1, " to ").tolist()
+    (['50.0 (40.0–60.0)', '−10.0'], ['+0.50 (0.40 to 0.60)'])
+    """
+    write, end = (f"{{:{form}}}".format for form in (number.replace(".", "z."), number.replace(".", "z.").lstrip("+")))
+    rows = unit * table[["value", "ci_low", "ci_high"]].to_numpy(float)
+    texts = [write(value) + (f" ({end(low)}{to}{end(high)})" if low == low else "") for value, low, high in rows]
+    return pd.Series(texts, index=table.index, dtype=str).str.replace("-", "−")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a count with its noun, in the singular where it is one.
 
@@ -78,24 +108,14 @@ def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
 
     `sets`: name -> a table, schema `labels`, or its path; a path without a file is left out.
     """
-    told = []
+    sentences = []
     for name, table in sets.items():
         if isinstance(table, str):
             table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
-        counted = table.loc[table["lang"] == "en", "source"].value_counts()
-        parts = ", ".join(f"{LISTS.get(source) or escape(source)} ({n:,})" for source, n in counted.items())
-        told += [f"English class names of {escape(name)}: {parts}."] * bool(parts)
-    return " ".join(told)
-
-
-def markdown_table(table: pd.DataFrame) -> str:
-    """Return a table as Markdown; its cells are Markdown already, its columns' names are the head."""
-    rows = [[str(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
-    bare = [cell for row in rows for cell in row if "|" in cell or "\n" in cell]
-    if bare:
-        raise InputError(f"A cell of a table cannot hold a bar or a line break, got {bare[0]!r}: escape it.")
-    lines = [list(map(str, table.columns)), ["---"] * len(table.columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        counts = table.loc[table["lang"] == "en", "source"].value_counts()
+        parts = ", ".join(f"{LISTS.get(source) or escape(source)} ({n:,})" for source, n in counts.items())
+        sentences += [f"English class names of {escape(name)}: {parts}."] * bool(parts)
+    return " ".join(sentences)
 
 
 def first_rows(table: pd.DataFrame, n: int = 20) -> str:
@@ -109,9 +129,10 @@ def first_rows(table: pd.DataFrame, n: int = 20) -> str:
     1 more row.
     """
     head = [[_cell(cell) for cell in row] for row in table.head(n).itertuples(index=False, name=None)]
-    text = markdown_table(pd.DataFrame(head, columns=[escape(name) for name in table.columns]))
+    lines = [list(map(escape, table.columns)), ["---"] * len(table.columns), *head]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     more = len(table) - len(head)
-    return text + (f"\n\n{more:,} more {'row' if more == 1 else 'rows'}." if more > 0 else "")
+    return text + (f"\n\n{counted(more, 'more row')}." if more > 0 else "")
 
 
 def _cell(value: object) -> str:

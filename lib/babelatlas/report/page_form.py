@@ -1,45 +1,54 @@
-"""The form of a page, made from an executed notebook: takeaway first, findings, one panel of code and sources last.
+"""The form of a page, made from an executed notebook: takeaway first, findings, code and sources last.
 
 Notebooks stay as one writes them, in the order of the computation; only the copies that the book renders are changed.
 """
 
+import html
 import json
+import re
+from collections.abc import Sequence
 
-from babelatlas.base import tables
 from babelatlas.report.formatting import escape, literal
 from babelatlas.report.reading import TAKEAWAY, takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
-FENCE = "``````"
+FOLD = "``````{{dropdown}} {}\n{}\n``````"
 
 
-def formed(
-    notebook: dict,
-    name: str,
-    parents: tuple[str, str] | None = None,
-    more: list[tuple[str, str]] = (),
-    ending: str = "",
-) -> dict:
+def formed(notebook: dict, name: str, ending: str = "") -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
     Below the title and the question stands the takeaway, wherever it was computed; no cell shows its code; at the end
-    stand links to the pages `more` (name, title) and "About this page": code, parameters, tables, and `ending`.
-    `parents`: name and title of the page that this one belongs to, which it names above its title.
+    stand `about` and `ending`, Markdown.
     """
-    cells = [dict(cell) for cell in notebook["cells"]]
-    box = _taken(cells)
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    for cell in code:
-        cell["metadata"] = cell["metadata"] | {"tags": ["remove-input"]}
-    first = 1 if cells and cells[0]["cell_type"] == "markdown" else 0
-    if parents and first:
-        cells[0] = cells[0] | {"source": with_parent("".join(cells[0]["source"]), *parents)}
-    cells[first:first] = [_prose(box)] * bool(box)
-    if more:
-        cells.append(_prose(listed(more)))
-    made = notebook.get("metadata", {}).get("babelatlas", {})
-    cells.append(_prose(about(name, ["".join(cell["source"]) for cell in code], made, ending)))
-    return notebook | {"cells": [cell for cell in cells if not _silent(cell)]}
+    cells, boxes = [], []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            shown = cell.get("outputs", [])
+            texts = ["".join(output.get("data", {}).get("text/markdown", " ")) for output in shown]
+            boxes += [takeaway(text.removeprefix(ANSWER)).data for text in texts if text.startswith(ANSWER)]
+            boxes += [text for text in texts if text.startswith(TAKEAWAY)]
+            kept = zip(shown, texts, strict=True)
+            outputs = [each for each, text in kept if text and not text.startswith((ANSWER, TAKEAWAY))]
+            cell = cell | {"outputs": outputs, "metadata": cell["metadata"] | {"tags": ["remove-input"]}}
+        if cell.get("outputs", True):
+            cells.append(cell)
+    cells[1:1] = [_prose(box) for box in boxes[:1]]
+    return notebook | {"cells": [*cells, _prose(f"{about(notebook, name)}\n\n{ending}")]}
+
+
+def about(notebook: dict, name: str) -> str:
+    """Return the last section of a page in Markdown: its code in one panel, and with what parameters it was run."""
+    code = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
+    download = f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which runs by itself, or '
+    parts = ["## About this page"]
+    parts += [FOLD.format("Code of this page", f"{download}[rerun it](rerun).\n\n```python\n{code}\n```")] * bool(code)
+    if made := notebook["metadata"].get("babelatlas"):
+        values = made["parameters"].items()
+        lines = [f"- {literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}" for key, value in values]
+        text = f"Notebook `{made['notebook']}`, {made['seconds']:g} s.\n\n" + "\n".join(lines)
+        parts.append(FOLD.format("Parameters and sources", text))
+    return "\n\n".join(parts)
 
 
 def with_parent(text: str, name: str, title: str) -> str:
@@ -48,72 +57,34 @@ def with_parent(text: str, name: str, title: str) -> str:
     return f"{head}\n\n{{.atlas-parent}}\nPart of [{title}]({name}).\n{rest}"
 
 
-def listed(more: list[tuple[str, str]]) -> str:
-    """Return a section that links to pages, name and title of each."""
-    return "## More on this subject\n\n" + "\n".join(f"- [{title}]({name})" for name, title in more)
+def listed(pages: Sequence[tuple[str, str]]) -> str:
+    """Return a section that links to pages, name and title of each; "" for none."""
+    links = "\n".join(f"- [{title}]({name})" for name, title in pages)
+    return f"## More on this subject\n\n{links}" if links else ""
 
 
-def about(name: str, sources: list[str], made: dict, ending: str = "") -> str:
-    """Return the last section of a page: its code in one panel, what it was made from, and `ending`, in Markdown.
+def citation(name: str, title: str, version: str, year: str, address: str = "") -> str:
+    """Return how to cite a page, folded; `title`: as Markdown; `address`: of the book, "" where it is not public.
 
-    `sources`: the code of its cells; `made`: what a run noted of the notebook: its name, parameters and seconds.
+    >>> print(citation("33_intervals", "Intervals", "0.1.0", "2026"))
+    ``````{dropdown} Cite this page
+    ```bibtex
+    @incollection{babelatlas-33-intervals,
+      title = {Intervals},
+      booktitle = {Babel Atlas, version 0.1.0},
+      author = {{The Babel Atlas authors}},
+      year = {2026}
+    }
+    ```
+    ``````
     """
-    parts = ["## About this page"]
-    if sources:
-        code = "\n\n".join(source.strip() for source in sources if source.strip())
-        parts.append(
-            f"{FENCE}{{dropdown}} Code of this page\n"
-            f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which runs by itself, or '
-            f"[rerun it with other parameters](rerun).\n\n"
-            f"```python\n{code}\n```\n{FENCE}"
-        )
-    if made:
-        lines = [f"- {line}" for line in _record(made)]
-        parts.append(f"{FENCE}{{dropdown}} Parameters and sources\n" + "\n".join(lines) + f"\n{FENCE}")
-    return "\n\n".join([*parts, *[ending] * bool(ending)])
-
-
-def _record(made: dict) -> list[str]:
-    """Return lines of Markdown: the notebook and its time, the given parameters, and each table's commit."""
-    given = made.get("parameters", {})
-    lines = [f"Notebook `{made['notebook']}`, {made['seconds']:g} s."]
-    for key, value in given.items():
-        if not _paths(value):
-            lines.append(f"{literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}")
-    for path in dict.fromkeys(path for value in given.values() for path in _paths(value)):
-        file = tables.locate(path)
-        commit = (
-            tables.short(str(tables.made_from(file).get("commit", "not recorded"))) if file.is_file() else "not made"
-        )
-        lines.append(f"Table {literal(path)}: commit {escape(commit)}.")
-    return lines
-
-
-def _paths(value: object) -> list[str]:
-    """Return the Parquet files that a parameter names."""
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, str) and one.endswith(".parquet")]
-
-
-def _taken(cells: list[dict]) -> str:
-    """Take the takeaways out of the outputs of copied cells; return the first one's text, "" where there is none."""
-    found = []
-    for cell in cells:
-        kept = []
-        for output in cell.get("outputs", []):
-            text = "".join(output.get("data", {}).get("text/markdown", ""))
-            if text.startswith(ANSWER):
-                text = takeaway(text.removeprefix(ANSWER)).data
-            found, kept = ([*found, text], kept) if text.startswith(TAKEAWAY) else (found, [*kept, output])
-        if "outputs" in cell:
-            cell["outputs"] = kept
-    return found[0] if found else ""
+    facts = {"title": html.unescape(title), "booktitle": f"Babel Atlas, version {version}"}
+    facts |= {"author": "{The Babel Atlas authors}", "year": year}
+    facts |= {"url": f"{address.rstrip('/')}/{name}.html"} if address else {}
+    lines = ",\n".join(f"  {key} = {{{value}}}" for key, value in facts.items())
+    key = re.sub(r"[^a-z0-9]+", "-", name.lower())
+    return FOLD.format("Cite this page", f"```bibtex\n@incollection{{babelatlas-{key},\n{lines}\n}}\n```")
 
 
 def _prose(text: str) -> dict:
     return {"cell_type": "markdown", "metadata": {}, "source": text}
-
-
-def _silent(cell: dict) -> bool:
-    """Return whether a cell of code shows nothing; its source stands in the panel."""
-    return cell["cell_type"] == "code" and not cell.get("outputs")

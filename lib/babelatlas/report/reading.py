@@ -9,7 +9,6 @@ from numbers import Integral, Real
 import pandas as pd
 from IPython.display import HTML, Markdown
 
-from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import safe
 
 MINUS = re.compile(r"(?<![\w.–-])-(?=\d)")  # a hyphen before a number
@@ -36,7 +35,7 @@ def takeaway(text: str) -> Markdown:
 def miniature(text: str = "") -> Markdown:
     """Return the mark of the section or page in which it stands: what it shows comes from the miniature."""
     said = text or "Tiny models trained on drawings: they show how the method behaves, not how good real models are."
-    return Markdown(f"{{.atlas-mark}}\n**Miniature.** {said} ([why and how](11_miniature))")
+    return Markdown(f"{{.atlas-mark}}\n**Miniature.** {said} ([why and how](40_miniature))")
 
 
 def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
@@ -71,9 +70,7 @@ def table(
     their units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
     column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
     a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`). The
-    page shows the first `MOST` rows; the CSV has all.
-    Of HTML only what `formatting.safe` allows stays. Raises InputError where two columns have one name, or a caption is
-    missing.
+    page shows the first `MOST` rows; the CSV has all. Of HTML only what `formatting.safe` allows stays.
 
     >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
     >>> '<th scope="row">A</th><td class="number">39.4</td>' in made
@@ -81,10 +78,6 @@ def table(
     """
     frame = frame.reset_index() if index else frame
     names, caption = [str(name) for name in frame.columns], safe(caption)
-    if not caption.strip():
-        raise InputError(f"A table needs a caption, got none for the columns {', '.join(names)}: say what it shows.")
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise InputError(f"Two columns of a table are called {twice[0]!r}: rename one.")
     places = decimals if isinstance(decimals, Mapping) else dict.fromkeys(names, decimals)
     kinds = pd.api.types
     numeric = [kinds.is_numeric_dtype(kind) and not kinds.is_bool_dtype(kind) for kind in frame.dtypes]

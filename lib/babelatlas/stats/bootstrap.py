@@ -6,16 +6,9 @@ is a row of weights, how often each cluster was drawn, so that a statistic of al
 Clusters are taken in sorted order: the order of the rows does not matter.
 
 Few clusters make plain percentile intervals too short: a 95 % interval of a mean over 7 languages covers the true value
-in 88 % of simulated data sets. `percentile_interval` takes ends at a level that allows for the number of clusters
-(`expanded_level`; `sum_of_means` does so for several samples), which covers it in 94 %; chapter 87 measures both for
-means, slopes, correlations and ranks.
-
-Correlations of ranks are left at plain percentiles (`correlation.expandable`), and so is what no bootstrap over
-clusters made. No level of the percentiles fixes means of very skewed values: a share near 0 or 1 has the interval of
-`share_interval` instead, which is short only where few clusters have anything correct.
-
-Where every item is classified correctly, or none, all resamples are the same and a bootstrap shows no uncertainty;
-there `clopper_pearson` gives the interval.
+in 88 % of simulated data sets, one at `expanded_level` in 94 % (`benchmarks/coverage_simulations.py`). Correlations of
+ranks are left at plain percentiles (`correlation.expandable`). A share near 0 or 1 has the interval of
+`share_interval`; where all items are right, or none, no resample differs, and `clopper_pearson` gives the interval.
 """
 
 import functools
@@ -26,11 +19,27 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import checks
 
 EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
 # A mean share below this, or above 1 minus this, has the interval of `share_interval`.
 SKEWED = 0.2
+
+
+def check_numbers(table: pd.DataFrame, names: Sequence[str], keys: Sequence[str] = ()) -> None:
+    """Raise InputError unless `table` has rows, finite numbers in the columns `names`, no gaps in those of `keys`."""
+    gaps = {name: int((~np.isfinite(table[name].to_numpy(float))).sum()) for name in names}
+    gaps |= {name: int(table[name].isna().sum()) for name in keys}
+    if table.empty or any(gaps.values()):
+        where = ", ".join(f"{n} of {len(table)} in {name!r}" for name, n in gaps.items() if n) or "it is empty"
+        raise InputError(f"Statistics need a table without missing or infinite values: {where}.")
+
+
+def cluster_index(labels: pd.Series | np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the number of the cluster of each row, and how many there are; InputError for one alone, or gaps."""
+    names, index = np.unique(np.asarray(labels).astype(str), return_inverse=True)
+    if len(names) < 2 or pd.isna(labels).any():
+        raise InputError(f"A bootstrap needs a cluster for every row, and two at least; got {len(names)}.")
+    return index, len(names)
 
 
 def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) -> np.ndarray:
@@ -39,7 +48,6 @@ def resample_weights(n_clusters: int, n_resamples: int = 2000, seed: int = 0) ->
     >>> resample_weights(3, n_resamples=2, seed=0).sum(axis=1).tolist()
     [3.0, 3.0]
     """
-    checks.check_draws(n_resamples, seed)
     draws = np.random.default_rng([seed, n_clusters]).integers(n_clusters, size=(n_resamples, n_clusters))
     draws += n_clusters * np.arange(n_resamples)[:, None]
     counts = np.bincount(draws.ravel(), minlength=n_resamples * n_clusters)
@@ -52,15 +60,11 @@ def expanded_level(level: float, n: float) -> float:
 
     A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal quantiles in place of Student's. At the
     level returned it matches Student's interval where the data are symmetric (the expanded percentile interval:
-    Hesterberg 2014, arXiv:1411.5279; ExpandProbs in R's package resample). Raises InputError for fewer than two.
+    Hesterberg 2014, arXiv:1411.5279; ExpandProbs in R's package resample).
 
     >>> [round(expanded_level(0.95, n), 3) for n in (7, 11, 100)]
     [0.992, 0.981, 0.954]
     """
-    if n < 2 or not 0 < level < 1:
-        raise InputError(
-            f"An expanded percentile interval needs two clusters and a level between 0 and 1, got {n} and {level}."
-        )
     quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
     return float(2 * scipy_stats.norm.cdf(quantile) - 1)
 
@@ -69,13 +73,11 @@ def expanded_p(p: float, n: float) -> float:
     """Return a bootstrap's p value made as careful as an expanded interval of `n` clusters.
 
     `p`: twice the share of resamples on the other side of 0. The result is below alpha just where the interval of level
-    1 - alpha, expanded, leaves 0 out. Raises InputError for fewer than two clusters.
+    1 - alpha, expanded, leaves 0 out.
 
     >>> round(expanded_p(1 - expanded_level(0.95, 7), 7), 6)
     0.05
     """
-    if n < 2 or not 0 <= p <= 1:
-        raise InputError(f"A p value of a bootstrap needs two clusters and lies between 0 and 1, got {n} and {p}.")
     quantile = scipy_stats.norm.isf(p / 2) * np.sqrt((n - 1) / n)
     return float(2 * scipy_stats.t.sf(quantile, n - 1))
 
@@ -86,11 +88,8 @@ def percentile_interval(
     """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
 
     `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer), for the percentiles of
-    `expanded_level`. None for those of `level` itself: for what no bootstrap over clusters made (permutations, draws of
-    a model), and where percentile intervals are not too short (see the top of this module).
+    `expanded_level`; None for those of `level` itself.
     """
-    if not 0 < level < 1:
-        raise InputError(f"The level of an interval lies between 0 and 1, got {level}: for 95 % give 0.95.")
     if n_clusters is not None:
         level = expanded_level(level, n_clusters)
     resampled, ends = np.asarray(resampled), [(1 - level) / 2, (1 + level) / 2]
@@ -105,15 +104,12 @@ def percentile_interval(
 def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
 
-    Items that are correlated, as the images of a class may be, count as one: give the number of clusters. Raises
-    InputError where the share is none of `n` items.
+    Items that are correlated, as the images of a class may be, count as one: give the number of clusters.
 
     >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
     ([0.0, 0.308], [0.692, 1.0])
     """
-    n_correct = round(share * n) if np.isfinite(share) else -1
-    if n < 1 or not 0 <= n_correct <= n or abs(n_correct - share * n) > 1e-6:
-        raise InputError(f"An exact interval is of a whole number of {n} items, got a share of {share}: count them.")
+    n_correct = round(share * n)
     low, high = exact_interval(n_correct, n, level)
     return float(low), float(high)
 
@@ -121,11 +117,6 @@ def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, f
 def exact_interval(n_correct: np.ndarray, n: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the exact binomial intervals of shares, `n_correct` of `n` (Clopper & Pearson 1934)."""
     n_correct, n, tail = np.asarray(n_correct, float), np.asarray(n, float), (1 - level) / 2
-    if not ((n_correct >= 0) & (n_correct <= n + 1e-6)).all() or not 0 < level < 1:
-        raise InputError(
-            f"An exact interval is of 0 to n cases at a level between 0 and 1, got {n_correct} of {n} at {level}: "
-            "correct them."
-        )
     low = scipy_stats.beta.ppf(tail, n_correct, n - n_correct + 1)
     high = scipy_stats.beta.ppf(1 - tail, n_correct + 1, n - n_correct)
     return np.where(n_correct > 0, low, 0.0)[()], np.where(n_correct < n, high, 1.0)[()]
@@ -139,9 +130,7 @@ def share_interval(
     `correct`, `total`: (clusters,) or (clusters, columns). A share within `near` of 0 or 1 has the exact binomial
     interval of as many cases as give the variance between clusters, times the squared normal over Student's quantile
     (Korn & Graubard 1998, Survey Methodology 24, 193-201). By simulation (benchmarks/intervals.py) with 7 to 35
-    languages and a mean of 5 % it covers the true value in 94 to 96 of 100 data sets, expanded percentiles in 91 to 94;
-    with 7 to 35 classes at 3 %, few of them with anything correct, in 82 to 93, against 76 to 87 and 68 to 87
-    (bootstrap-t).
+    languages and a mean of 5 % it covers the true value in 94 to 96 of 100 data sets, expanded percentiles in 91 to 94.
 
     >>> ends = share_interval(np.array([1, 0, 0, 2, 0, 0, 1]), np.full(7, 10.0), (0, 0))
     >>> [round(float(end), 3) for end in ends]
@@ -168,18 +157,12 @@ def mean_interval(
     """Return the mean of `values` with its bootstrap interval: one row with value, ci_low, ci_high, n, n_clusters.
 
     `clusters` says which values belong together, every value by itself unless given. `shares`: the values are shares,
-    and a mean near 0 or 1 has the interval of `share_interval`. Raises InputError for no values, values that are not
-    finite, or a single cluster.
+    and a mean near 0 or 1 has the interval of `share_interval`.
     """
-    values = np.asarray(values).ravel()
+    values = np.asarray(values, float).ravel()
     clusters = np.arange(len(values)) if clusters is None else np.asarray(clusters)
-    if len(values) != len(clusters):
-        raise InputError(
-            f"A bootstrap needs one cluster per value, got {len(values)} values and {len(clusters)} clusters."
-        )
-    checks.check_numbers(pd.DataFrame({"values": values}), ["values"], "A bootstrap")
-    values = values.astype(float)
-    index, n_clusters = checks.cluster_index(clusters, "A bootstrap")
+    check_numbers(pd.DataFrame({"values": values}), ["values"])
+    index, n_clusters = cluster_index(clusters)
     drawn = resample_weights(n_clusters, n_resamples, seed)
     totals, counts = np.bincount(index, values), np.bincount(index).astype(float)
     low, high = percentile_interval((drawn @ totals) / (drawn @ counts), level, n_clusters)
@@ -209,13 +192,13 @@ def group_means(
     0.3
     """
     by = list(by)
-    checks.check_numbers(scores, [value], "A mean over languages", [*by, cluster])
+    check_numbers(scores, [value], [*by, cluster])
     rows = []
     for key, part in scores.groupby(by, sort=False):
-        found = [part[value].mean(), np.nan, np.nan]
+        interval = [part[value].mean(), np.nan, np.nan]
         if (part[cluster] != part[cluster].iloc[0]).any():
-            found = mean_interval(part[value], part[cluster], n_resamples, level, seed, shares).iloc[0, :3]
-        rows.append([*key, *found, len(part)])
+            interval = mean_interval(part[value], part[cluster], n_resamples, level, seed, shares).iloc[0, :3]
+        rows.append([*key, *interval, len(part)])
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "n"])
 
 
@@ -234,17 +217,12 @@ def accuracy_interval(
     `counts` has one row per `by` and class (a `zeroshot` table): images right, images seen. The interval draws classes,
     because images of one class are right or wrong together, with the same draws for all models in a language. An
     accuracy near 0 or 1 has the interval of `share_interval`; where all images are right, or none, that is the exact
-    binomial one, with the classes as its items. One class alone has no interval (NaN). Raises InputError for an empty
-    table, missing counts, no images, or a class given twice.
+    binomial one, with the classes as its items. One class alone has no interval (NaN).
     """
     by = list(by)
-    checks.check_numbers(counts, [correct, total], "An accuracy", [*by, item])
+    check_numbers(counts, [correct, total], [*by, item])
     if counts.duplicated([*by, item]).any():
         raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
-    if (counts[total] <= 0).any() or not counts[correct].between(0, counts[total]).all():
-        raise InputError(
-            f"An accuracy needs images in every class, and {correct} at least 0 and at most {total}: check them."
-        )
     order = np.argsort(pd.factorize(counts[item], sort=True)[0], kind="stable")
     keys = counts[by].drop_duplicates()
     group = counts.groupby(by, sort=False, observed=True).ngroup().to_numpy()  # numbers of the rows of `keys`
@@ -253,18 +231,18 @@ def accuracy_interval(
     lengths = np.bincount(group, minlength=len(keys))
     starts = np.cumsum(lengths) - lengths
     right, seen = counts[correct].to_numpy(float), counts[total].to_numpy(float)
-    found = np.full((len(keys), 4), np.nan)
+    result = np.full((len(keys), 4), np.nan)
     for size in np.unique(lengths):  # all groups with the same number of classes share one matrix of draws
         numbers = np.flatnonzero(lengths == size)
         rows = order[starts[numbers][:, None] + np.arange(size)]
         if size > 1:
             drawn = resample_weights(size, n_resamples, seed)
             ends = percentile_interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level, size)
-            found[numbers, 1:3] = np.transpose(share_interval(right[rows].T, seen[rows].T, ends, level))
-        found[numbers, 0] = right[rows].sum(axis=1) / seen[rows].sum(axis=1)
-        found[numbers, 3] = seen[rows].sum(axis=1)
+            result[numbers, 1:3] = np.transpose(share_interval(right[rows].T, seen[rows].T, ends, level))
+        result[numbers, 0] = right[rows].sum(axis=1) / seen[rows].sum(axis=1)
+        result[numbers, 3] = seen[rows].sum(axis=1)
     texts = {name: str for name in by if isinstance(keys[name].dtype, pd.CategoricalDtype)}
-    table = keys.astype(texts).join(pd.DataFrame(found, columns=["value", "ci_low", "ci_high", "n"]))
+    table = keys.astype(texts).join(pd.DataFrame(result, columns=["value", "ci_low", "ci_high", "n"]))
     return table.astype({"n": int}).sort_values(by, ignore_index=True)
 
 
@@ -275,10 +253,6 @@ def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tup
     [0.237, 0.763]
     """
     value, n = np.asarray(value, float), np.asarray(n, float)
-    if (n <= 0).any() or not ((value >= 0) & (value <= 1)).all() or not 0 < level < 1:
-        raise InputError(
-            "Wilson's interval needs shares of at least one case, and a level between 0 and 1: correct them."
-        )
     z2 = scipy_stats.norm.ppf((1 + level) / 2) ** 2
     middle = (value + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)
@@ -286,30 +260,26 @@ def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tup
 
 
 def sum_of_means(
-    samples: Sequence[np.ndarray], factors: Sequence[float], n_resamples: int = 2000, level: float = 0.95, seed: int = 0
+    samples: Sequence[np.ndarray], factors: Sequence[float], n_resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Return a sum of means of independent samples, each times its factor, with a bootstrap interval: value, low, high.
+    """Return a sum of means of independent samples, each times its factor, with its 95 % interval: value, low, high.
 
     Each sample is resampled by itself. A resampled mean varies less than it should by sqrt((n - 1) / n), so that its
     distance from the mean is stretched by the inverse; and the level is raised as far as Student's quantile, with the
     degrees of freedom of Welch (1947) and Satterthwaite, lies above the normal one. A sample of one value varies in no
-    resample: where it matters the interval is too narrow. In simulations (10 and 25 values; 2 to 33 in two strata; six
-    means of 5 or 10) it covers the true value in 94 to 96 of 100 data sets. Raises InputError for an empty sample or a
-    missing value.
+    resample: where it matters the interval is too narrow.
 
     >>> tuple(round(float(each), 6) for each in sum_of_means([[0.4, 0.4], [0.1]], [1, -1]))
     (0.3, 0.3, 0.3)
     """
     samples = [np.asarray(sample, float) for sample in samples]
-    if not samples or not all(len(sample) and np.isfinite(sample).all() for sample in samples):
-        raise InputError("A sum of means needs samples of numbers, none of them empty, without missing ones.")
     value = float(sum(factor * sample.mean() for sample, factor in zip(samples, factors, strict=True)))
     drawn, spreads, free = np.full(n_resamples, value), [], []
-    for place, (sample, factor) in enumerate(zip(samples, factors, strict=True)):
+    for number, (sample, factor) in enumerate(zip(samples, factors, strict=True)):
         n = len(sample)
         if n > 1:
             # Another stream for each sample, or two of one size would be drawn alike.
-            means = resample_weights(n, n_resamples, seed + 1_000_003 * place) @ sample / n
+            means = resample_weights(n, n_resamples, seed + 1_000_003 * number) @ sample / n
             drawn += factor * np.sqrt(n / (n - 1)) * (means - sample.mean())
             spreads.append(factor**2 * sample.var(ddof=1) / n)
             free.append(n - 1)
@@ -317,6 +287,6 @@ def sum_of_means(
         return value, value, value
     spreads = np.array(spreads) / max(spreads)
     degrees = spreads.sum() ** 2 / (spreads**2 / free).sum()
-    tail = scipy_stats.norm.sf(scipy_stats.t.ppf((1 + level) / 2, degrees))
+    tail = scipy_stats.norm.sf(scipy_stats.t.ppf(0.975, degrees))
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return value, float(low), float(high)

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, checks
+from babelatlas.stats import bootstrap, correlation
 
 
 def _line(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -29,16 +29,13 @@ def regression_band(
 ) -> pd.DataFrame:
     """Return the least-squares line of y on x over the range of x, with its bootstrap band: x, y, ci_low, ci_high.
 
-    `points` places, evenly spread. Raises InputError for an empty table, missing values, constant x, a single cluster.
+    At `points` values of x, evenly spread; a single cluster raises InputError.
     """
-    what = f"A regression of {y} on {x}"
-    checks.check_numbers(table, [x, y], what, [cluster])
-    checks.check_varying(table, [x], what)
-    index, n_clusters = checks.cluster_index(table[cluster], what)
     first, second = table[x].to_numpy(float), table[y].to_numpy(float)
     at = np.linspace(first.min(), first.max(), points)
     fit = scipy_stats.linregress(first, second)
-    intercept, slope = _line(first, second, bootstrap.resample_weights(n_clusters, n_resamples, seed)[:, index])
+    drawn, n_clusters = correlation.crossed_weights(table, cluster, n_resamples, seed)
+    intercept, slope = _line(first, second, drawn)
     low, high = bootstrap.percentile_interval(intercept[:, None] + slope[:, None] * at, level, n_clusters)
     return pd.DataFrame({"x": at, "y": fit.intercept + fit.slope * at, "ci_low": low, "ci_high": high})
 
@@ -55,20 +52,15 @@ def log_linear_fit(
     Columns: intercept, slope (both as fractions), per_doubling, ci_low, ci_high (points of accuracy gained with each
     doubling of the number of classes, negative where it falls, and its interval), r2, max_residual (points), n,
     n_clusters. `cluster` says which rows belong together (the draws of one subset, say), each by itself unless given.
-    Raises InputError for no rows, missing values, class counts below 1, or fewer than two different class counts.
     """
-    table = pd.DataFrame({"n_classes": np.asarray(n_classes), "accuracy": np.asarray(accuracy)})
-    checks.check_numbers(table, ["n_classes", "accuracy"], "A fit over the number of classes")
-    if (table.n_classes < 1).any() or table.n_classes.nunique() < 2:
-        raise InputError("A fit over the number of classes needs at least two different numbers, all 1 or more.")
-    clusters = np.arange(len(table)) if cluster is None else np.asarray(cluster)
-    index, n_clusters = checks.cluster_index(clusters, "A fit over the number of classes")
-    x, y = np.log(table.n_classes.to_numpy(float)), table.accuracy.to_numpy(float)
-    fit = scipy_stats.linregress(x, y)
-    _, slopes = _line(x, y, bootstrap.resample_weights(n_clusters, n_resamples, seed)[:, index])
-    points = 100 * np.log(2)
-    low, high = bootstrap.percentile_interval(points * slopes, n_clusters=n_clusters)
+    x, y = np.log(np.asarray(n_classes, float)), np.asarray(accuracy, float)
+    if len(np.unique(x)) < 2 or not np.isfinite(x + y).all():
+        raise InputError("A fit over the number of classes needs two different numbers, and no gaps.")
+    clusters = pd.DataFrame({"cluster": np.arange(len(x)) if cluster is None else np.asarray(cluster)})
+    drawn, n_clusters = correlation.crossed_weights(clusters, "cluster", n_resamples, seed)
+    fit, points = scipy_stats.linregress(x, y), 100 * np.log(2)
+    low, high = bootstrap.percentile_interval(points * _line(x, y, drawn)[1], n_clusters=n_clusters)
     residual = 100 * float(np.abs(y - fit.intercept - fit.slope * x).max())
     row = {"intercept": fit.intercept, "slope": fit.slope, "per_doubling": points * fit.slope, "ci_low": low}
-    row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(table), "n_clusters": n_clusters}
+    row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(x), "n_clusters": n_clusters}
     return pd.DataFrame([row])

@@ -8,20 +8,18 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, checks
+from babelatlas.stats import bootstrap
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
     """Return p values corrected for their number by Holm's step-down method (1979), in the order given.
 
-    NaN stands where nothing was tested: it stays NaN and is not counted. Raises InputError for a p outside 0 to 1.
+    NaN stands where nothing was tested: it stays NaN and is not counted.
 
     >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
     p = np.asarray(p, float)
-    if ((p < 0) | (p > 1)).any():
-        raise InputError(f"Holm's correction is of p values from 0 to 1, got {p[(p < 0) | (p > 1)][0]}.")
     order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]  # NaN comes last
     corrected = np.full_like(p, np.nan)
     corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
@@ -37,24 +35,17 @@ def paired_permutation_test(
     """Return the two-sided p value that the differences are as likely as their opposites (a permutation test).
 
     All patterns of signs are tried where there are at most `n_permutations`, random ones otherwise. `clusters`: what
-    each difference belongs to, a language its family, say; one cluster keeps its signs together. Raises InputError for
-    no differences, missing or infinite ones.
+    each difference belongs to, a language its family, say; one cluster keeps its signs together.
     """
     differences = np.asarray(differences, float)
-    n = len(differences)
-    if not n or not np.isfinite(differences).all():
-        raise InputError(
-            f"A sign-flip test needs differences that are numbers, got {int(np.isfinite(differences).sum())} of {n}."
-        )
     if clusters is not None:
-        differences = np.bincount(checks.cluster_index(clusters, "A sign-flip test")[0], differences)
+        differences = np.bincount(bootstrap.cluster_index(clusters)[0], differences)
     return float(sign_flips(differences[:, None], n_permutations, seed)[0])
 
 
 def sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
     """Return `paired_permutation_test`'s p value for each column of (rows, columns), with the same signs for all."""
     n = len(differences)
-    checks.check_draws(n_permutations, seed, "permutations")
     exact = n < 31 and 2**n <= n_permutations
     if exact:
         signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
@@ -76,8 +67,8 @@ def paired_mean(
 
 def by_family(gap: np.ndarray, families: Sequence[str], *options) -> list[float]:
     """Return `paired_mean` with whole families resampled, and their number (`FAMILY`); NaN where there is only one."""
-    found = paired_mean(gap, families, *options)[1:] if len(set(families)) > 1 else [np.nan] * 3
-    return [*found, len(set(families))]
+    tested = paired_mean(gap, families, *options)[1:] if len(set(families)) > 1 else [np.nan] * 3
+    return [*tested, len(set(families))]
 
 
 def paired_difference(
@@ -98,38 +89,30 @@ def paired_difference(
     Returns one row for each combination of `by` and pair: by, first, second, value (mean of first minus second, a
     fraction), ci_low, ci_high (bootstrap over units), p (sign-flip permutation test, two-sided), p_holm (Holm's
     correction over all rows), n (units). `pairs`: all unless given. With `kin`, the family of each unit, the columns
-    `FAMILY` and p_family_holm say the same with whole families resampled. Raises InputError for an empty table, missing
-    values, a unit that occurs twice, an unknown name, or fewer than two units.
+    `FAMILY` and p_family_holm say the same with whole families resampled.
     """
     by = list(by)
-    checks.check_numbers(table, [value], "A paired difference", [*by, of, unit])
+    bootstrap.check_numbers(table, [value], [*by, of, unit])
     if table.duplicated([*by, of, unit]).any():
         raise InputError(f"A paired difference needs one row for each {', '.join([*by, of, unit])}; some occur twice.")
     names = sorted(table[of].unique())
     pairs = list(combinations(names, 2)) if pairs is None else list(pairs)
-    unknown = {name for pair in pairs for name in pair} - set(names)
-    if unknown:
-        raise InputError(f"There is no {of} {sorted(unknown)[0]!r} in the table: expected one of {', '.join(names)}.")
     rows = []
     for key, part in table.groupby(by, sort=False) if by else [((), table)]:
         wide = part.pivot_table(index=unit, columns=of, values=value).sort_index()
         for first, second in pairs:
-            if first not in wide or second not in wide:
-                raise InputError(
-                    f"The pair {first!r}, {second!r} cannot be compared in {key}: one of them is not there."
-                )
             gap = (wide[first] - wide[second]).dropna()
-            found = paired_mean(gap, gap.index, n_resamples, level, seed, n_permutations)
+            tested = paired_mean(gap, gap.index, n_resamples, level, seed, n_permutations)
             wider = by_family(gap, gap.index.map(kin), n_resamples, level, seed, n_permutations) if kin else []
-            rows.append([*key, first, second, *found, np.nan, len(gap), *wider])
+            rows.append([*key, first, second, *tested, np.nan, len(gap), *wider])
     columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n", *FAMILY * bool(kin)]
     return with_holm(pd.DataFrame(rows, columns=columns))
 
 
-def with_holm(found: pd.DataFrame) -> pd.DataFrame:
+def with_holm(tested: pd.DataFrame) -> pd.DataFrame:
     """Return a table with p_holm, and p_family_holm where it has p_family: Holm's correction over all its rows."""
-    corrected = {f"{name}_holm": holm(found[name].astype(float)) for name in ("p", "p_family") if name in found}
-    return found.assign(**corrected)
+    corrected = {f"{name}_holm": holm(tested[name].astype(float)) for name in ("p", "p_family") if name in tested}
+    return tested.assign(**corrected)
 
 
 def languages_above(
@@ -138,19 +121,13 @@ def languages_above(
     """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
 
     `scores` has one row for each `by` and language: value (fraction) and n (images). The interval says how far the
-    count depends on the images: each accuracy is drawn from the binomial distribution of its n images. Raises
-    InputError for an empty table, missing values or no images.
+    count depends on the images: each accuracy is drawn from the binomial distribution of its n images.
 
     >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
     >>> languages_above(scores, [0.5]).value.tolist()
     [1]
     """
-    checks.check_numbers(scores, ["value", "n"], "A count of languages", [by])
-    checks.check_draws(n_resamples, seed)
-    if strange := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
-        raise InputError(f"A threshold is a share from 0 to 1, got {strange[0]}: for 50 % give 0.5.")
-    if (scores["n"] <= 0).any():
-        raise InputError("A count of languages needs the number of images of each accuracy, but some are 0.")
+    bootstrap.check_numbers(scores, ["value", "n"], [by])
     rows = []
     for name, part in scores.groupby(by, sort=False):
         rng = np.random.default_rng([seed, len(part)])
@@ -173,18 +150,18 @@ def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_l
     return pd.Series(texts, index=scores.index)
 
 
-def both_ways(found: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.DataFrame:
+def both_ways(tested: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.DataFrame:
     """Return what tests over languages and over families say, as text: five columns for readers, side by side.
 
-    `found`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
+    `tested`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
     """
-    shown, columns = found[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
+    shown, columns = tested[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
     kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
     for kind, (ends, name) in kinds.items():
         columns[f"95 %, {kind}"] = ranges(shown, decimals, ends)
-        text = found[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
-        columns[f"p (Holm), {kind}"] = text.where(found[name].notna(), "–")
-    sizes = found["n"].astype(str) + " (" + found["n_families"].astype(str) + ")"
+        text = tested[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
+        columns[f"p (Holm), {kind}"] = text.where(tested[name].notna(), "–")
+    sizes = tested["n"].astype(str) + " (" + tested["n_families"].astype(str) + ")"
     return pd.DataFrame(columns | {"languages (families)": sizes})
 
 
@@ -207,20 +184,15 @@ def rank_intervals(
     `values` (names,) and `resampled` (resamples, names), the statistic in each resample, where all names share the
     draws. Columns: name, value, ci_low, ci_high (of the value), rank, rank_low, rank_high, first (share of resamples in
     which none is better, each divided among those that are equal in it); the best is the first row. Equal values share
-    the best rank of theirs; an interval goes from the best to the worst of the ranks that equal values leave open: it
-    is a little too wide rather than too narrow. NaN stands last. `n_clusters` as in `bootstrap.percentile_interval`.
+    the best rank of theirs; an interval goes from the best to the worst of the ranks that equal values leave open.
+    NaN stands last. `n_clusters` as in `bootstrap.percentile_interval`.
 
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]])
     >>> table[["name", "rank", "rank_low", "rank_high"]].to_numpy().tolist()
     [['b', 1, 1, 2], ['a', 2, 1, 2]]
     """
     values, resampled = np.asarray(values, float), np.asarray(resampled, float)
-    if len(names) != len(values) or resampled.shape[1:] != values.shape or not len(resampled):
-        raise InputError(
-            f"Ranks need a value and a column of resamples for each name, got {len(names)} names, {len(values)} values "
-            f"and resamples of shape {resampled.shape}."
-        )
-    checks.check_numbers(pd.DataFrame({"values": values}), ["values"], "A rank")
+    bootstrap.check_numbers(pd.DataFrame({"values": values}), ["values"])
     drawn = np.nan_to_num(-resampled, nan=np.inf)
     best = scipy_stats.rankdata(drawn, method="min", axis=1)
     worst = scipy_stats.rankdata(drawn, method="max", axis=1)
@@ -251,15 +223,9 @@ def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) 
     >>> compact_letters(["x", "y", "z"], [("x", "z")])
     ['a', 'ab', 'b']
     """
-    place = {name: number for number, name in enumerate(names)}
-    unknown = {name for pair in different for name in pair} - set(place)
-    if unknown or len(place) < len(names):
-        raise InputError(
-            f"Letters need each name once, and pairs of these names: got {len(names)} names, {len(place)} of them "
-            f"different, and unknown ones in the pairs: {sorted(unknown)}."
-        )
+    number_of = {name: number for number, name in enumerate(names)}
     sets = [frozenset(range(len(names)))] if len(names) else []
-    for pair in sorted(tuple(sorted((place[one], place[other]))) for one, other in different):
+    for pair in sorted(tuple(sorted((number_of[one], number_of[other]))) for one, other in different):
         split = [part - {gone} for part in sets if part.issuperset(pair) for gone in pair]
         sets = [part for part in sets if not part.issuperset(pair)]
         for part in split:
@@ -270,3 +236,22 @@ def compact_letters(names: Sequence[str], different: Sequence[tuple[str, str]]) 
     sets.sort(key=sorted)
     words = [alphabet[n % 52] + (str(n // 52) if n >= 52 else "") for n in range(len(sets))]
     return ["".join(word for word, part in zip(words, sets, strict=True) if n in part) for n in range(len(names))]
+
+
+def denominator(shares: Sequence[float], at_least: int, at_most: int, tolerance: float = 1e-3) -> int:
+    """Return the smallest number of cases of which all `shares` are whole numbers: a number that was not released.
+
+    `shares`: fractions in full precision, of the same cases (several models on one set). `tolerance`: how far a number
+    of cases may be from whole; single-precision shares need about 1e-7 times the cases. With k shares other than 0 and
+    1 the expected number of false hits is about (at_most - at_least) * (2 * tolerance) ** k. Raises InputError where
+    no number fits.
+
+    >>> denominator([1 / 7, 3 / 7], 2, 100)
+    7
+    """
+    shares = np.asarray(shares, float)
+    for n in range(at_least, at_most + 1):
+        cases = shares * n
+        if np.abs(cases - cases.round()).max() <= tolerance:
+            return n
+    raise InputError(f"No number of cases from {at_least} to {at_most} makes all {len(shares)} shares whole.")

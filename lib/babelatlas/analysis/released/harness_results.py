@@ -29,23 +29,26 @@ TASKS |= {"flickr30k": "retrieval", "mscoco": "retrieval", "babel-imagenet": "ze
 TASKS |= dict.fromkeys(["imagenet-v2", "imagenet-r", "imagenet-sketch", "imagenet-a"], "zeroshot")
 TASKS |= {"sts17-visual": "sts", "stsb-visual": "sts", "xvnli": "entailment", "xgqa": "question answering"}
 TASKS |= {"marvl": "reasoning", "nlvr2": "reasoning", "nlvr2-1k": "reasoning"}
+OPEN_CLIP_ENGLISH = {
+    f"{title} {searched} retr. R@{k}": (dataset, direction, f"recall@{k}")
+    for title, dataset in (("Flickr", "flickr30k"), ("MSCOCO", "mscoco"))
+    for searched, direction in (("image", "t2i"), ("text", "i2t"))
+    for k in (1, 5, 10)
+}
+IMAGENETS = {
+    "ImageNet 1k": "1k",
+    "ImageNet v2": "v2",
+    "ImageNet-R": "r",
+    "ImageNet Sketch": "sketch",
+    "ImageNet-A": "a",
+}
+OPEN_CLIP_ENGLISH |= {title: (f"imagenet-{name}", "", "accuracy@1") for title, name in IMAGENETS.items()}
 SHARES = ("recall@", "accuracy")  # metrics that are shares of cases, by the beginning of their names
 FULL = 6  # decimals that a mean in single precision tells
 
 
-# --- One reader for each form ------------------------------------------------------------------------
-
-
-def _csv(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Return a CSV as text; raise InputError where it is no CSV or lacks one of `columns`."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"The released file {path} cannot be read ({error}): take it from its source again.") from None
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise InputError(f"The released file {path} lacks the column(s) {', '.join(missing)}: take the release named.")
-    return table
+def _csv(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def _decimals(values: pd.Series) -> pd.Series:
@@ -55,59 +58,25 @@ def _decimals(values: pd.Series) -> pd.Series:
 
 
 def read_open_clip(path: Path, address: str) -> pd.DataFrame:
-    """Return open_clip's table of multilingual retrieval: 36 languages of Crossmodal-3600, 11 of XTD, both ways.
-
-    Its averages over languages are left out.
-    """
-    table = _csv(path, ["model", "version"])
-    pattern = r"(crossmodal3600|multilingual_mscoco_captions) (image|text)_retrieval_(recall@\d+) (\w+)"
-    named = {column: re.fullmatch(pattern, column) for column in table}
-    kept = [column for column, match in named.items() if match and match[4] != "avg"]
-    if len(kept) < 6:
-        raise InputError(f"The released file {path} has no column like 'crossmodal3600 image_retrieval_recall@1 de'.")
-    long = _melted(table, ["model", "version"], address, kept, "column")
-    parts = long["column"].str.extract(pattern).set_axis(["dataset", "searched", "metric", "lang"], axis=1)
-    datasets = {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"}
-    ways = {"image": "t2i", "text": "i2t"}
-    long = long.assign(metric=parts["metric"], lang=parts["lang"], variant="", direction=parts["searched"].map(ways))
-    long = long.assign(dataset=parts["dataset"].map(datasets), value=long["printed"].astype(float))
-    return long.assign(decimals=4)[READ]
-
-
-def read_open_clip_english(path: Path, address: str) -> pd.DataFrame:
-    """Return open_clip's accuracy on ImageNet and its four variants, in English."""
-    names = {"ImageNet 1k": "imagenet-1k", "ImageNet v2": "imagenet-v2", "ImageNet-R": "imagenet-r"}
-    names |= {"ImageNet Sketch": "imagenet-sketch", "ImageNet-A": "imagenet-a"}
-    long = _english(path, address, list(names), "dataset")
-    return long.assign(dataset=long["dataset"].map(names), direction="", metric="accuracy@1")[READ]
-
-
-def read_open_clip_english_retrieval(path: Path, address: str) -> pd.DataFrame:
-    """Return open_clip's recall on Flickr30k and MS-COCO, in English, both ways."""
-    names = {
-        f"{title} {searched} retr. R@{k}": (dataset, direction, f"recall@{k}")
-        for title, dataset in (("Flickr", "flickr30k"), ("MSCOCO", "mscoco"))
-        for searched, direction in (("image", "t2i"), ("text", "i2t"))
-        for k in (1, 5, 10)
-    }
-    long = _english(path, address, list(names), "column")
-    parts = pd.DataFrame(long["column"].map(names).tolist(), columns=["dataset", "direction", "metric"])
-    return long.drop(columns="column").assign(**parts)[READ]
-
-
-def _english(path: Path, address: str, columns: list[str], name: str) -> pd.DataFrame:
-    named = ["name", "pretrained"]
-    long = _melted(_csv(path, [*named, *columns]), named, address, columns, name)
-    long = long[long["printed"] != ""].reset_index(drop=True)
-    return long.assign(lang="en", variant="", value=long["printed"].astype(float), decimals=4)
-
-
-def _melted(table: pd.DataFrame, named: list[str], address: str, columns: list[str], name: str) -> pd.DataFrame:
-    """Return the values of a table of open_clip's as rows: checkpoint, address with its line, `name`, printed."""
-    first, second = named
+    """Return a table of open_clip's: multilingual retrieval, or results in English; averages are left out."""
+    table, columns = _csv(path), {}
+    datasets, ways = (
+        {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"},
+        {"image": "t2i", "text": "i2t"},
+    )
+    for column in table:
+        match = re.fullmatch(r"(\w+) (image|text)_retrieval_(recall@\d+) (\w+)", column)
+        if match and match[4] != "avg":
+            columns[column] = (datasets[match[1]], ways[match[2]], match[3], match[4])
+        elif column in OPEN_CLIP_ENGLISH:
+            columns[column] = (*OPEN_CLIP_ENGLISH[column], "en")
+    first, second = ("model", "version") if "version" in table else ("name", "pretrained")
     lines = [f"{address}#L{line + 2}" for line in table.index]
     table = table.assign(checkpoint=table[first] + ", " + table[second], address=lines)
-    return table.melt(["checkpoint", "address"], columns, name, "printed")
+    long = table.melt(["checkpoint", "address"], list(columns), "column", "printed")
+    long = long[long["printed"] != ""].reset_index(drop=True)
+    parts = pd.DataFrame(long["column"].map(columns).tolist(), columns=["dataset", "direction", "metric", "lang"])
+    return long.assign(**parts, variant="", value=long["printed"].astype(float), decimals=4)[READ]
 
 
 def read_mteb(path: Path, address: str) -> pd.DataFrame:
@@ -120,17 +89,12 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {"ndcg_at_10": "NDCG@10"}
     metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
     later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
-    keys = ["task", "model", "model_revision", "dataset_revision", "split", "subset"]
-    table = _csv(path, [*keys, *metrics, *later.values()])
+    table = _csv(path)
     names = {"XM3600T2IRetrieval": "xm3600", "WITT2IRetrieval": "wit", "XFlickr30kCoT2IRetrieval": "xflickrco"}
     names |= {f"{title}{way}Retrieval": name for title, name in (("Flickr30k", "flickr30k"), ("MSCOCO", "mscoco"))
               for way in ("T2I", "I2T")}  # fmt: skip
     names |= {"Imagenet1kZeroShot": "imagenet-1k", "STS17MultilingualVisualSTS": "sts17-visual"}
     names |= {"STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
-    means = ["VisualSTS17Multilingual", "VisualSTS-b-Multilingual"]
-    unknown = sorted(set(table["task"]) - {*names, *means})
-    if unknown:
-        raise InputError(f"The released file {path} has a task unknown to read_mteb: {unknown[0]!r}; add it there.")
     table = table[table["task"].isin(names)].rename(columns={"model": "checkpoint"})
     places = table["checkpoint"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
     for column, other in later.items():
@@ -157,7 +121,7 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
 
 def read_babel_imagenet(path: Path, address: str) -> pd.DataFrame:
     """Return one model's accuracy by language, with the label alone and with translated prompts."""
-    table = _results(path, ["lang", "prompt", "num_classes", "accuracy"])
+    table = _results(path)
     prompts = {"label": "label", "nllb_dist13b_prompts": "translated prompts"}
     english = table["lang"].str.lower() == "en"
     variant = table["prompt"].map(prompts).mask(english & (table["prompt"] != "label"), "English prompts")
@@ -169,7 +133,7 @@ def read_babel_imagenet(path: Path, address: str) -> pd.DataFrame:
 def read_babel_imagenet_retrieval(path: Path, address: str) -> pd.DataFrame:
     """Return one model's recall on one data set, by language and direction."""
     columns = [f"{way}_r@{k}" for way in ("t2i", "i2t") for k in (1, 5, 10)]
-    table = _results(path, ["lang", *columns]).melt(["lang"], columns)
+    table = _results(path).melt(["lang"], columns)
     table = table.assign(
         direction=table["variable"].str[:3],
         metric=table["variable"].str.replace(r"^..._r@", "recall@", regex=True),
@@ -180,12 +144,8 @@ def read_babel_imagenet_retrieval(path: Path, address: str) -> pd.DataFrame:
     return table.assign(checkpoint=path.stem, address=f"{address}/{path.parent.name}/{path.name}")[READ]
 
 
-def _results(path: Path, columns: list[str]) -> pd.DataFrame:
-    try:
-        table = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["results"])
-        return table[columns]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"The released file {path} has no results with {', '.join(columns)} ({error!r}).") from None
+def _results(path: Path) -> pd.DataFrame:
+    return pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["results"])
 
 
 def read_iglue(path: Path, address: str) -> pd.DataFrame:
@@ -194,10 +154,8 @@ def read_iglue(path: Path, address: str) -> pd.DataFrame:
     -1 stands there for a model that was not run; means over languages are left out.
     """
     match = re.fullmatch(r"(MaRVL|WIT|XVNLI|xFlickrCO|xGQA)(-many)?(_ir|_tr)?_([\dx]+)(\.[\w-]+)*\.csv", path.name)
-    if not match:
-        raise InputError(f"The released file {path} is named like no table of IGLUE, such as WIT_ir_0.csv.")
     title, many, way, examples = match.groups()[:4]
-    table = _csv(path, ["model"]).rename(columns={"model": "checkpoint"})
+    table = _csv(path).rename(columns={"model": "checkpoint"})
     long = table.melt(["checkpoint"], [column for column in table if column not in ("checkpoint", "avg")], "lang")
     long = long[long["value"].astype(float) >= 0].reset_index(drop=True)
     decimals = _decimals(long["value"]) + 2
@@ -223,19 +181,17 @@ def read_marvl(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy and consistency that one log of an evaluation ends with; logs of training have none."""
     what = r"(marvl|nlvr2_1k|nlvr2-zh|nlvr2)_?(translate-test-human|translate-test|by-chapters)?_?(test|train)"
     pattern = rf"(ctrl_[\w-]+?)_{what}(?:\.(\w\w))?(?:\.cat-(\d+))?\.(?:err|log)\.txt"
-    match = re.fullmatch(pattern, path.name)
-    if not match:
-        raise InputError(f"The released file {path} is named like no log of MaRVL's.")
-    checkpoint, name, way, split, lang, chapter = match.groups()
+    checkpoint, name, way, split, lang, chapter = re.fullmatch(pattern, path.name).groups()
     text = path.read_text(encoding="utf-8", errors="replace")
-    found = re.findall(r"Validation \[\w+\]: loss \S+ score (\S+)", text), re.findall(r"Consistency: (\S+)", text)
-    if split == "train" or not found[0]:
+    scores = re.findall(r"Validation \[\w+\]: loss \S+ score (\S+)", text)
+    if split == "train" or not scores:
         return pd.DataFrame(columns=READ)
     variant = [{"translate-test-human": "translate-test by people", "by-chapters": ""}.get(way, way or "zero-shot")]
     variant += [f"chapter {chapter}"] if chapter else []
     variant = ["translate-train"] if name == "nlvr2-zh" else variant  # trained on NLVR2 in Chinese, tested on MaRVL
     dataset = {"nlvr2_1k": "nlvr2-1k", "nlvr2-zh": "marvl"}.get(name, name)
-    rows = [("accuracy", found[0][-1], 5), *(("consistency", value, FULL) for value in found[1][-1:])]
+    consistency = re.findall(r"Consistency: (\S+)", text)[-1:]
+    rows = [("accuracy", scores[-1], 5), *(("consistency", value, FULL) for value in consistency)]
     own = {"checkpoint": checkpoint, "dataset": dataset, "lang": lang or "en", "direction": ""}
     table = pd.DataFrame(rows, columns=["metric", "printed", "decimals"])
     table = table.assign(value=table["printed"].astype(float) / 100, variant=", ".join(filter(None, variant)), **own)
@@ -244,8 +200,8 @@ def read_marvl(path: Path, address: str) -> pd.DataFrame:
 
 READERS: dict[str, tuple[str, Callable[[Path, str], pd.DataFrame]]] = {
     "open_clip": ("clip_benchmark", read_open_clip),
-    "open_clip-english": ("clip_benchmark", read_open_clip_english),
-    "open_clip-english-retrieval": ("clip_benchmark", read_open_clip_english_retrieval),
+    "open_clip-english": ("clip_benchmark", read_open_clip),
+    "open_clip-english-retrieval": ("clip_benchmark", read_open_clip),
     "mteb": ("mteb", read_mteb),
     "babel-imagenet": ("babel-imagenet", read_babel_imagenet),
     "babel-imagenet-retrieval": ("babel-imagenet", read_babel_imagenet_retrieval),
@@ -254,14 +210,11 @@ READERS: dict[str, tuple[str, Callable[[Path, str], pd.DataFrame]]] = {
 }
 
 
-# --- One table --------------------------------------------------------------------------------------
-
-
 def build(folder: str | os.PathLike) -> pd.DataFrame:
     """Return the table `released`, made from the source files that `sources.toml` names below `folder`.
 
-    Raises InputError, naming file and value, for a file that is missing or lacks a column, an unknown language or
-    checkpoint, a value outside 0 to 1 (a correlation: -1 to 1), and a row that occurs twice.
+    Raises InputError, naming it, for a file that is missing, an unknown language or checkpoint, a value outside 0 to 1
+    (a correlation: -1 to 1), and a row that occurs twice.
     """
     parts = []
     for source, fact in released.facts()["sources"].items():
@@ -269,59 +222,38 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
         if not files:
             raise InputError(f"There is no {fact['files']} in {folder}: take it from {fact['address']}.")
         harness, read = READERS[source]
-        found = [read(path, fact["address"]) for path in files]
-        parts.append(pd.concat([part for part in found if len(part)]).assign(harness=harness, source=source))
+        rows = [read(path, fact["address"]) for path in files]
+        parts.append(pd.concat([part for part in rows if len(part)]).assign(harness=harness, source=source))
     table = pd.concat(parts, ignore_index=True)
     variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
-    table = table.assign(model=_canonical(table), lang=_languages(table), variant=table["variant"] + variety)
-    table = _checked(table.assign(task=table["dataset"].map(TASKS)))
+    table = table.assign(model=_canonical(table), variant=table["variant"] + variety)
+    table = table.assign(lang=table["lang"].map(_codes(table["lang"])), task=table["dataset"].map(TASKS))
+    wrong = ~table["value"].between(np.where(table["metric"] == "spearman", -1, 0), 1) | table.duplicated(KEY)
+    if wrong.any():
+        row = ", ".join(f"{name} {value}" for name, value in table[wrong].iloc[0].items())
+        raise InputError(f"{wrong.sum()} released value(s) are no fractions or occur twice, the first: {row}.")
     return tables.check(with_intervals(table)[list(tables.SCHEMAS["released"][0])], "released")
 
 
 def _canonical(table: pd.DataFrame) -> pd.Series:
     """Return the canonical model of each row's checkpoint."""
-    known = {(row.harness, row.checkpoint): row.model for row in released.checkpoints().itertuples()}
-    pairs = list(zip(table["harness"], table["checkpoint"], strict=True))
-    unknown = sorted(set(pairs) - set(known))
-    if unknown:
-        harness, name = unknown[0]
-        close = near(name, [other for place, other in known if place == harness])
+    pairs = pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])
+    known = released.checkpoints().set_index(["harness", "checkpoint"])["model"]
+    unknown = pairs.difference(known.index)
+    if len(unknown):
+        hint = near(unknown[0][1], [name for harness, name in known.index if harness == unknown[0][0]])
         raise InputError(
-            f"{len(unknown)} checkpoint(s) have no canonical model, the first {name!r} of {harness}: add it to "
-            f"data/released/checkpoints.csv. {close}"
+            f"{len(unknown)} checkpoint(s) have no canonical model, the first {unknown[0][1]!r} of {unknown[0][0]}: "
+            f"add it to data/released/checkpoints.csv. {hint}"
         )
-    return pd.Series([known[pair] for pair in pairs], index=table.index)
+    return known.loc[pairs].set_axis(table.index)
 
 
-def _languages(table: pd.DataFrame) -> pd.Series:
-    """Return our code of each row's language; raise InputError, naming where, for one that nobody knows."""
-    codes = {}
-    for row in table.drop_duplicates("lang").itertuples():
-        code = str(row.lang).lower()
-        code = VARIETIES[code][0] if code in VARIETIES else CODES.get(code, code)
-        try:
-            codes[row.lang] = languages.canonical(code)
-        except InputError as error:
-            raise InputError(f"The results of {row.checkpoint} ({row.address}): {error}") from None
-    return table["lang"].map(codes)
-
-
-def _checked(table: pd.DataFrame) -> pd.DataFrame:
-    outside = table[~table["value"].between(np.where(table["metric"] == "spearman", -1, 0), 1)]
-    if len(outside):
-        row = outside.iloc[0]
-        raise InputError(
-            f"{len(outside)} released value(s) are no fractions, the first {row.value} ({row.metric} of "
-            f"{row.checkpoint} in {row.lang} on {row.dataset}, {row.address}): correct the source file."
-        )
-    double = table[table.duplicated(KEY)]
-    if len(double):
-        row = double.iloc[0]
-        raise InputError(
-            f"{len(double)} released row(s) occur twice, the first {row.metric} of {row.checkpoint} in {row.lang} on "
-            f"{row.dataset} ({row.address}): keep one."
-        )
-    return table
+def _codes(theirs: pd.Series) -> dict[str, str]:
+    """Return our code of each language; raise InputError for one that nobody knows."""
+    plain = {name: str(name).lower() for name in theirs.unique()}
+    varieties = {code: lang for code, (lang, _) in VARIETIES.items()}
+    return {name: languages.canonical({**CODES, **varieties}.get(code, code)) for name, code in plain.items()}
 
 
 def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -387,12 +319,3 @@ def _expected(table: pd.DataFrame) -> pd.Series:
             said = "" if "chapter" in row.variant else statements.get(row.lang, "")
         stated.append(said if said in ("", "infer") else str(int(said)))
     return pd.Series(stated, index=table.index)
-
-
-def moved(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, int]:
-    """Return how many rows two tables `released` do not share: added, removed, and with another value."""
-    both = before.merge(after, on=KEY, how="outer", suffixes=("", "_new"), indicator=True)
-    shared = both["_merge"] == "both"
-    changed = shared & (both["value"] != both["value_new"])
-    return {"added": int((both["_merge"] == "right_only").sum()), "removed": int((both["_merge"] == "left_only").sum()),
-            "changed": int(changed.sum())}  # fmt: skip

@@ -12,7 +12,7 @@ import pandas as pd
 from babelatlas.base import released
 from babelatlas.base.paths import DATA
 from babelatlas.evaluation import reasoning
-from babelatlas.stats import bootstrap, rounding
+from babelatlas.stats import bootstrap, tests
 
 COUNTS = DATA / "liu2021_counts.csv"
 LANGUAGES = ("id", "sw", "zh", "tr", "ta")
@@ -46,29 +46,26 @@ def labels(people: int = 5) -> pd.DataFrame:
 
     Of these pairs none is left on which two or more of five people disagree with the rest: such pairs were taken out.
     """
-    pattern = rf"(true|false) pairs, (\d+) of {people} labels true"
-    found = counts()["nlvr2 test", "en", "", ""]
-    found = found[found.index.str.fullmatch(pattern)]
-    rows = found.index.str.extract(pattern)
-    true = rows[1].astype(int)
-    return pd.DataFrame(
-        {"truth": rows[0] == "true", "n_true": true, "n_false": people - true, "n": found.to_numpy(int)}
+    rows = counts()["nlvr2 test", "en", "", ""].rename("n").reset_index()
+    rows = rows.join(
+        rows["statistic"].str.extract(rf"(?P<truth>true|false) pairs, (?P<n_true>\d+) of {people} labels true")
     )
+    rows = rows.dropna().astype({"n_true": int, "n": int})
+    rows = rows.assign(truth=rows["truth"] == "true", n_false=people - rows["n_true"])
+    return rows[["truth", "n_true", "n_false", "n"]].reset_index(drop=True)
 
 
 def log_scores() -> pd.DataFrame:
     """Return what the logs say: model, dataset, variant, lang, chapter, metric, value, ci_low, ci_high, n.
 
     Accuracy of n pairs of images, also by chapter ("" for all); consistency of n statements, about a quarter of the
-    pairs: the number of which the unrounded shares of all models of a test are whole (`rounding.denominator`). The
+    pairs: the number of which the unrounded shares of all models of a test are whole (`tests.denominator`). The
     intervals are exact binomial ones, as if answers were independent: the logs do not say which were correct.
     """
     rows = released.read(harness="marvl").drop(columns=["ci_low", "ci_high"])
     number = rows["variant"].str.extract(r"chapter (\d+)")[0].astype(float)
-    rows = rows.assign(
-        chapter=number.map(NUMBERS).fillna(""), variant=rows["variant"].mask(number.notna(), "zero-shot")
-    )
-    parts = []
+    variant = rows["variant"].mask(number.notna(), "zero-shot")
+    rows, parts = rows.assign(chapter=number.map(NUMBERS).fillna(""), variant=variant), []
     for (dataset, lang, _, chapter), part in rows.groupby(["dataset", "lang", "variant", "chapter"]):
         accuracy, consistency = (part[part["metric"] == metric] for metric in reasoning.METRICS)
         if chapter:  # and the consistencies of two models do not tell the number of statements
@@ -76,8 +73,8 @@ def log_scores() -> pd.DataFrame:
             continue
         name = {"nlvr2": "nlvr2 test", "nlvr2-1k": "nlvr2 250"}.get(dataset, dataset)
         span = int(0.9 * accuracy["n"].iloc[0] / 4), int(counts()[name, lang, "", "", "captions"])
-        parts += [accuracy, consistency.assign(n=rounding.denominator(consistency["value"], *span))]
-    found = pd.concat(parts, ignore_index=True)
-    low, high = bootstrap.exact_interval((found["value"] * found["n"]).round(), found["n"])
+        parts += [accuracy, consistency.assign(n=tests.denominator(consistency["value"], *span))]
+    table = pd.concat(parts, ignore_index=True).astype({"n": int})
+    low, high = bootstrap.exact_interval((table["value"] * table["n"]).round(), table["n"])
     columns = ["model", "dataset", "variant", "lang", "chapter", "metric", "value", "ci_low", "ci_high", "n"]
-    return found.assign(ci_low=low, ci_high=high, n=found["n"].astype(int))[columns]
+    return table.assign(ci_low=low, ci_high=high)[columns]

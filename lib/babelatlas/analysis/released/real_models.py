@@ -1,16 +1,13 @@
 """Leaderboards of real models from released results: the best of a language, the best for a size, who differs."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from babelatlas.analysis import ranking
 from babelatlas.base import released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as entries
-from babelatlas.stats import bootstrap, checks, tests
+from babelatlas.stats import bootstrap, tests
 
 DATASETS = {"xm3600": "Crossmodal-3600", "xtd": "XTD", "xflickrco": "xFlickrCO", "wit": "WIT", "marvl": "MaRVL"}
 DATASETS |= {"babel-imagenet": "Babel-ImageNet", "xvnli": "XVNLI", "xgqa": "xGQA", "nlvr2": "NLVR2"}
@@ -41,30 +38,27 @@ def board(harness: str, dataset: str, metric: str, variant: str | None = None) -
     """
     where = {} if variant is None else {"variant": variant}
     rows = released.one_run(released.read(harness=harness, dataset=dataset, metric=metric, **where))
-    twice = rows[rows.duplicated(["model", "lang", "direction"])]
-    if len(twice):
-        row = twice.iloc[0]
+    if rows.duplicated(["model", "lang", "direction"]).any():
         raise InputError(
-            f"The leaderboard of {harness} on {dataset} has several {metric} of {row['model']} in {row['lang']!r}: "
-            f"give one of its variants, {', '.join(sorted(map(repr, rows['variant'].unique())))}."
+            f"The leaderboard of {harness} on {dataset} has several {metric} of one model in one language: give one of "
+            f"its variants, {', '.join(sorted(map(repr, rows['variant'].unique())))}."
         )
     return _scores(rows, "direction")
 
 
 def _scores(rows: pd.DataFrame, direction: str) -> pd.DataFrame:
     """Return one score for each model and language: the mean over the values of column `direction`."""
-    found = rows.groupby(["model", "lang"], as_index=False).agg(
-        value=("value", "mean"), n=("n", "min"), directions=(direction, "nunique")
-    )
-    return found.assign(n_correct=found["value"] * found["n"])
+    groups = rows.groupby(["model", "lang"], as_index=False)
+    scores = groups.agg(value=("value", "mean"), n=("n", "min"), directions=(direction, "nunique"))
+    return scores.assign(n_correct=scores["value"] * scores["n"])
 
 
-def own_board(found: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
+def own_board(scores: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
     """Return the scores of a run's own real models in the columns of `board`; no rows where it has none.
 
-    `found`: a `languages` table; models of the miniature are left out.
+    `scores`: a `languages` table; models of the miniature are left out.
     """
-    rows = found[(found["dataset"] == dataset) & found["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])]
+    rows = scores[(scores["dataset"] == dataset) & scores["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])]
     small = {name for name in entries.names() if entries.get_model(name).embedded}
     return _scores(rows[~rows["model"].isin(small)], "metric")
 
@@ -83,39 +77,9 @@ def registry() -> pd.DataFrame:
     rest = rest.assign(title=rest["model"], entry=rest["model"], weights="open", source="data/models_sources.csv")
     for column in ("release_date", "languages"):
         rest[column] = rest[column].astype(str).replace("0", "")
-    rest = rest[[column for column in known if column in rest]]
-    joined = pd.concat([known, rest], ignore_index=True)
+    joined = pd.concat([known, rest[[column for column in known if column in rest]]], ignore_index=True)
     texts = [column for column in known if not pd.api.types.is_numeric_dtype(known[column])]
     return joined.assign(**joined[texts].fillna(""))
-
-
-def neighbours(
-    scores: pd.DataFrame, cluster: Mapping[str, str] | None = None, n_permutations: int = 10_000, seed: int = 0
-) -> pd.DataFrame:
-    """Compare each model with the next in the ranking by a paired test over languages: first, second, value, p, p_holm.
-
-    `scores` and `cluster` as in `ranking.ranks`; value is the difference of the means, p that of a sign-flip test which
-    turns whole clusters, p_holm corrected for all neighbours by Holm's method. One row less than there are models.
-    """
-    wide = ranking.by_language(scores)
-    mean = wide.mean().round(12)
-    order = sorted(wide, key=lambda model: (-mean[model], model))
-    gaps = wide[order[:-1]].to_numpy() - wide[order[1:]].to_numpy()
-    member = ranking.members(wide.index, cluster)
-    p = ranking.sign_flip_test(gaps, n_permutations, seed, member) if len(order) > 1 else []
-    found = {"first": order[:-1], "second": order[1:], "value": gaps.mean(axis=0), "p": p, "p_holm": tests.holm(p)}
-    return pd.DataFrame(found)
-
-
-def within_budgets(table: pd.DataFrame, cost: str, budgets: Sequence[float]) -> pd.DataFrame:
-    """Return, for each budget, the row with the highest `value` among those whose `cost` is at most the budget.
-
-    A column budget comes first; rows of unknown cost are left out, and a budget that no row meets has no row.
-    """
-    known = table.dropna(subset=[cost]).sort_values(["value", cost], ascending=[False, True], kind="stable")
-    parts = [known[known[cost] <= budget].head(1).assign(budget=budget) for budget in budgets]
-    found = pd.concat(parts, ignore_index=True) if parts else known.head(0).assign(budget=[])
-    return found[["budget", *(column for column in found if column != "budget")]]
 
 
 def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
@@ -125,35 +89,25 @@ def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     model. Columns: model, value, ci_low, ci_high (exact binomial interval), p_holm (two-sided test of two shares,
     pooled and unpaired, against the best; Holm's correction over these comparisons), same (True for the best itself and
     where p_holm is at least `alpha`). The models saw the same images, so that an unpaired test is conservative. Where n
-    is not known there is neither interval nor test (NaN), and `same` is False. Raises InputError for a missing column
-    and a model with two rows.
+    is not known there is neither interval nor test (NaN), and `same` is False.
 
     >>> rows = pd.DataFrame({"model": list("abc"), "value": [0.5, 0.49, 0.2], "n": 1000, "n_correct": [500, 490, 200]})
     >>> best(rows)["same"].tolist()
     [True, True, False]
     """
-    missing = [column for column in ("model", "value", "n", "n_correct") if column not in table]
-    if missing:
-        raise InputError(f"The best model needs the column(s) {', '.join(missing)}; got {', '.join(map(str, table))}.")
     if table["model"].duplicated().any():
-        name = table.loc[table["model"].duplicated(), "model"].iloc[0]
-        raise InputError(f"The best model needs one row for each model, but {name!r} has several: select one result.")
-    if table.empty:
-        return pd.DataFrame(columns=COLUMNS).astype({"same": bool})
-    checks.check_numbers(table, ["value", "n"], "The best model", ["model"])
-    found = table.sort_values(["value", "model"], ascending=[False, True], ignore_index=True)
-    n = found["n"].to_numpy(float)
+        raise InputError("The best model needs one row for each model, but some have several: select one result.")
+    table = table.sort_values(["value", "model"], ascending=[False, True], ignore_index=True)
+    n = table["n"].to_numpy(float)
     # A share that is no whole number of its cases, within its rounding, still gives their number nearly.
-    correct = found["n_correct"].fillna((found["value"] * found["n"]).round()).to_numpy(float)
-    known = n > 0
-    low, high = np.full((2, len(found)), np.nan)
+    correct = table["n_correct"].fillna((table["value"] * table["n"]).round()).to_numpy(float)
+    known, (low, high, p) = n > 0, np.full((3, len(table)), np.nan)
     low[known], high[known] = bootstrap.exact_interval(correct[known], n[known])
-    p = np.full(len(found), np.nan)
-    if known[0]:
+    if len(table) and known[0]:
         p[known] = two_shares(correct[0], n[0], correct[known], n[known])
-    p[0] = np.nan
-    found = found.assign(ci_low=low, ci_high=high, p_holm=tests.holm(p))
-    return found.assign(same=(found["p_holm"] >= alpha) | (found.index == 0))[COLUMNS]
+        p[0] = np.nan
+    table = table.assign(ci_low=low, ci_high=high, p_holm=tests.holm(p))
+    return table.assign(same=(table["p_holm"] >= alpha) | (table.index == 0))[COLUMNS]
 
 
 def two_shares(first: np.ndarray, n_first: np.ndarray, second: np.ndarray, n_second: np.ndarray) -> np.ndarray:
@@ -172,18 +126,14 @@ def pareto_front(table: pd.DataFrame, cost: str, value: str) -> pd.DataFrame:
     """Return the rows that no other row beats with at most the same cost, from the cheapest to the most expensive.
 
     Another row beats one with a higher value at the same or a lower cost, or the same value at a lower cost; equal rows
-    stay together. Rows without a cost or a value are left out. Raises InputError for a missing column.
+    stay together. Rows without a cost or a value are left out.
 
     >>> pareto_front(pd.DataFrame({"cost": [1, 2, 3, None], "value": [0.2, 0.1, 0.5, 0.9]}), "cost", "value")
        cost  value
     0   1.0    0.2
     2   3.0    0.5
     """
-    missing = [column for column in (cost, value) if column not in table]
-    if missing:
-        raise InputError(f"A Pareto front needs the column(s) {', '.join(missing)}; got {', '.join(map(str, table))}.")
     kept = table.dropna(subset=[cost, value]).sort_values([cost, value], ascending=[True, False], kind="stable")
-    # The highest value of all cheaper rows, and of the rows of the same cost.
     of_cost = kept.groupby(cost)[value].max()
-    cheaper = of_cost.cummax().shift(fill_value=-np.inf)
+    cheaper = of_cost.cummax().shift(fill_value=-np.inf)  # the highest value of all cheaper rows
     return kept[(kept[value] == kept[cost].map(of_cost)) & (kept[value] > kept[cost].map(cheaper))]

@@ -14,60 +14,14 @@ from scipy import stats as scipy_stats
 from babelatlas.analysis import ranking
 from babelatlas.analysis.released import real_models
 from babelatlas.base import languages, released
-from babelatlas.base.errors import InputError, near
-from babelatlas.stats import bootstrap, checks, mixed_model, tests
+from babelatlas.stats import bootstrap, mixed_model, tests
 
 ENGLISH = "en"
-# Samples seen (billions) at the four scales of DataComp; as many pairs are in the pool of the scale.
-SCALES = {0.0128: "12.8 M", 0.128: "128 M", 1.28: "1.28 B", 12.8: "12.8 B"}
-# What each filter keeps, by mlfoundations/datacomp: README.md (12d497f) and baselines/apply_filter.py (274dbee).
-FILTERS = pd.DataFrame(
-    [
-        ["none", "no filter", "none", "every pair of the pool"],
-        ["clip", "CLIP score", "none", "the 30 % with the highest score of OpenAI's CLIP ViT-L/14"],
-        ["basic", "basic", "fastText: English", "more than 2 words and 5 characters; images of 200 pixels or more"],
-        ["image", "image", "fastText: English", "images in clusters that hold images of ImageNet-1k"],
-        ["text", "text", "fastText: English", "captions with a word of ImageNet-21k"],
-        ["datacomp", "DataComp", "fastText: English", "both image and CLIP score"],
-        ["laion", "LAION-2B", "gcld3: English", "a score of CLIP ViT-B/32 of 0.28 or more"],
-    ],
-    columns=["filtering", "filter", "language test", "keeps"],
-)
 
 
 def recall(dataset: str = "xm3600", harness: str = "clip_benchmark") -> pd.DataFrame:
     """Return recall@1, the mean of both directions: a row for each language, a column for each model."""
     return ranking.by_language(real_models.board(harness, dataset, "recall@1"))
-
-
-def above_chance(dataset: str = "xm3600", harness: str = "clip_benchmark") -> pd.Series:
-    """Return, by model, in which share of the other languages both directions are above chance (95 %, exact)."""
-    table = released.one_run(released.read(harness=harness, dataset=dataset, metric="recall@1"))
-    table = table[table["lang"] != ENGLISH].assign(above=lambda rows: rows["ci_low"] > 1 / rows["n"])
-    return table.groupby(["model", "lang"])["above"].all().groupby("model").mean()
-
-
-def same_compute(models: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the filtered models of DataComp's pools, each with the unfiltered one of the same compute.
-
-    Columns: scale (samples seen), filtering, filter, model, unfiltered (model), in the order of `SCALES` and `FILTERS`.
-    The same compute is the same architecture and as many samples seen. `models`: as of `released.models`.
-
-    >>> same_compute().groupby("scale", sort=False).size().to_dict()
-    {'12.8 M': 5, '128 M': 6, '1.28 B': 6, '12.8 B': 3}
-    """
-    models = released.models() if models is None else models
-    models = models[models["family"].isin(["CommonPool", "DataComp"])].reset_index(drop=True)
-    compute = ["architecture", "samples_seen"]
-    base = models[models["filtering"] == "none"].rename(columns={"model": "unfiltered"})[["unfiltered", *compute]]
-    pairs = models[models["filtering"] != "none"].merge(base, on=compute, validate="many_to_one")
-    unknown = sorted(set(pairs["filtering"]) - set(FILTERS["filtering"]))
-    if unknown:
-        raise InputError(f"Nothing is known of the filter {unknown[0]!r}: {near(unknown[0], FILTERS['filtering'])}")
-    place = {name: number for number, name in enumerate(FILTERS["filtering"])}
-    pairs = pairs.assign(place=pairs["filtering"].map(place)).sort_values(["samples_seen", "place"], ignore_index=True)
-    pairs["scale"] = pairs["samples_seen"].map(SCALES)
-    return pairs.merge(FILTERS[["filtering", "filter"]])[["scale", "filtering", "filter", "model", "unfiltered"]]
 
 
 def retained(
@@ -80,18 +34,13 @@ def retained(
 ) -> pd.DataFrame:
     """Return which share of the unfiltered model's recall each filter keeps, in each group of languages.
 
-    `wide` as of `recall`, `pairs` as of `same_compute`; `groups`: name -> languages, all but English unless given. A
-    row has the columns of `pairs`, group, filtered and before (mean recall), value (filtered / before) with ci_low and
-    ci_high, points (filtered - before), p and p_family (of the points, sign-flip tests by language and by family),
-    p_holm and p_family_holm (corrected for all rows), n, n_families. Intervals draw families; a group of one family has
-    none. Raises InputError for a model or language that `wide` has not, and where there is nothing to compare.
+    `wide` as of `recall`; `pairs`: model and unfiltered (the model of the same compute); `groups`: name -> languages,
+    all but English unless given. A row has the columns of `pairs`, group, filtered and before (mean recall), value
+    (filtered / before) with ci_low and ci_high, points (filtered - before), p and p_family (of the points, sign-flip
+    tests by language and by family), p_holm and p_family_holm (corrected for all rows), n, n_families. Intervals
+    resample families; a group of one family has none.
     """
     groups = groups or {"all": [code for code in wide.index if code != ENGLISH]}
-    lost = sorted((set(pairs["model"]) | set(pairs["unfiltered"])) - set(wide))
-    lost += sorted({code for codes in groups.values() for code in codes} - set(wide.index))
-    if lost or pairs.empty or not all(map(len, groups.values())):
-        what = f"recall of {lost[0]!r}, which the table has not" if lost else "a pair of models and a language"
-        raise InputError(f"A comparison with the unfiltered pool needs {what}: choose among {', '.join(wide.index)}.")
     rows = []
     for group, codes in groups.items():
         member = ranking.members(codes, languages.families(codes))
@@ -105,11 +54,10 @@ def retained(
             low, high = bootstrap.percentile_interval(share[1:], n_clusters=n) if n > 1 else (np.nan, np.nan)
             gap = recalls[:, :1] - recalls[:, 1:]
             p, p_family = (ranking.sign_flip_test(gap, n_permutations, seed, each)[0] for each in (None, member))
-            found = {"group": group, "filtered": after[0], "before": before[0], "value": share[0], "ci_low": low}
-            found |= {"ci_high": high, "points": after[0] - before[0], "p": p, "p_family": p_family}
-            rows.append(pair | found | {"n": len(codes), "n_families": n})
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=tests.holm(table["p"]), p_family_holm=tests.holm(table["p_family"]))
+            row = pair | {"group": group, "filtered": after[0], "before": before[0], "value": share[0]}
+            row |= {"ci_low": low, "ci_high": high, "points": after[0] - before[0], "p": p, "p_family": p_family}
+            rows.append(row | {"n": len(codes), "n_families": n})
+    return tests.with_holm(pd.DataFrame(rows))
 
 
 def constant_data(wide: pd.DataFrame, least: int = 3, models: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -117,7 +65,7 @@ def constant_data(wide: pd.DataFrame, least: int = 3, models: pd.DataFrame | Non
 
     Only training data with `least` models of different FLOPs, those with a multilingual text tower being a group of
     their own. Of several models of one family, architecture, text tower and image size on the same data, the one that
-    saw most samples stands for all, of equal ones the first by name. Raises InputError where no group is left.
+    saw most samples stands for all, of equal ones the first by name.
     """
     models = released.models() if models is None else models
     models = models[models["model"].isin(wide.columns) & models["gflops"].notna() & (models["training_data"] != "")]
@@ -126,8 +74,6 @@ def constant_data(wide: pd.DataFrame, least: int = 3, models: pd.DataFrame | Non
     models["data"] = names + models["multilingual_text"].map({"yes": " (multilingual)"}).fillna("")
     models = models.drop_duplicates(["data", "family", "architecture", "text_tower", "image_size"])
     models = models[models.groupby("data")["gflops"].transform("nunique") >= least]
-    if models.empty:
-        raise InputError(f"No training data set has {least} models of different FLOPs: ask for fewer models.")
     models["most"] = -models.groupby("data")["model"].transform("size")
     columns = ["data", "model", "title", "gflops", "parameters_m", "image_size"]
     return models.sort_values(["most", "data", "gflops", "model"], ignore_index=True)[columns]
@@ -144,19 +90,12 @@ def slopes(
     data, for each `of`), family_low, family_high (bootstrap over families of languages), n (models), n_families.
 
     Interval and p of one data set are those of a line through its models (Student's t); of all together the interval
-    draws data sets and, where others are concerned, families; p turns the signs of data sets. Raises InputError for
-    fewer than two data sets, a data set with fewer than three models, and models that `wide` has not.
+    resamples data sets and, where others are concerned, families; p turns the signs of data sets.
     """
-    lost, few = sorted(set(sizes["model"]) - set(wide)), sizes["data"].value_counts().loc[lambda count: count < 3]
-    if lost or len(few) or sizes["data"].nunique() < 2:
-        raise InputError(
-            f"Slopes need two training data sets, each with three models that have results; got "
-            f"{sizes['data'].nunique()} data set(s), too few models for: {', '.join(few.index) or 'none'}, no results "
-            f"for: {', '.join(lost) or 'none'}. Leave these out."
-        )
-    at, spread = _within(sizes, x)
+    at, spread = within_data(sizes, x)
     others = [code for code in wide.index if code != ENGLISH]
-    index, n_families = checks.cluster_index(list(languages.families(others).values()), "A slope over languages")
+    names, index = np.unique(list(languages.families(others).values()), return_inverse=True)
+    n_families = len(names)
     times = np.vstack([np.ones(n_families), bootstrap.resample_weights(n_families, n_resamples, seed)])[:, index]
     turn, recalls = mixed_model.SCALES[scale][0], wide[sizes["model"]]
     drawn = turn(times @ recalls.loc[others].to_numpy() / times.sum(axis=1, keepdims=True))
@@ -172,8 +111,8 @@ def slopes(
             mine = spread[:, place] > 0
             line = scipy_stats.linregress(at[mine], y[0, mine])
             reach = scipy_stats.t.ppf(0.975, mine.sum() - 2) * line.stderr
-            found = [line.slope, line.slope - reach, line.slope + reach, line.pvalue, *ends[place], mine.sum()]
-            rows.append([name, of, *found])
+            row = [line.slope, line.slope - reach, line.slope + reach, line.pvalue, *ends[place], mine.sum()]
+            rows.append([name, of, *row])
         pooled = (chosen * products).sum(axis=1) / (chosen * squares).sum(axis=1)
         low, high = bootstrap.percentile_interval(pooled[1:], n_clusters=min(len(names), n_families))
         p = tests.paired_permutation_test(products[0], seed=seed)
@@ -183,20 +122,8 @@ def slopes(
     return table.assign(p_holm=table.groupby("of")["p"].transform(tests.holm))
 
 
-def _within(sizes: pd.DataFrame, x: str) -> tuple[np.ndarray, np.ndarray]:
+def within_data(sizes: pd.DataFrame, x: str) -> tuple[np.ndarray, np.ndarray]:
     """Return log10 of column `x` less its mean in the data set, and which model is of which data set (1 or 0)."""
-    if x not in ("gflops", "parameters_m"):
-        raise InputError(f"The size of a model is gflops or parameters_m, got {x!r}.")
     log = np.log10(sizes[x])
     spread = np.column_stack([sizes["data"] == name for name in dict.fromkeys(sizes["data"])]).astype(float)
     return (log - log.groupby(sizes["data"]).transform("mean")).to_numpy(), spread
-
-
-def language_slopes(wide: pd.DataFrame, sizes: pd.DataFrame, x: str = "gflops") -> pd.DataFrame:
-    """Return the pooled slope of each language in points of recall: lang, points, mean (recall); the highest first."""
-    at, _ = _within(sizes, x)
-    recalls = wide[sizes["model"]]
-    found = pd.DataFrame(
-        {"points": recalls.to_numpy() @ at / (at @ at), "mean": recalls.mean(axis=1)}, index=wide.index
-    )
-    return found.rename_axis("lang").reset_index().sort_values("points", ascending=False, ignore_index=True)

@@ -1,11 +1,9 @@
 """Models that transformers has classes for, read from local folders alone: AltCLIP, Chinese-CLIP, SigLIP, MetaCLIP 2.
 
 Model, tokenizer and preparation of pictures are the library's own; what it does quietly is made an error here: weights
-that it would make up, leave out, or that have another shape. All loaders raise InputError where a file is missing or
-damaged. Loads torch and transformers only when called.
+that it would make up, leave out, or that have another shape. Loads torch and transformers only when called.
 """
 
-import importlib.util
 import string
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,15 +13,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from babelatlas.base.errors import InputError, near
 from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
-from babelatlas.models.loaders.openclip import check_vocabulary, pieces, quiet, tail
+from babelatlas.models.loaders.openclip import TOKENIZERS, pieces, quiet, tail
 from babelatlas.models.tokens import Tokenizer
 
+# transformers' class of each family.
+KINDS = {"altclip": "AltCLIPModel", "chinese-clip": "ChineseCLIPModel", "metaclip2": "MetaClip2Model"}
 # The orders in which files of one purpose are looked for; an index names the parts of weights in several files.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-TOKENIZERS = ("tokenizer.json", "sentencepiece.bpe.model", "spiece.model", "vocab.txt")
 PICTURES = ("preprocessor_config.json", "processor_config.json")
 # Counters that older versions of transformers kept among the weights; nothing is learnt in them.
 COUNTERS = ("position_ids", "token_type_ids")
@@ -32,44 +30,21 @@ POOLER = ("text_model.roberta.pooler.", "roberta.pooler.")
 CLEANED = str.maketrans({mark: " " if mark == "_" else None for mark in string.punctuation})
 
 
-def load_altclip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of an AltCLIP (Chen et al., 2022); a text's vector is that of its first token, projected."""
-    found = model(checkpoint, "AltCLIPModel", "altclip", POOLER)
-    text = found.config.text_config
-    # As in RoBERTa, places are counted from the one after the padding's.
-    return _towers(checkpoint, found, text.max_position_embeddings - text.pad_token_id - 1, text.pad_token_id)
-
-
-def load_chinese_clip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a Chinese-CLIP (Yang et al., 2022); a text's vector is its first token's, projected."""
-    found = model(checkpoint, "ChineseCLIPModel", "chinese_clip")
-    return _towers(checkpoint, found, pad=found.config.text_config.pad_token_id)
-
-
-def load_metaclip2(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a MetaCLIP 2 (Chuang et al., 2025); a text's vector is that of its end token, projected.
-
-    Raises InputError where the tokenizer ends texts with another token than the model looks for.
+def load(checkpoint: Checkpoint) -> Towers:
+    """Return the towers of an AltCLIP (Chen et al., 2022), Chinese-CLIP (Yang et al., 2022) or MetaCLIP 2 (Chuang et
+    al., 2025): a text's vector is that of its first token, of MetaCLIP's its end token, projected.
     """
-    found = model(checkpoint, "MetaClip2Model", "metaclip_2")
-    towers = _towers(checkpoint, found)
-    end, wanted = towers.tokenizer([""]).pieces[-1], found.config.text_config.eos_token_id
-    if end != wanted:
-        raise checkpoint.error(
-            f"its tokenizer ends a text with token {end} and {checkpoint.folder / 'config.json'} says {wanted}"
-        )
-    return towers
+    return _towers(checkpoint, model(checkpoint, KINDS[checkpoint.entry.family], POOLER))
 
 
 def load_siglip(checkpoint: Checkpoint) -> Towers:
     """Return the towers of a SigLIP (Zhai et al., 2023) or SigLIP 2 (Tschannen et al., 2025), NaFlex or of fixed size.
 
-    It was trained on texts padded to the full context without a mask: padding counts, and is never left out. The
-    padding's id of its configuration is of another tokenizer than SigLIP 2's: the tower takes no notice of it.
+    It was trained on texts padded to the full context without a mask: padding counts, and is never left out.
     """
-    if checkpoint.read_json(checkpoint.find_file("config.json")).get("model_type") == "siglip2":
+    if checkpoint.read_json("config.json").get("model_type") == "siglip2":
         return _naflex(checkpoint)
-    return _towers(checkpoint, model(checkpoint, "SiglipModel", "siglip"), masked=False)
+    return _towers(checkpoint, model(checkpoint, "SiglipModel"), masked=False)
 
 
 def _naflex(checkpoint: Checkpoint) -> Towers:
@@ -78,8 +53,7 @@ def _naflex(checkpoint: Checkpoint) -> Towers:
     A picture is an array (patches, numbers of a patch + 2) of float32, padded with zeros: the last two columns are 1
     where there is a patch, and where it is the first of its row, from which the shape follows in any precision.
     """
-    found = model(checkpoint, "Siglip2Model", "siglip2")
-    prepare = _preparation(checkpoint, "patch_size", "max_num_patches")
+    siglip, prepare = model(checkpoint, "Siglip2Model"), image_processor(checkpoint)
     patch, most = prepare.patch_size, prepare.max_num_patches
 
     def transform(picture: Image.Image) -> np.ndarray:
@@ -92,10 +66,10 @@ def _naflex(checkpoint: Checkpoint) -> Towers:
         shapes = height[:, None].repeat(1, 2)
         shapes[:, 1] = there.sum(1) // height
         inputs = {"pixel_values": pixels[..., :-2], "pixel_attention_mask": there.int(), "spatial_shapes": shapes}
-        return found.get_image_features(**inputs).pooler_output
+        return siglip.get_image_features(**inputs).pooler_output
 
-    towers = _towers(checkpoint, found, masked=False, prepare=transform)
-    return replace(towers, image=image, image_size=round(patch * most**0.5))
+    towers = _towers(checkpoint, siglip, masked=False)
+    return replace(towers, image=image, transform=transform, image_size=round(patch * most**0.5))
 
 
 def canonicalise(text: str) -> str:
@@ -109,25 +83,16 @@ def canonicalise(text: str) -> str:
     return " ".join(text.translate(CLEANED).lower().split())
 
 
-CANONICALISE = {"": None, "siglip": canonicalise}
-
-
 def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
     """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32."""
-    prepare = _preparation(checkpoint, "image_mean", "size")
+    prepare = image_processor(checkpoint)
     return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
 
 
-def _preparation(checkpoint: Checkpoint, *said: str):
-    """Return transformers' preparation of pictures of a folder, which has to say one of the things `said`."""
-    # Resized by Pillow, as when the models were published: the library's other way (torchvision on arrays) rounds
-    # differently, on photographs by one grey level of 255, where they are enlarged by up to nine.
-    file = checkpoint.find_file(*PICTURES)
-    content = checkpoint.read_json(file)
-    described = content.get("image_processor") or content
-    if not any(name in described for name in said):  # the library would take what it has by default
-        raise checkpoint.error(f"{file} does not say how pictures are prepared")
-    with reading(checkpoint, file):
+def image_processor(checkpoint: Checkpoint):
+    """Return transformers' preparation of pictures of a folder."""
+    # Resized by Pillow, as when the models were published: torchvision rounds differently, by up to nine grey levels.
+    with reading(checkpoint, checkpoint.find_file(*PICTURES)):
         from transformers import AutoImageProcessor
 
         return AutoImageProcessor.from_pretrained(
@@ -135,30 +100,10 @@ def _preparation(checkpoint: Checkpoint, *said: str):
         )
 
 
-def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, pad: int | None = None) -> Tokenizer:
-    """Return the tokenizer of a folder; `longest`: the most tokens that the text tower has places for.
-
-    `size`: how many pieces the tower knows, 0 where that is not known; `pad`: the id that it takes for padding, if any.
-    Raises InputError also where a package is not installed, or the entry asks for more tokens than there are places.
-    """
+def tokenizer(checkpoint: Checkpoint, trim: bool) -> Tokenizer:
+    """Return the tokenizer of a folder."""
     folder, entry = checkpoint.folder, checkpoint.entry
-    if entry.canonicalise not in CANONICALISE:
-        raise InputError(
-            f"The model {checkpoint.name!r} asks for texts to be canonicalised by {entry.canonicalise!r}, which is not "
-            f"known: {near(entry.canonicalise, CANONICALISE)}"
-        )
-    if not 2 < entry.context_length <= longest:
-        raise checkpoint.error(
-            f"its text tower in {folder} has places for {longest} tokens and its entry says {entry.context_length}",
-            "correct the entry in models.py.",
-        )
     file = checkpoint.find_file(*TOKENIZERS)
-    absent = [name for name in ("sentencepiece", "google.protobuf") if not _installed(name)]
-    if file.suffix == ".model" and absent:
-        raise checkpoint.error(
-            f"its tokenizer {file} needs packages that are not installed",
-            "run `pip install sentencepiece protobuf`.",
-        )
     with reading(checkpoint, file):
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -166,22 +111,21 @@ def tokenizer(checkpoint: Checkpoint, trim: bool, longest: int, size: int = 0, p
         # have changed between its versions.
         kind = PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
         inner = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    if inner.padding_side != "right" or inner.pad_token_id is None:
-        side = f"on the {inner.padding_side}" if inner.pad_token_id is not None else "with no token of its own"
-        raise checkpoint.error(f"its tokenizer {file} pads {side}, where all models known here pad on the right")
-    if size:
-        check_vocabulary(checkpoint, file, inner, size, pad)
     if getattr(inner, "sp_model", None) is None:
-        encode = pieces(checkpoint, inner)
+        encode = pieces(inner)
     else:
 
         def encode(texts: list[str]) -> list[list[int]]:
             # Pieces by sentencepiece: there are no settings beneath that a call would change.
             return inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
 
-    clean, pad = CANONICALISE[entry.canonicalise], inner.pad_token_id
     return Tokenizer(
-        lambda texts, lang: encode(texts), entry.context_length, pad, trim, tail(encode), canonicalise=clean
+        lambda texts, lang: encode(texts),
+        entry.context_length,
+        inner.pad_token_id,
+        trim,
+        tail(encode),
+        canonicalise=canonicalise if entry.canonicalise else None,
     )
 
 
@@ -191,97 +135,52 @@ def check_loaded(checkpoint: Checkpoint, file: Path, info: dict, ignored: tuple[
     `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`;
     `ignored`: how names begin that may be missing or left over.
     """
-    for kind, what in (
-        ("missing_keys", "it has not all of the model's weights"),
-        ("unexpected_keys", "it has weights that the model has no place for"),
-        ("mismatched_keys", "weights have another shape than the model's"),
-        ("error_msgs", "weights could not be read"),
-    ):
-        names = [one for one in info.get(kind) or () if not str(one).startswith(ignored)]
-        found = sorted(str(one[0] if isinstance(one, tuple) else one) for one in names)
-        found = [name for name in found if name.rpartition(".")[2] not in COUNTERS]
-        if found:
-            raise checkpoint.error(
-                f"{file} does not fit its configuration, {what} ({len(found)}, the first: {found[0]})"
-            )
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        names = [str(one[0] if isinstance(one, tuple) else one) for one in info.get(kind, ())]
+        names = [one for one in names if not one.startswith(ignored) and one.rpartition(".")[2] not in COUNTERS]
+        if names:
+            raise checkpoint.error(f"{file} does not fit its configuration ({kind}: {len(names)}, such as {names[0]})")
 
 
-def find_weights(checkpoint: Checkpoint) -> Path:
-    """Return a folder's file of weights, or of the index of several, all there; raises InputError where one is not."""
+def find_weights(checkpoint: Checkpoint) -> list[Path]:
+    """Return a folder's files of weights, or those that an index names; raises InputError where one is not there."""
     file = checkpoint.find_file(*WEIGHTS)
-    if file.suffix == ".json":
-        parts = checkpoint.read_json(file).get("weight_map")
-        if not isinstance(parts, dict) or not parts:
-            raise checkpoint.error(f"{file} names no files")
-        for part in sorted(set(parts.values())):
-            checkpoint.find_file(part)
-    return file
+    if file.suffix != ".json":
+        return [file]
+    return [checkpoint.find_file(part) for part in sorted(set(checkpoint.read_json(file.name)["weight_map"].values()))]
 
 
 @contextmanager
 def reading(checkpoint: Checkpoint, *files: Path) -> Iterator[None]:
     """Keep what transformers says while it reads files to itself, and give an error of it as one sentence."""
-    said = f"{' or '.join(map(str, files))} is damaged or of another model"
-    with quiet(), silent(), checkpoint.blaming(said):
+    with quiet(), checkpoint.blaming(*files):
         yield
 
 
-@contextmanager
-def silent() -> Iterator[None]:
-    """Switch transformers' log and progress bars off for a while; the library has settings of its own for both."""
-    from transformers.utils import logging
+def model(checkpoint: Checkpoint, kind: str, ignored: tuple[str, ...] = (), **options):
+    """Return the model of a folder by transformers' class `kind`, in float32 on the CPU, all its weights read.
 
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity(logging.CRITICAL)
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
-def model(checkpoint: Checkpoint, name: str, model_type: str = "", ignored: tuple[str, ...] = ()):
-    """Return the model of a folder by transformers' class `name`, in float32 on the CPU, all its weights read.
-
-    `model_type`: what its configuration has to say, "" for any; `ignored` as for `check_loaded`.
+    `ignored` as for `check_loaded`; `options` as of `from_pretrained`.
     """
-    configuration = checkpoint.find_file("config.json")
-    kind = checkpoint.read_json(configuration).get("model_type")
-    if model_type and kind != model_type:
-        raise checkpoint.error(f"{configuration} describes a model of type {kind!r} where {model_type!r} is expected")
-    file = find_weights(checkpoint)
-    with quiet():
+    file = find_weights(checkpoint)[0]
+    with reading(checkpoint, file, checkpoint.find_file("config.json")):
         import torch
         import transformers
-    options = {"local_files_only": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
-    with reading(checkpoint, file, configuration):
-        kind = getattr(transformers, name)
-        found, info = kind.from_pretrained(checkpoint.folder, dtype=torch.float32, **options)
+
+        options = {"dtype": torch.float32, "local_files_only": True} | options
+        loaded, info = getattr(transformers, kind).from_pretrained(
+            checkpoint.folder, output_loading_info=True, ignore_mismatched_sizes=True, **options
+        )
     check_loaded(checkpoint, file, info, ignored)
-    return found.eval()
+    return loaded.eval()
 
 
-def _towers(
-    checkpoint: Checkpoint, model, longest: int | None = None, pad: int | None = None, masked: bool = True, prepare=None
-) -> Towers:
-    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut.
-
-    `prepare`: the preparation of pictures, None for the folder's.
-    """
-    text = model.config.text_config
+def _towers(checkpoint: Checkpoint, model, masked: bool = True) -> Towers:
+    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut."""
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
         lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask if masked else None).pooler_output,
-        prepare or transform(checkpoint),
-        tokenizer(checkpoint, masked, longest or text.max_position_embeddings, text.vocab_size, pad),
+        transform(checkpoint),
+        tokenizer(checkpoint, masked),
     )
-
-
-def _installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # the package around it is not there
-        return False

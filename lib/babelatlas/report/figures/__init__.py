@@ -4,14 +4,12 @@
 from babelatlas.report.figures.bars import stacked_histogram, stacked_shares
 from babelatlas.report.figures.curves import (
     at_least,
-    class_count_curves,
     languages_above,
     shares_at_least,
     steps_over_time,
-    temperature_curves,
     training_curves,
 )
-from babelatlas.report.figures.diagnostics import mixed_checks, residual_panels
+from babelatlas.report.figures.diagnostics import mixed_checks
 from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap, two_triangles
 from babelatlas.report.figures.intervals import (
     class_counts,
@@ -38,12 +36,10 @@ from babelatlas.report.figures.look import (
 from babelatlas.report.figures.maps import STEPS, accuracy_map, world_map
 from babelatlas.report.figures.scatter import (
     classes_against_tokens,
-    cloud,
     correlation_panels,
     cost_fronts,
     paired_counts,
     size_lines,
     text_against_image,
-    times,
     two_ways,
 )

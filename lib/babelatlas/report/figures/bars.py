@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, in_order, percent_axis, series_in_order, with_data
+from babelatlas.report.figures.look import COLOURS, in_order, legend_below, percent_axis, series_in_order, with_data
 
 
 def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Sequence[float], label: str) -> Axes:
@@ -62,6 +62,6 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_xlim(0, 1)
     axis.grid(False)
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    legend_below(figure, axis)
     with_data(axis, table)
     return percent_axis(axis, "x")

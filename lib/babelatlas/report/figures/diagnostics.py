@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, in_order, log_axis, look_of, side_by_side, with_data
+from babelatlas.report.figures.look import COLOURS, LINES, MARKERS, in_order, legend_below, look_of, with_data
 
 
 def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model") -> np.ndarray:
@@ -47,35 +47,6 @@ def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model
             axis.legend(fontsize=8.5)
     for axis in axes.ravel():
         axis.tick_params(labelsize=9)
-    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, markerscale=2)
+    legend_below(figure, first, fontsize=9, markerscale=2)
     with_data(figure, rows)
-    return axes
-
-
-def residual_panels(
-    table: pd.DataFrame, panel: str, series: str, x: str = "n_classes", label: str = "residual (points)"
-) -> np.ndarray:
-    """Draw what a fit leaves at each number in column `x`, on a log axis, panels side by side; return their Axes.
-
-    `table`: panel, series, x, value, ci_low, ci_high (points; NaN where there is no interval). A line for each series,
-    panels and series in the order of the table; zero, where the fit is exact, is dashed.
-    """
-    panels, names = (in_order(table[column]) for column in (panel, series))
-    figure, axes = side_by_side(panels, 3.6)
-    for axis, title in zip(axes, panels, strict=True):
-        for place, name in enumerate(names):
-            rows = table[(table[panel] == title) & (table[series] == name)].sort_values(x)
-            colour, marker = look_of(name, place)
-            look = {"color": colour, "linestyle": LINES[place % len(LINES)], "linewidth": 1.1, "markersize": 4.5}
-            # A little apart, so that intervals do not hide each other: the axis is logarithmic.
-            at = rows[x] * 1.06 ** (place - (len(names) - 1) / 2)
-            axis.vlines(at, rows["ci_low"], rows["ci_high"], color=colour, linewidth=1.4)
-            axis.plot(at, rows["value"], marker, label=name, **look)
-        axis.axhline(0, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
-        ticks = sorted(table[x].unique())
-        log_axis(axis, "x", ticks, [f"{tick:g}" for tick in ticks])
-    axes[len(panels) // 2].set_xlabel("number of classes on offer (log scale)", size=10.5)
-    axes[0].set_ylabel(label, size=10.5)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9.5)
-    with_data(figure, table)
     return axes

@@ -33,14 +33,18 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang", number: bool = Tr
             axis.set_xticks(range(len(models)), models, rotation=40, ha="left", rotation_mode="anchor", size=9)
         axis.tick_params(top=False, bottom=False, labeltop=True, labelbottom=False, left=False, pad=2)
         axis.text(-0.008, 1, name, transform=axis.transAxes, ha="right", va="bottom", weight="bold", size=10.5)
-        axis.grid(False)
-        axis.spines[:].set_visible(False)
+        _bare(axis)
         if number:
             _write_percent(axis, cells.to_numpy(), top, 8.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label=of)
     percent_axis(bar.ax, "x")
     with_data(figure, table)
     return axes[:, 0]
+
+
+def _bare(axis: Axes) -> None:
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
 
 
 def _write_percent(axis: Axes, cells: np.ndarray, top: float, size: float) -> None:
@@ -80,8 +84,7 @@ def overlap_heatmap(
         axis.set_yticks(range(len(order)), order, size=size)
         axis.set_xticks(range(len(order)), order, size=size, rotation=90)
         axis.tick_params(left=False, bottom=False, pad=2)
-        axis.grid(False)
-        axis.spines[:].set_visible(False)
+        _bare(axis)
         axis.set_title(title, size=10.5)
         for edge in (number for number in range(1, len(groups)) if groups[number] != groups[number - 1]):
             axis.plot([-0.5, edge - 0.5], [edge - 0.5] * 2, **line)
@@ -123,8 +126,7 @@ def two_triangles(table: pd.DataFrame, panel: str, below: str, above: str, note:
         axis.set_yticks(range(len(names)), names, size=9.5)
         axis.set_xticks(range(len(names)), names, size=9.5)
         axis.tick_params(left=False, bottom=False, pad=2)
-        axis.grid(False)
-        axis.spines[:].set_visible(False)
+        _bare(axis)
         axis.axline((-0.5, -0.5), (0.5, 0.5), color="0.6", linewidth=1, linestyle="-", marker="")
         axis.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5))
         axis.set_title(title, size=10.5, loc="left")

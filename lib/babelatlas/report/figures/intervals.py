@@ -12,6 +12,7 @@ from babelatlas.report.figures.look import (
     COLOURS,
     MARKERS,
     in_order,
+    legend_below,
     line_of,
     log_axis,
     look_of,
@@ -92,7 +93,7 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     _, axis = plt.subplots()
     names = in_order(table[series])
     for place, name in enumerate(names):
-        rows = table[table[series] == name].sort_values(x)
+        rows = table[table[series] == name].sort_values(x, kind="stable")
         look = line_of(place) | {"marker": MARKERS[place % len(MARKERS)], "markersize": 5.5, "linewidth": 1.2}
         at = rows[x] + 0.12 * (place - (len(names) - 1) / 2)
         axis.vlines(at, rows["ci_low"], rows["ci_high"], color=look["color"], linewidth=1.6)
@@ -137,7 +138,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
     rank_high, letters (as `tests.compact_letters` gives them). A column of joined dots is one letter:
-    its models do not differ significantly. A phone shows the last two panels. Returns the Axes of the three.
+    its models do not differ significantly. Returns the Axes of the three.
     """
     rows = table.reset_index(drop=True)
     words = [single_letters(letters) for letters in rows["letters"]]
@@ -146,9 +147,8 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
     widths = [2.4, float(np.clip(0.5 + 0.22 * len(order), 1.2, 3)), 3]
     size_in = (7.2, 1.1 + height * len(rows))
-    figure, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
+    _, axes = plt.subplots(1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths)
     rank, letter, mean = axes
-    figure.atlas_row = [rank]  # on a phone, too, each model is one row; the order shows the ranks
     for axis, place, columns in (
         (rank, 1, ("rank", "rank_low", "rank_high")),
         (mean, 0, ("value", "ci_low", "ci_high")),
@@ -267,6 +267,6 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
     axis.tick_params(labelsize=9.5)
     axis.set_xlabel("languages (log scale)")
     axis.grid(axis="y", visible=False)
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9.5)
+    legend_below(figure, axis, ncols=2)
     with_data(axis, table)
     return axis

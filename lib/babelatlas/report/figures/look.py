@@ -17,13 +17,12 @@ import seaborn as sns
 from cycler import cycler
 from IPython.display import HTML
 from matplotlib.axes import Axes
+from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
-from babelatlas.report.figures.narrow import narrow
-from babelatlas.report.figures.svg import size_of, svg
 from babelatlas.report.formatting import safe
 
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
@@ -31,6 +30,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 SEQUENTIAL = "viridis"
+MANY = 600  # points; from there on they are a picture within the SVG
 # What columns are called in the tables that readers download; others lose their underscores.
 READABLE = {
     "ci_low": "interval low",
@@ -127,48 +127,52 @@ def with_data(drawn: Figure | Axes | np.ndarray, data: pd.DataFrame, **names: st
     first.atlas_data = data.rename(columns=readable)
 
 
-def show(
-    figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None, dpi: int = 150
-) -> HTML:
+def show(figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
     `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
     `data`: the table that is drawn, offered as CSV next to the figure; figures of this package bring their own.
-    A picture, such as a sheet of drawings, is shown at its own size, as WebP; a figure as SVG, with a second one for
-    phones (`narrow`), and points of large clouds as pictures of `dpi`. The book shows both in the dark, too.
+    A figure is shown as SVG, large clouds of points in it as pictures; a picture, such as a sheet of drawings, as WebP.
     """
     figure = figure.figure if isinstance(figure, Axes) else figure
-    alt, caption = html.escape(alt, quote=True), safe(caption)
+    alt, caption, content = html.escape(alt, quote=True), safe(caption), io.BytesIO()
     if isinstance(figure, Image):
-        buffer = io.BytesIO()
-        figure.save(buffer, format="webp", quality=85)
-        size = f'width="{figure.width}" height="{figure.height}"'
-        shown = f'<img src="{_address(buffer.getvalue(), "image/webp")}" alt="{alt}" loading="lazy" {size}>'
+        figure.save(content, format="webp", quality=85)
+        kind, (width, height) = "image/webp", figure.size
     else:
         data = getattr(figure, "atlas_data", None) if data is None else data
-        wide = svg(figure, dpi)
-        tall = svg(narrow(figure), dpi)
+        for points in figure.findobj(Collection):
+            points.set_rasterized(len(points.get_offsets()) > MANY)
+        figure.savefig(content, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
         plt.close(figure)
-        (width, height), (tall_width, tall_height) = size_of(wide), size_of(tall)
-        shown = (
-            f'<picture><source media="(max-width: 600px)" srcset="{_address(tall.encode(), "image/svg+xml")}" '
-            f'width="{tall_width}" height="{tall_height}"><img src="{_address(wide.encode(), "image/svg+xml")}" '
-            f'alt="{alt}" loading="lazy" width="{width}" height="{height}"></picture>'
-        )
-    name = re.sub(r"[^a-z0-9]+", "-", html.unescape(re.sub("<[^>]*>", "", caption)).lower()).strip("-")[:60].strip("-")
+        size = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', content.getvalue()).groups()
+        kind, (width, height) = "image/svg+xml", (round(float(side) * 96 / 72) for side in size)
+    name = re.sub(r"[^a-z0-9]+", "-", html.unescape(re.sub("<[^>]*>", "", caption)).lower())[:60].strip("-")
     links = ""
     if data is not None:
-        held = _address(data.to_csv(index=False, float_format="%.6g").encode(), "text/csv")
-        links = f'<a download="{name or "figure"}.csv" href="{held}">CSV</a>'
+        table = data.to_csv(index=False, float_format="%.6g").encode()
+        links = f'<a download="{name or "figure"}.csv" href="{_address(table, "text/csv")}">CSV</a>'
     return HTML(
-        f'<figure class="atlas-figure">{shown}<figcaption>{caption}</figcaption>'
-        f'<p class="atlas-links" data-name="{name or "figure"}">{links}</p></figure>'
+        f'<figure class="atlas-figure"><div class="atlas-frame" tabindex="0" role="group" aria-label="Figure">'
+        f'<img src="{_address(content.getvalue(), kind)}" alt="{alt}" loading="lazy" width="{width}" '
+        f'height="{height}"></div><figcaption>{caption}</figcaption><p class="atlas-links">{links}</p></figure>'
     )
 
 
 def _address(content: bytes, kind: str) -> str:
     """Return content as an address that holds it; the book makes a file of it."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def legend_below(figure: Figure, axis: Axes, **look) -> None:
+    """Put the legend of an axis below all panels of its figure; `look`: as of `Figure.legend`."""
+    look = {"loc": "outside lower center", "ncols": 3, "fontsize": 9.5} | look
+    figure.legend(*axis.get_legend_handles_labels(), **look)
+
+
+def band(axis: Axes, rows: pd.DataFrame, x: str, colour: str, **look) -> None:
+    """Shade the intervals of rows, `ci_low` to `ci_high`, over the numbers in column `x`."""
+    axis.fill_between(rows[x], rows["ci_low"], rows["ci_high"], **({"color": colour, "alpha": 0.15, "lw": 0} | look))
 
 
 def percent_axis(axis: Axes, which: str = "y") -> Axes:

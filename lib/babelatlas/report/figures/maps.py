@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from babelatlas.base.paths import DATA
-from babelatlas.report.figures.look import SEQUENTIAL, in_order, look_of, with_data
+from babelatlas.report.figures.look import SEQUENTIAL, in_order, legend_below, look_of, with_data
 
 # Maps are cut in the Pacific, at 170 degrees west, which crosses almost no land; they leave out Antarctica.
 WEST, SOUTH, NORTH = -170, -57, 80
@@ -64,7 +64,7 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
         look = {"color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
         axis.scatter(*_at(rows), s=20 + 6 * place, label=f"{group} ({len(rows)})", **look)
     _frame_map(axis)
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5, markerscale=1.4)
+    legend_below(figure, axis, markerscale=1.4)
     with_data(axis, table)
     return axis
 

@@ -12,11 +12,10 @@ from babelatlas.report.figures.look import (
     LINES,
     MARKERS,
     in_order,
-    line_of,
+    legend_below,
     log_axis,
     look_of,
     percent_axis,
-    series_in_order,
     side_by_side,
     with_data,
 )
@@ -49,7 +48,7 @@ def correlation_panels(
         percent_axis(axis, "xy")
     axes[len(panels) // 2].set_xlabel(x, size=10.5)
     axes[0].set_ylabel(y, size=10.5)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    legend_below(figure, axes[0])
     with_data(axes, points)
     return axes
 
@@ -187,7 +186,7 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
         odd, usual = part[part["odd"]], part[~part["odd"]]
         axis.scatter(usual["log_tokens"], usual["log_classes"], s=14, color=COLOURS[0], alpha=0.7, linewidths=0)
         axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
-        for place, each in enumerate(odd.sort_values("log_tokens").itertuples()):
+        for place, each in enumerate(odd.sort_values("log_tokens", kind="stable").itertuples()):
             look = {"ha": "center", "va": "bottom" if place else "top", "size": 8.5, "color": COLOURS[1]}
             at = (each.log_tokens, each.log_classes)
             axis.annotate(each.name, at, (8, 7 if place else -7), textcoords="offset points", **look)
@@ -212,29 +211,6 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
     return axes
 
 
-def times(runs: pd.DataFrame, lines: pd.DataFrame) -> Axes:
-    """Draw how long runs took against their number of languages, with the line fitted to each series.
-
-    `runs`: contestant, languages, value (seconds). `lines`, one row for each contestant: contestant, start, each
-    (seconds, and seconds for a language), drawn from no language to the most of any run.
-    """
-    _, axis = plt.subplots()
-    ends = np.array([0, runs["languages"].max()])
-    for place, name, rows in series_in_order(runs, "contestant"):
-        look = line_of(place)
-        marker = MARKERS[place % len(MARKERS)]
-        axis.plot(rows["languages"], rows["value"], marker, color=look["color"], label=name, alpha=0.8)
-        for line in lines[lines["contestant"] == name].itertuples():
-            axis.plot(ends, line.start + line.each * ends, linewidth=1.2, marker="", **look)
-    axis.set_xticks(sorted({0, *runs["languages"]}))
-    axis.set_xlim(left=0)
-    axis.set_ylim(bottom=0)
-    axis.set(xlabel="languages", ylabel="seconds")
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
-    with_data(axis, runs)
-    return axis
-
-
 def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     """Draw the value of every model against its costs, panels side by side, and join the models of each Pareto front.
 
@@ -244,7 +220,7 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     """
     drawn = points.dropna(subset=["cost"])
     panels, names = in_order(drawn["panel"]), in_order(drawn["series"])
-    keys = drawn[drawn["number"] > 0].drop_duplicates("number").sort_values("number")
+    keys = drawn[drawn["number"] > 0].drop_duplicates("number").sort_values("number", kind="stable")
     lines = -(-len(keys) // 2)
     size = (7.2, 3.6 + 0.21 * (lines + 1))
     figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained")
@@ -253,10 +229,9 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
         for place, name in enumerate(names):
             part = rows[rows["series"] == name]
             colour, marker = look_of(name, place)
-            axis.plot(
-                part["cost"], part["value"], marker, color=colour, linestyle="", markersize=5, alpha=0.75, label=name
-            )
-        front = rows[rows["number"] > 0].sort_values("cost")
+            look = {"color": colour, "linestyle": "", "markersize": 5, "alpha": 0.75, "label": name}
+            axis.plot(part["cost"], part["value"], marker, **look)
+        front = rows[rows["number"] > 0].sort_values("cost", kind="stable")
         axis.step(front["cost"], front["value"], where="post", marker="", color="0.35", linestyle="--", linewidth=1.2)
         for row in front.itertuples():
             at = {"textcoords": "offset points", "size": 9.5, "ha": "right", "weight": "bold"}
@@ -296,7 +271,7 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
     figure, axes = side_by_side(panels, 5.0)
     for axis, title in zip(axes, panels, strict=True):
         for place, name in enumerate(names):
-            rows = table[(table["panel"] == title) & (table["series"] == name)].sort_values(x)
+            rows = table[(table["panel"] == title) & (table["series"] == name)].sort_values(x, kind="stable")
             odds = np.log(rows["value"] / (1 - rows["value"]))
             line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
             # One more step for each round, so that no two series share both.
@@ -312,18 +287,6 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
     axes[0].set_yticks(shares, [f"{share:.0%}" for share in shares])
     axes[0].yaxis.minorticks_off()
     axes[0].set_ylabel("recall@1", size=10.5)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
+    legend_below(figure, axes[0])
     with_data(axes, table)
     return axes
-
-
-def cloud(points: pd.DataFrame, series: str) -> Axes:
-    """Draw points without units, x against y; colour and marker for each value of column `series`; return the Axes."""
-    figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    for place, name, part in series_in_order(points, series):
-        colour, marker = look_of(name, place)
-        axis.scatter(part["x"], part["y"], color=colour, marker=marker, s=22, alpha=0.75, linewidths=0, label=name)
-    axis.set(xticks=[], yticks=[], xlabel="", ylabel="")
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9.5)
-    with_data(axis, points)
-    return axis

@@ -1,1 +1,0 @@
-"""Captions and captioning: home advantage, statistics of captions, comparisons side by side."""

@@ -1,0 +1,95 @@
+"""The commands for sheets on which speakers of a language check its labels: `babelatlas sheet`."""
+
+from pathlib import Path
+
+import click
+
+from babelatlas.base.errors import InputError
+
+
+@click.group()
+def sheet() -> None:
+    """Have speakers of a language check its labels on a sheet.
+
+    Example: babelatlas sheet write --language sw --output swahili.html
+    """
+
+
+@sheet.command()
+@click.option("--width", default=0.1, show_default=True, help="From end to end, as a fraction: 0.1 is 10 points.")
+@click.option("--rate", default=0.05, show_default=True, help="The share of wrong labels that you expect.")
+def size(width: float, rate: float) -> None:
+    """Print how many labels a sheet needs for an interval's width.
+
+    Example: babelatlas sheet size --width 0.1
+    """
+    from babelatlas.annotation import label_sheets
+
+    number = label_sheets.needed(width, rate)
+    print(f"{number} answers make the 95 % interval at most {100 * width:g} points wide if {rate:.1%} are wrong.")
+
+
+@sheet.command("write")
+@click.option("--language", required=True, help="Its code, such as de.")
+@click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone.")
+@click.option("--labels", default="", help="Path of a label set; left out, the one that ships.")
+@click.option("--dataset", default="imagenet-1k", help="The name of the list of classes, for the scores.")
+@click.option("--number", default=100, show_default=True, help="Labels on the sheet; `size` says how many are needed.")
+@click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
+@click.option("--replace", is_flag=True, help="Write over a file that is there.")
+def write_sheet(language: str, output: str, labels: str, dataset: str, number: int, seed: int, replace: bool) -> None:
+    """Write a sheet: a random sample of the labels of a language.
+
+    Example: babelatlas sheet write --language sw --number 100 --output swahili.html
+    """
+    from babelatlas.annotation import label_sheets
+    from babelatlas.base import tables
+    from babelatlas.datasets import registry
+    from babelatlas.lexicon import labels as label_sets
+    from babelatlas.lexicon import wordnets
+
+    writer = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}.get(Path(output).suffix.lower())
+    if writer is None:
+        raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
+    if tables.locate(output).exists() and not replace:
+        raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
+    table = registry.read_labels(labels) if labels else label_sets.shipped()
+    glosses = wordnets.glosses(label_sheets.draw(table, language, number, seed)["wnid"])
+    made = label_sheets.sheet(table, language, glosses, number, seed, dataset)
+    print(f"{writer(made, output)}: {len(made)} labels.")
+
+
+@sheet.command("read")
+@click.argument("sheets", nargs=-1, required=True)
+@click.option("--partial", is_flag=True, help="Score what is answered; the rest is left out.")
+@click.option("--output", default="", help="A Parquet file for the scores.")
+@click.option("--corrections", default="", help="A CSV file of the first sheet's corrections, for `verified_labels`.")
+def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str) -> None:
+    """Check and score a filled sheet, or compare the two of two speakers.
+
+    Example: babelatlas sheet read swahili-anna.csv swahili-juma.csv --output scores.parquet
+    """
+    import pandas as pd
+
+    from babelatlas.annotation import label_sheets
+    from babelatlas.base import tables
+
+    faults = {name: label_sheets.problems(label_sheets.parse(name), partial) for name in sheets[:2]}
+    if any(faults.values()) or len(sheets) > 2:
+        lines = [f"{Path(name).name}: {text}" for name, texts in faults.items() for text in texts]
+        raise InputError("\n".join(lines) or f"Give one filled sheet, or the two of two speakers, not {len(sheets)}.")
+    filled = {name: label_sheets.read(name, partial) for name in sheets}
+    found = [label_sheets.error_rates(rows, Path(name).stem) for name, rows in filled.items()]
+    for name, rows in filled.items():
+        print(label_sheets.report(Path(name).stem, rows))
+    if len(filled) == 2:
+        names = [Path(name).stem for name in filled]
+        found.append(label_sheets.agreement(*filled.values(), variant=" and ".join(names)))
+        print(label_sheets.compare(names, list(filled.values())))
+    if corrections:
+        rows = label_sheets.corrections(filled[sheets[0]])
+        with tables.beside(tables.locate(corrections)) as part:
+            rows.to_csv(part, index=False)
+        print(f"Corrections: {corrections}, {len(rows)} labels that were judged.")
+    if output:
+        print(f"Scores: {tables.write(pd.concat(found, ignore_index=True), output, 'scores', inputs=list(sheets))}")

@@ -1,0 +1,186 @@
+"""Translations scored by any image-text-to-text model that transformers has a class for: PaliGemma, Qwen-VL, LLaVA ...
+
+The translation's tokens are appended to the question as its answer: one pass gives the probability of each, given all
+before it (Futeral et al. 2023; Kashani Motlagh et al. 2024, Eq. 1). Loads torch only when called.
+"""
+
+import inspect
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from PIL import Image
+
+from babelatlas.base import languages
+from babelatlas.base.errors import InputError
+from babelatlas.datasets import registry as datasets
+from babelatlas.models import hub
+from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.encoder import find_device, find_precision
+from babelatlas.models.loaders import huggingface
+from babelatlas.models.loaders.openclip import quiet
+from babelatlas.models.translators import Translator
+
+# Types of the tokens of an answer where they are others than that of the question's last token: PaliGemma's question is
+# read as a whole, its answer from left to right.
+ANSWER = {"paligemma": {"token_type_ids": 1}}
+# A long run says how far it is each time that so many translations are done.
+OFTEN = 1000
+
+
+class ImageTextScorer:
+    """A `Scorer` of an image-text-to-text model on a device."""
+
+    uses_images = True
+    # Whether several images of a trial are shown as one picture, the first left of the second.
+    joined = False
+
+    def __init__(self, entry: Translator, model, processor, key: str, device: str, precision: str):
+        self.name, self.key, self.device, self.precision = entry.name, key, device, precision
+        self.entry, self.model, self.processor, self.tokenizer = entry, model, processor, processor.tokenizer
+        self.end = self.tokenizer.convert_tokens_to_ids(entry.end) if entry.end else self.tokenizer.eos_token_id
+        self.types = ANSWER.get(model.config.model_type, {})
+        self.keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self.prompt = lru_cache(8)(self._prompt)
+
+    def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each translation's tokens, the end token included; see `Scorer`."""
+        with quiet():
+            rows = self.tokenizer(list(translations), add_special_tokens=False, padding=False, truncation=False)
+        return [[*ids, self.end] for ids in rows["input_ids"]]
+
+    def score(
+        self,
+        images: Sequence[str],
+        sources: Sequence[str],
+        translations: Sequence[str],
+        langs: Sequence[str],
+        temperatures: Sequence[float] = (1.0,),
+    ) -> list[np.ndarray]:
+        """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
+
+        An image may be a tuple of paths: several images, in order (`joined`: as one picture).
+        """
+        import torch
+
+        scores = []
+        answers = self.tokenize(translations, langs)
+        for image, source, lang, answer in zip(images, sources, langs, answers, strict=True):
+            inputs = self.prompt(image, source, self.entry.question, lang)
+            inputs = {name: self._extended(name, value, inputs, answer) for name, value in inputs.items()}
+            only = {"logits_to_keep": len(answer) + 1} if self.keeps else {}
+            with torch.inference_mode():
+                logits = self.model(**inputs, use_cache=False, **only).logits[0, -len(answer) - 1 : -1].float()
+                ids = torch.tensor(answer, device=logits.device)[:, None]
+                rows = [torch.log_softmax(logits / heat, -1).gather(1, ids)[:, 0] for heat in temperatures]
+            scores.append(torch.stack(rows).double().cpu().numpy())
+            if not np.isfinite(scores[-1]).all():
+                raise InputError(f"The model {self.name!r} gives NaN in {self.precision}: take 'float32'.")
+            if len(scores) % OFTEN == 0:
+                print(f"  {self.name}: {len(scores):,} of {len(images):,} translations scored", flush=True)
+        return scores
+
+    def write(
+        self, images: Sequence[str], langs: Sequence[str], question: str = "", most_tokens: int = 64
+    ) -> list[str]:
+        """Return the caption that the model writes for each image in each language: the likeliest token at each step.
+
+        `images`, `langs`: a path and a code for each caption. `question`: what is asked, with {language} or {lang}, ""
+        for that of the entry. A caption ends at the model's end token, or after `most_tokens`; spaces at its ends are
+        cut off, and it may be empty.
+        """
+        import torch
+
+        captions = []
+        options = {"max_new_tokens": most_tokens, "do_sample": False, "num_beams": 1}
+        for image, lang in zip(images, langs, strict=True):
+            inputs = self.prompt(image, "", question or self.entry.caption, lang)
+            with torch.inference_mode(), quiet():
+                ids = self.model.generate(**inputs, **options, eos_token_id=self.end, pad_token_id=self.end)
+            new = ids[0, inputs["input_ids"].shape[1] :]
+            captions.append(self.tokenizer.decode(new, skip_special_tokens=True).strip())
+        return captions
+
+    def _prompt(self, image: str | tuple[str, ...], source: str, question: str, lang: str) -> dict:
+        """Return what the model is given for an image, or several, and a question, as tensors of a batch of one."""
+        import torch
+
+        paths = [image] if isinstance(image, str) else image
+        pictures = [datasets.open_image(path) for path in paths]
+        pictures = [_joined(pictures)] if self.joined and len(pictures) > 1 else pictures
+        try:
+            question = question.format(source=source, language=languages.name(lang), lang=lang)
+            with quiet():
+                if self.entry.chat:
+                    parts = [{"type": "image", "image": one} for one in pictures] + [{"type": "text", "text": question}]
+                    inputs = self.processor.apply_chat_template(
+                        [{"role": "user", "content": parts}],
+                        add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
+                    )  # fmt: skip
+                else:
+                    mark = getattr(self.processor, "image_token", "<image>")
+                    text = self.entry.plain.format(image=mark * len(pictures), question=question)
+                    inputs = self.processor(images=[pictures], text=text, return_tensors="pt")
+        except Exception as error:  # of the processor, its template and the tokenizer
+            raise InputError(
+                f"The model {self.name!r} cannot be asked {question!r} with {image} ({type(error).__name__}: "
+                f"{first_line(error)}): see its entry in translators.toml and the chat template of its files."
+            ) from error
+        dtype = getattr(torch, self.precision)
+        return {
+            name: value.to(self.device, dtype if value.is_floating_point() else value.dtype)
+            for name, value in inputs.items()
+            if name != "labels"
+        }
+
+    def _extended(self, name: str, value, inputs: dict, answer: list[int]):
+        """Return a prompt's tensor, with the answer's part behind it where it has one value for each token."""
+        import torch
+
+        if value.ndim < 2 or value.shape[:2] != inputs["input_ids"].shape:
+            return value
+        if name == "input_ids":
+            return torch.cat([value, torch.tensor([answer], dtype=value.dtype, device=value.device)], 1)
+        last = value[:, -1:]
+        kind = torch.full_like(last, self.types[name]) if name in self.types else last
+        return torch.cat([value, kind.repeat_interleave(len(answer), 1)], 1)
+
+
+def load(
+    entry: Translator,
+    folder: str | os.PathLike = "",
+    device: str = "auto",
+    precision: str = "auto",
+    remote_code: str = "",
+) -> ImageTextScorer:
+    """Return the scorer of an image-text-to-text model; arguments and errors as of `loading.load`.
+
+    Weights are read from safetensors alone.
+    """
+    entry = hub.check_consent(entry, remote_code)
+    device = find_device(device)
+    precision = find_precision(precision, device)
+    checkpoint = Checkpoint(entry, hub.folders(entry, folder))
+    settings = {"trust_remote_code": entry.remote_code, "local_files_only": True}
+    with huggingface.reading(checkpoint, checkpoint.find_file("config.json")):
+        import torch
+        from transformers import AutoProcessor
+
+        processor = AutoProcessor.from_pretrained(checkpoint.folder, **settings)
+    settings |= {"dtype": getattr(torch, precision), "use_safetensors": True}
+    model = huggingface.model(checkpoint, "AutoModelForImageTextToText", **settings)
+    checkpoint.check_weights(model)
+    key = hub.key(entry, {"": checkpoint.folder})
+    return ImageTextScorer(entry, model.to(device), processor, key, device, precision)
+
+
+def _joined(pictures: list[Image.Image]) -> Image.Image:
+    """Return pictures side by side, as high as the highest, each whole and in its shape."""
+    height = max(picture.height for picture in pictures)
+    scaled = [picture.resize((max(1, round(picture.width * height / picture.height)), height)) for picture in pictures]
+    both, left = Image.new("RGB", (sum(picture.width for picture in scaled), height)), 0
+    for picture in scaled:
+        both.paste(picture, (left, 0))
+        left += picture.width
+    return both

@@ -1,1 +1,0 @@
-"""Printed numbers, recomputed."""

@@ -1,0 +1,43 @@
+"""A Sphinx extension: sections of the miniature that look like it, and the section "Details" that folds."""
+
+import html
+
+from docutils import nodes
+
+MARK = "atlas-mark"  # the class of a paragraph that says that what follows comes from the miniature
+MINIATURE = "atlas-miniature"  # that of the section in which it stands
+
+
+def mark_miniature(doctree: nodes.document) -> None:
+    """Give the sections that hold a mark of the miniature a class; the whole page, where the mark is above them."""
+    for mark in list(doctree.findall(lambda node: isinstance(node, nodes.Element) and MARK in node.get("classes", []))):
+        section = mark
+        while section.parent is not None and not isinstance(section, nodes.section):
+            section = section.parent
+        section["classes"].append(MINIATURE)
+
+
+def fold_details(doctree: nodes.document) -> None:
+    """Fold the section "Details" of a page: its heading stays, what follows opens at a click."""
+    for section in list(doctree.findall(nodes.section)):
+        title = section[0]
+        if isinstance(title, nodes.title) and title.astext() == "Details":
+            start = '<details class="atlas-details"><summary>Show the details</summary>'
+            section.insert(1, nodes.raw("", start, format="html"))
+            section.append(nodes.raw("", "</details>", format="html"))
+
+
+def _read(app, doctree) -> None:
+    """Change what was read of a page. It may stand outside the sidebar, reached from the page that it belongs to."""
+    app.env.metadata[app.env.docname]["orphan"] = ""
+    mark_miniature(doctree)
+    fold_details(doctree)
+    for link in doctree.findall(nodes.reference):  # MyST escapes what the writer of the HTML escapes once more
+        if "refuri" in link:
+            link["refuri"] = html.unescape(link["refuri"])
+
+
+def setup(app) -> dict:
+    """Connect the extension to Sphinx, as Sphinx asks it to."""
+    app.connect("doctree-read", _read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,257 @@
+"""All results that the book's pages show, one row each: what others released, papers' numbers, a run's own scores.
+
+A board is what models are compared on in a language: data set, harness, variant and direction. The explorer and the
+pages of languages show the same rows.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from babelatlas.analysis import outcomes
+from babelatlas.analysis.released import real_models
+from babelatlas.base import languages, published, released, tables
+from babelatlas.base.errors import InputError
+from babelatlas.models import registry
+from babelatlas.report import formatting
+
+# What a language's results are about, in the order of a page: data set -> (the task in words, main measure).
+DATASETS = {
+    "xm3600": ("Image retrieval", "recall@1"),
+    "babel-imagenet": ("Image classification", "accuracy@1"),
+    "xtd": ("Image retrieval", "recall@1"),
+    "xflickrco": ("Image retrieval", "recall@1"),
+    "wit": ("Image retrieval", "recall@1"),
+    "sts17-visual": ("Similarity of sentences", "spearman"),
+    "stsb-visual": ("Similarity of sentences", "spearman"),
+    "marvl": ("Reasoning about two images", "accuracy"),
+    "xgqa": ("Questions about an image", "accuracy"),
+    "xvnli": ("Entailment", "accuracy"),
+    "imagenet-1k": ("Image classification", "accuracy@1"),
+}
+LISTED = {"xm3600": "Crossmodal-3600, recall@1", "babel-imagenet": "Babel-ImageNet, top-1 accuracy"}
+ZERO_SHOT = ("", "label", "translated prompts", "English prompts", "zero-shot")  # variants that stand on a page
+MEASURES = {"recall@1": "recall@1", "accuracy@1": "top-1 accuracy", "accuracy": "accuracy", "spearman": "correlation"}
+DIRECTIONS = {"t2i": ", text to image", "i2t": ", image to text", "": ""}
+QUERIES = {"xm3600": 3600, "xtd": 1000, "xflickrco": 2000, "marvl": 2}  # what guessing chooses from
+# Papers' results by language that are in no released table: source, data set, metric and variant -> task, measure,
+# direction and the board's title. They have no intervals.
+PUBLISHED = {
+    ("cocosm2023", "coco-sm", f"recall@1 {way.replace(' ', '-')}", "mean of translators"): (
+        ("Image retrieval", "recall@1", short),
+        f"Image retrieval, {way}: COCO-SM, machine-translated captions (its authors)",
+    )
+    for short, way in (("t2i", "text to image"), ("i2t", "image to text"))
+}
+PUBLISHED["thapliyal2022", "xm3600", "CIDEr", ""] = (
+    ("Captioning", "CIDEr", ""),
+    "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
+)
+# What a run's models are compared by, in the order of the pages: metric -> task and measure.
+METRICS = {"accuracy@1": ("Image classification", "top-1 accuracy")}
+METRICS |= {f"{way} recall@1": ("Image retrieval", "recall@1") for way in ("t2i", "i2t")}
+FACTS = ["title", "parameters_m", "gflops", "release_date", "licence", "weights"]
+BOARD = ["id", "task", "title", "measure", "origin"]
+ROW = ["board", "model", "lang", "value", "ci_low", "ci_high", "n", "guess", "address"]
+
+
+@cache
+def released_results() -> pd.DataFrame:
+    """Return the released results that pages show: one run of a model, the main measure of each data set, zero-shot.
+
+    The columns of `released`, BOARD, and `guess`: what guessing scores, NaN where not known. Rows stand by board, in
+    the order of the explorer. Do not change the table: every caller gets the same one.
+    """
+    table = released.one_run(released.read())
+    # A later revision of a data set is the same queries where every result is a whole number of as many.
+    revised = table["variant"].str.startswith("data set")
+    shown = table["variant"].isin(ZERO_SHOT) | revised & (table["n"] > 0)
+    shown |= (table["task"] == "sts") & (table["variant"] != "dev")
+    main = table["dataset"].map({name: measure for name, (_, measure) in DATASETS.items()})
+    table = table.assign(variant=table["variant"].mask(revised, ""))[(table["metric"] == main) & shown]
+    key = ["dataset", "harness", "variant", "direction"]
+    order = table.assign(
+        place=table["dataset"].map(list(DATASETS).index),
+        second=table["direction"] == "i2t",
+        models=-table.groupby(key)["model"].transform("nunique"),
+        label=table["variant"] == "label",
+    )
+    table = order.sort_values(["place", "second", "models", "label"], kind="stable")[table.columns]
+    boards = table[key].drop_duplicates()
+    boards["id"] = [_identity(row.dataset, row.direction, row.harness, row.variant) for row in boards.itertuples()]
+    boards["title"] = [board_title(*row) for row in boards[key].itertuples(index=False)]
+    table = table.drop(columns="task").merge(boards, on=key)
+    queries = (
+        table["dataset"].map(QUERIES).where(table["dataset"] != "babel-imagenet", table["n"].replace(0, np.nan) / 50)
+    )
+    return table.assign(
+        task=table["dataset"].map({name: task for name, (task, _) in DATASETS.items()}),
+        measure=table["metric"].map(MEASURES),
+        guess=1 / queries,
+        origin="released",
+    )
+
+
+def board_title(dataset: str, harness: str, variant: str, direction: str) -> str:
+    """Return what a board of released results is called.
+
+    >>> board_title("xm3600", "mteb", "", "t2i")
+    'Image retrieval, text to image: Crossmodal-3600 (mteb)'
+    """
+    name = f"{DATASETS[dataset][0]}{DIRECTIONS[direction]}: {real_models.DATASETS[dataset]}"
+    more = f", {variant}" if variant and variant != "zero-shot" else ""
+    return f"{name}{more} ({released.facts()['harnesses'][harness]['title']})"
+
+
+def _identity(*words: str) -> str:
+    """Return how an address names a board: its words, each once.
+
+    >>> _identity("babel-imagenet", "", "babel-imagenet", "translated prompts")
+    'babel-imagenet.translated-prompts'
+    """
+    plain = (re.sub(r"[^\w-]+", "-", text).strip("-").lower() for text in words)
+    return ".".join(dict.fromkeys(filter(None, plain)))
+
+
+def published_results() -> pd.DataFrame:
+    """Return papers' results by language that nobody released row by row, as `all_results` has them."""
+    named = {entry.paper_row: entry.name for entry in registry.MODELS if entry.paper_row}
+    parts = []
+    for (source, dataset, metric, variant), ((task, measure, direction), title) in PUBLISHED.items():
+        table = published.read(source)
+        table = table[(table["dataset"] == dataset) & (table["metric"] == metric) & (table["variant"] == variant)]
+        table = table[table["lang"] != ""].drop_duplicates(["model", "lang"]).replace({"model": named})
+        facts = {"id": _identity(dataset, direction, source), "task": task, "title": title, "measure": measure}
+        parts.append(table.assign(**facts, guess=np.nan, address="", origin="published"))
+    return pd.concat(parts)
+
+
+def boards(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return of a `languages` table the rows that pages show: `outcomes.main`, of the metrics of METRICS.
+
+    Rows come by data set, in the order of the table, and within one by metric. Raises InputError where there are none.
+    """
+    rows = scores[scores["metric"].isin(list(METRICS))]
+    if rows.empty:
+        raise InputError(f"The table of scores has no row with one of {', '.join(METRICS)}: run chapter 41 again.")
+    rows = outcomes.main(rows)
+    sets = rows.groupby(["dataset", "variant"], sort=False).ngroup()
+    order = sets * len(METRICS) + rows["metric"].map(list(METRICS).index)
+    return rows.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+
+
+def run_results(scores: pd.DataFrame, images: dict[str, int]) -> pd.DataFrame:
+    """Return rows of `boards` as `all_results` has them; `images`: as `gallery_sizes` gives it."""
+    tasks = scores["metric"].map(METRICS)
+    return scores.assign(
+        id=[_identity("run", title) for title in scores["title"]],
+        task=tasks.str[0],
+        title=tasks.str[0] + ": " + scores["title"] + " (this run)",
+        measure=tasks.str[1],
+        guess=[guessing(row, images) for row in scores.itertuples()],
+        address="",
+        origin="run",
+    )
+
+
+def all_results(scores: pd.DataFrame | None = None, images: dict[str, int] | None = None) -> pd.DataFrame:
+    """Return all results, one row each: BOARD, then ROW without "board"; boards in the order in which pages show them.
+
+    `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it. `origin` is "released", "published" or
+    "run"; `guess` what guessing scores, NaN where not known; `address` where the number was read.
+    """
+    parts = [released_results(), published_results()]
+    if scores is not None and len(scores):
+        parts.append(run_results(scores, images or {}))
+    return pd.concat(parts, ignore_index=True)[[*BOARD, *ROW[1:]]]
+
+
+def gallery_sizes(paths: Sequence[str]) -> dict[str, int]:
+    """Return of `retrieval` tables how many images there are to choose from: data set -> number."""
+    asked = {"columns": ["dataset", "n_candidates"], "filters": [("direction", "=", "t2i")]}
+    rows = [pq.read_table(tables.locate(path), **asked).to_pandas() for path in paths]
+    return pd.concat(rows).groupby("dataset")["n_candidates"].max().to_dict() if rows else {}
+
+
+def guessing(row, images: dict[str, int]) -> float:
+    """Return how often guessing is correct, for a row of `boards`; NaN where that is not known.
+
+    One of the classes; from text to image one of the images to choose from; from image to text the mean over images of
+    their captions divided by all captions: 1 divided by the number of images.
+    """
+    size = images.get(row.dataset, 0) if row.metric.startswith("t2i") else row.items
+    return 1 / size if size else np.nan
+
+
+def facts(names: Sequence[str]) -> pd.DataFrame:
+    """Return the facts of models, in this order: model, FACTS and `miniature`; what nobody says is NaN or "".
+
+    A model that no list knows has its name as title.
+    """
+    small = registry.table().set_index("name")
+    small = small[small["repository"] == ""]
+    known = real_models.registry().set_index("model").reindex(names)[FACTS]
+    known["miniature"] = known.index.isin(small.index)
+    known["title"] = known["title"].fillna(pd.Series(names, index=names))
+    for name in known.index.intersection(small.index):
+        known.loc[name, ["title", "weights"]] = f"{name} (miniature)", "open"
+        known.loc[name, ["parameters_m", "licence"]] = small.loc[name, ["parameters", "licence"]].to_numpy()
+    texts = ["release_date", "licence", "weights"]
+    return known.assign(**known[texts].fillna("")).rename_axis("model").reset_index()
+
+
+def value_text(row) -> str:
+    """Return a result with its interval: "39.4 % (37.8–41.0)"; correlations and CIDEr are no shares."""
+    if row.measure in ("correlation", "CIDEr"):
+        return f"{row.value:.2f}"
+    return formatting.interval(row.value, row.ci_low, row.ci_high)
+
+
+@cache
+def by_language() -> dict[str, pd.DataFrame]:
+    """Return the released and published results of each language, with the facts about the models.
+
+    `name` is the model's title, and `result` the value with its interval as text.
+    """
+    table = pd.concat([released_results(), published_results()], ignore_index=True)
+    table = table.merge(facts(list(table["model"].unique())).rename(columns={"title": "name"}), on="model")
+    columns = [*BOARD, *ROW[1:], "name", "dataset", "direction", "variant", "n_correct", *FACTS[1:]]
+    table = table[columns].assign(result=[value_text(row) for row in table.itertuples()])
+    texts = table.select_dtypes(exclude="number").columns
+    return dict(list(table.astype(dict.fromkeys(texts, object)).groupby("lang")))  # pandas' own strings are slow
+
+
+@cache
+def _fullest_board(dataset: str) -> pd.DataFrame:
+    """Return the rows of a data set's fullest board, open models alone."""
+    rows = released_results().query("dataset == @dataset and direction != 'i2t' and variant != 'translated prompts'")
+    rows = rows[rows["model"].map(released.models()["weights"]) == "open"]
+    return rows[rows["id"] == rows["id"].value_counts().idxmax()]
+
+
+def highest(dataset: str) -> pd.Series:
+    """Return the highest result of an open model in each language, on the fullest board of a data set."""
+    return _fullest_board(dataset).groupby("lang")["value"].max()
+
+
+def best_by_language(codes: list[str]) -> pd.DataFrame:
+    """Return the best open model of each language on the data sets of LISTED, languages by name within a data set.
+
+    Columns: lang, language, data set, value, ci_low, ci_high, title (the model's), models (how many), family, script.
+    """
+    about, parts = languages.table().set_index("code"), []
+    for dataset, title in LISTED.items():
+        board = _fullest_board(dataset)
+        part = board[board["lang"].isin(codes)].sort_values(["value", "model"], ascending=[False, True])
+        counts = part.groupby("lang")["model"].nunique()
+        part = part.drop_duplicates("lang").assign(**{"data set": title})
+        parts.append(part.assign(language=part["lang"].map(languages.name), models=part["lang"].map(counts)))
+    best = pd.concat(parts, ignore_index=True)
+    best["title"] = best["model"].map(released.models()["title"])
+    best["family"] = best["lang"].map(about["family"]).replace("", "no family")
+    best["script"] = best["lang"].map(about["script_name"])
+    return best.sort_values(["data set", "language"], ascending=[False, True], kind="stable", ignore_index=True)

@@ -1,0 +1,188 @@
+"""The stages of a run as a table: the jobs of each, what these read and write, and what only the graph can tell them.
+
+A further stage is a notebook in notebooks/stages and an entry of `STAGES`. Paths are below the folder of the run, and
+end in .parquet where they have no ending; `{one}` stands for a job's model, translator or class list, `{dataset}` for
+its data set.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# The class lists of every run: the labels of ImageNet, and of the pictograms where something is drawn or labelled.
+CLASSES = ("imagenet-1k", "pictograms")
+# Stages whose parameters name sets of prompts, or tables of them, and these parameters.
+PROMPTED, PROMPTS = ("zeroshot", "protocols"), ("prompts", "fallback_prompts", "other_prompts")
+ALONE = [("", "")]  # the jobs of a stage that runs once
+SENSES, PICTOGRAMS = "senses/senses", "labels/pictograms"
+ITEMS, ITEM_IMAGES, VECTORS = "items/{dataset}", "item_images/{dataset}", "embeddings/{one}/{dataset}.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What the graph knows of one notebook; chapters become such entries too (`plan.Plan`).
+
+    `name`: the notebook's, of a stage without its number. `jobs`: a function of the plan that gives pairs of a model or
+    the like and a data set, "" for neither. `outputs` and `inputs`: by the names that the notebook declares, or others
+    for what is waited for alone: paths, or functions of plan, model and data set that give whole paths. `parameters`:
+    such a function, of what is set besides `Plan.common`. `gpu`: whether a job of a published model takes one. Rules of
+    a high `priority` start first; those for a GPU have 5. `rule`: its rule's name where that is not `name`.
+    """
+
+    name: str
+    jobs: Callable
+    outputs: dict[str, str]
+    inputs: dict[str, str | Callable] = field(default_factory=dict)
+    parameters: Callable = lambda plan, one, dataset: {}
+    gpu: bool = False
+    priority: int = 0
+    rule: str = ""
+
+
+def pairs(task: str) -> Callable:
+    """Return the function that gives every model of a plan with every data set for a task."""
+    return lambda plan: [(model, dataset) for model in plan.models for dataset in plan.of_task(task)]
+
+
+def _texts(plan, one: str, dataset: str) -> list[str]:
+    return plan.captions(dataset)
+
+
+def _templates(stage: str) -> Callable:
+    return lambda plan, one, dataset: plan.templates(stage)
+
+
+def _senses(plan, one: str, dataset: str) -> dict:
+    lists = [*CLASSES, "pictogram-senses"] if "pictograms" in plan.classes else [CLASSES[0]]
+    return {"classes": [*lists, *plan.own_classes.values()], "files": plan.config.words}
+
+
+def _labels(plan, one: str, dataset: str) -> dict:
+    return {"classes": plan.own_classes.get(one, one), "verified": plan.config.verified_labels.get(one, "")}
+
+
+def _own_labels(plan, one: str, dataset: str) -> list[str]:
+    """Return the files of the user's own that a label set is made from: its class list, its verified labels."""
+    return list(filter(None, [plan.own_classes.get(one), plan.config.verified_labels.get(one)]))
+
+
+def _ambiguous_labels(plan, one: str, dataset: str) -> list[str]:
+    """Return the labels of the ambiguous words' senses that this run draws, which models learn too; none without."""
+    return [plan.at("labels/pictogram-pairs")] if "pictogram-pairs" in plan.sets else []
+
+
+def _train(plan, one: str, dataset: str) -> dict:
+    return {"output": f"{plan.folder}/models", "senses": "".join(_ambiguous_labels(plan, one, dataset))}
+
+
+def _training(plan, one: str, dataset: str) -> str | list[str]:
+    """Return the statements that a model's classifier is trained on; none for a model that is asked."""
+    return [] if one in plan.writers else plan.at(f"pairs/{plan.sets[dataset].trained_on}")
+
+
+def _reasoning(plan, one: str, dataset: str) -> dict:
+    return {"method": "likelihood", "training": ""} if one in plan.writers else {"method": "head"}
+
+
+def _label_sets(plan, one: str, dataset: str) -> dict:
+    same = {name: plan.values("zeroshot")[name] for name in ("fix_spaces", "nllb_fallback_language", "preset")}
+    return same | {"prompts": plan.templates("zeroshot")}
+
+
+def _adapt(plan, one: str, dataset: str) -> dict:
+    """Return what a training gets: its line in the config, the base, and what the base was evaluated on."""
+    wanted = plan.adaptations[one]
+    base = {"checkpoint": plan.checkpoint(wanted["model"]), "remote_code": plan.consent(wanted["model"])}
+    return wanted | base | {"dataset": plan.of_task("zero-shot")[0], "models": f"{plan.folder}/models"}
+
+
+def _base_files(plan, one: str, dataset: str) -> list[str]:
+    return plan.weights(plan.adaptations[one]["model"])
+
+
+def _base_vectors(plan, one: str, dataset: str) -> str:
+    return plan.at(VECTORS, plan.adaptations[one]["model"], plan.of_task("zero-shot")[0])
+
+
+def _base_labels(plan, one: str, dataset: str) -> str:
+    return plan.material(plan.of_task("zero-shot")[0])["labels"]
+
+
+def _protocols(plan, one: str, dataset: str) -> dict:
+    names = plan.config.protocol_datasets
+    each, keys = {name: plan.material(name) for name in names}, ("images", "labels", "annotations")
+    return {key: {name: one[key] for name, one in each.items() if key in one} for key in keys} | {"datasets": names}
+
+
+def _protocol_files(plan, one: str, dataset: str) -> list[str]:
+    return [path for name in plan.config.protocol_datasets for path in plan.files(name)]
+
+
+def _subsets(plan, one: str, dataset: str) -> dict:
+    return {"labels": plan.sets[dataset].labels, "prompts": plan.values("zeroshot")["prompts"]}
+
+
+def _ambiguous(source: str) -> Callable:
+    """Return the function that gives the data sets whose ambiguous words come from lexicons, or from files."""
+    return lambda plan: [("", name) for name in plan.of_task("disambiguation") if plan.sets[name].items_from == source]
+
+
+def _relabelled(plan) -> list[tuple[str, str]]:
+    return [one for one in pairs("zero-shot")(plan) if plan.lexicons and plan.sets[one[1]].other_label_sets]
+
+
+MODEL = {"weights": lambda plan, one, dataset: plan.weights(one)}
+FILES = {"material": lambda plan, one, dataset: plan.files(dataset)}
+READ_ITEMS = {"item_texts": ITEMS, "item_images": ITEM_IMAGES}
+TRAINED = {"weights": "models/{one}/open_clip_model.safetensors", "texts": "models/{one}/training_texts"}
+
+# In an order in which each reads what those before it write.
+STAGES = (
+    Stage("senses", lambda plan: ALONE, {"output": SENSES},
+          {"own": lambda plan, one, dataset: [*plan.config.words, *plan.own_classes.values()]}, _senses, priority=20),
+    Stage("labels", lambda plan: [(classes, "") for classes in plan.classes], {"output": "labels/{one}"},
+          {"senses": SENSES, "own": _own_labels}, _labels, priority=20),
+    Stage("pictograms", lambda plan: ALONE * plan.drawn,
+          {"output": "images/pictograms", "output_captions": "captions/pictogram-captions"},
+          {"labels": PICTOGRAMS, "senses": SENSES}),
+    Stage("items", _ambiguous("lexicons"),
+          {"output": ITEMS, "output_item_images": ITEM_IMAGES, "output_labels": "labels/{dataset}"},
+          {"senses": SENSES}, priority=20),
+    Stage("items", _ambiguous("files"),
+          {"output": ITEMS, "output_item_images": ITEM_IMAGES, "output_labels": "item_labels/{dataset}"},
+          {"texts": _texts}, lambda plan, one, dataset: {"senses": ""}, rule="item_files"),
+    Stage("train", lambda plan: [(model, "") for model in plan.trained], TRAINED | {"losses": "models/{one}_losses"},
+          {"labels": PICTOGRAMS, "items": _ambiguous_labels,
+           "tower": lambda plan, one, dataset: [] if one == "picto-en" else plan.weights("picto-en")}, _train,
+          priority=10),  # the longest steps: they start as soon as they can
+    Stage("scenes", lambda plan: ALONE * plan.scenes,
+          {"output": "pairs/scene-pairs", "output_training": "pairs/scene-pairs-train"},
+          {"labels": PICTOGRAMS, "senses": SENSES}),
+    Stage("statements", lambda plan: [("", name) for name in plan.statements], {"output": "pairs/{dataset}"},
+          {"texts": _texts}),
+    Stage("zeroshot", pairs("zero-shot"), {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
+          MODEL | FILES | {"templates": _templates("zeroshot")}, gpu=True),
+    Stage("retrieval", pairs("retrieval"), {"output": "retrieval/{one}_{dataset}"}, MODEL | FILES, gpu=True),
+    Stage("disambiguation", pairs("disambiguation"), {"output": "disambiguation/{one}_{dataset}"},
+          MODEL | READ_ITEMS, gpu=True),
+    Stage("matching", pairs("matching"), {"output": "matching/{one}_{dataset}"}, MODEL, gpu=True),
+    Stage("translators", lambda plan: plan.translation,
+          {"output": "disambiguation/{one}_{dataset}", "output_tokens": "tokens/{one}_{dataset}"},
+          MODEL | READ_ITEMS | {"files": lambda plan, one, dataset: plan.scores_of(one, dataset).get("scores", [])},
+          lambda plan, one, dataset: plan.scores_of(one, dataset), gpu=True),
+    Stage("reasoning", lambda plan: [(one, name) for one in [*plan.models, *plan.writers] for name in plan.judged],
+          {"output": "answers/{one}_{dataset}"}, MODEL | {"pairs": "pairs/{dataset}", "training": _training},
+          _reasoning, gpu=True),
+    Stage("captioning", lambda plan: [(one, name) for one in plan.writers for name in plan.config.captioned_datasets],
+          {"output": "generated/{one}_{dataset}", "output_scores": "caption_scores/{one}_{dataset}"}, FILES, gpu=True),
+    Stage("label_sets", _relabelled, {"output": "label_sets/{one}_{dataset}"},
+          MODEL | FILES | {"vectors": VECTORS, "senses": SENSES, "templates": _templates("zeroshot")},
+          _label_sets, gpu=True),
+    Stage("adapt", lambda plan: [(name, "") for name in plan.adaptations],
+          {"output": "adaptations/{one}", "counts": "adapted/{one}"},
+          {"weights": _base_files, "vectors": _base_vectors, "labels": _base_labels,
+           "other_labels": "labels/imagenet-1k"}, _adapt, gpu=True),
+    Stage("protocols", lambda plan: [(model, "") for model in plan.models if plan.config.protocol_datasets],
+          {"output": "protocols/{one}"}, MODEL | {"material": _protocol_files, "templates": _templates("protocols")},
+          _protocols, gpu=True),
+    Stage("subsets", pairs("zero-shot"), {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS}, _subsets),
+)  # fmt: skip

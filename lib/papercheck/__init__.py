@@ -1,0 +1,1 @@
+"""What five papers report, recomputed: claims, definitions, errata; `python -m papercheck` rebuilds what ships."""

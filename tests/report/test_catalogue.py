@@ -1,0 +1,81 @@
+"""Tables by name: every one that ships can be loaded, every column of every table has a meaning."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+
+import babelatlas
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
+from babelatlas.report import catalogue
+
+
+def columns(name) -> list[str]:
+    return list(tables.SCHEMAS[name][0]) if name in tables.SCHEMAS else list(babelatlas.load(name))
+
+
+@pytest.mark.parametrize("name", sorted({*catalogue.SHIPPED, *tables.SCHEMAS}))
+def test_every_table_and_every_column_has_a_meaning(name):
+    known = catalogue.meanings()
+    assert known[name, ""][1]
+    assert [one for one in columns(name) if (name, one) not in known and ("", one) not in known] == []
+    described = catalogue.describe(name, "demo").splitlines()[1:]
+    assert [line.split()[0] for line in described if line.startswith("  ")] == columns(name)
+
+
+def test_every_meaning_is_of_a_column_that_exists():
+    with open(DATA / "columns.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = {*catalogue.SHIPPED, *tables.SCHEMAS}
+    there = {(name, column) for name in names for column in columns(name)} | {(name, "") for name in names}
+    there |= {("languages", column) for column in babelatlas.load("languages")}
+    there |= {("", column) for _, column in there}
+    assert [row for row in rows if (row["table"], row["column"]) not in there] == []
+    assert len({(row["table"], row["column"]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("name", catalogue.SHIPPED)
+def test_every_table_that_ships_is_loaded_by_its_name(name):
+    assert len(babelatlas.load(name)) > 10
+    assert babelatlas.describe(name).startswith(f"{name}: ")
+
+
+def test_a_table_of_a_run_is_all_its_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    one = tables.empty("images")
+    one.loc[0] = ["a.png", "n1", 0]
+    for file in ("first", "second"):
+        tables.write(one, tmp_path / "results" / "mine" / "images" / f"{file}.parquet", "images")
+    found = babelatlas.load("images", run="mine")
+    assert found["file"].tolist() == ["first", "second"]
+    assert list(found) == ["path", "wnid", "number", "file"]
+    assert "images" in catalogue.overview("mine")
+    for name, run, said in (
+        ("imagse", "mine", "did you mean images?"),
+        ("images", "mien", "did you mean mine?"),
+        ("images", "", "a run may have it"),
+        ("lables", "", "did you mean labels?"),
+    ):
+        with pytest.raises(InputError, match=said):
+            babelatlas.load(name, run)
+
+
+def test_without_any_run_the_sentence_says_how_to_make_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="`make book` makes"):
+        babelatlas.load("labels", run="demo")
+
+
+def test_the_help_of_load_names_columns_and_units():
+    code = "import sys, babelatlas as ba; assert not {'pandas', 'torch'} & set(sys.modules); help(ba.load)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "n_correct_top5      number (expected count)" in done.stdout
+    assert "ndcg20              number (fraction)" in done.stdout
+
+
+def test_a_name_that_the_package_lacks_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="describe, load"):
+        _ = babelatlas.lode

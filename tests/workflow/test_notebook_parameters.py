@@ -1,0 +1,166 @@
+"""What notebooks declare: parameters with types and bounds, and the modules and data that they depend on."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from babelatlas.base.errors import InputError
+from babelatlas.workflow import notebooks
+from conftest import ROOT
+
+NOTEBOOKS = ROOT / "notebooks"
+ALL = sorted(NOTEBOOKS.glob("*/*.ipynb"))
+CELL = """
+n_resamples: int = 2000  # ge=1
+level: float = 0.95  # gt=0, lt=1
+choice: str = ""  # one of: first, all
+limit: int | str = ""  # ge=1
+seeds: list[int] = [0]  # ge=0
+# A comment above, as before.
+rules = ["all"]
+shares = {"en": 0.2}
+fix = False
+fallback = ""
+metrics: list[str] = ["CIDEr"]  # one of: CIDEr, chrF++
+"""
+
+
+def write(path, *sources: str, tag: str = "parameters"):
+    """A notebook whose cells have a tag."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=[new_code_cell(one, metadata={"tags": [tag]}) for one in sources]), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("notebooks") / "any.ipynb", CELL)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"n_resamples": 1, "level": 0.5, "choice": "all", "limit": 3, "seeds": [1, 2], "rules": [], "fix": True},
+        {"choice": "", "limit": "", "shares": {"de": 1}, "fallback": ["label", "own.csv"], "metrics": ["chrF++"]},
+        {"level": 0.5, "fallback": "label", "shares": {}},
+    ],
+)
+def test_values_of_the_type_and_within_the_bounds_are_accepted(notebook, values):
+    notebooks.check_parameters(notebook, values)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"resamples": 3}, r"The notebook any has a key 'resamples' that nothing reads: did you mean n_resamples\?"),
+        ({"n_resamples": 0}, "any has n_resamples = 0: input should be greater than or equal to 1"),
+        ({"n_resamples": "20"}, "any has n_resamples = '20'"),
+        ({"n_resamples": 2.5}, "n_resamples = 2.5"),
+        ({"n_resamples": True}, "n_resamples = True"),
+        ({"level": 1.0}, "less than 1"),
+        ({"choice": "firts"}, "'first'"),
+        ({"limit": 0}, "any has limit = 0: input should be greater than or equal to 1"),
+        ({"limit": "few"}, "limit = 'few'"),
+        ({"seeds": [-1]}, "greater than or equal to 0"),
+        ({"seeds": 1}, "seeds = 1: input should be a valid list"),
+        ({"rules": [1]}, "valid string"),
+        ({"fix": 1}, "fix = 1"),
+        ({"shares": {"en": "much"}}, "valid number"),
+        ({"metrics": ["BLEU"]}, "'CIDEr'"),
+    ],
+)
+def test_a_value_of_another_type_or_out_of_bounds_is_one_sentence(notebook, values, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        notebooks.check_parameters(notebook, values)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_the_defaults_of_every_notebook_fit_their_own_types(path):
+    values = notebooks.declared(path)
+    notebooks.check_parameters(path, values["parameters"] | values["inputs"])
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_by_itself_a_notebook_writes_to_the_scratch_folder_only(path):
+    for name, place in notebooks.declared(path)["outputs"].items():
+        assert place == "" or place.startswith("results/scratch"), name
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [("half = whole / 2", "plain values only"), ("a = 1\na = 2", "'a' twice"), ("a: size = 1", "a type of a")],
+)
+def test_a_cell_that_declares_no_plain_values_is_refused(tmp_path, cell, sentence):
+    with pytest.raises(InputError, match=sentence):
+        notebooks.check_parameters(write(tmp_path / "wrong.ipynb", cell), {})
+
+
+def names(stage: str) -> set[str]:
+    return {path.name for path in notebooks.sources(next(NOTEBOOKS.glob(f"*/{stage}.ipynb")))}
+
+
+def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():
+    found = names("*_working_languages")
+    assert {"__init__.py", "published.py", "bootstrap.py", "tables.py", "geigle2024.csv"} <= found
+    assert not {"embedding.py", "encoder.py", "run_notebook.py"} & found
+
+
+def test_the_gpus_work_is_not_done_again_for_a_paper_more():
+    papers = {path.name for path in (notebooks.LIBRARY / "data" / "published").iterdir()}
+    for stage in ("zeroshot", "retrieval", "subsets"):
+        assert papers & names(f"*_{stage}") == set()
+    assert papers <= names("*_translated_captions")
+
+
+def test_every_file_of_the_data_is_read_by_something():
+    named = {path.name for notebook in ALL for path in notebooks.sources(notebook)}
+    shipped = {path.name for path in (notebooks.LIBRARY / "data").rglob("*") if path.is_file()}
+    papers = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "lib" / "papercheck").glob("*.py"))
+    # A licence, and what only a command reads: the notices of licences that the note of shipped labels repeats.
+    other = {"licence_cecill-c.txt", "senses_notices.txt", "sheet.html"}
+    assert [name for name in shipped - named - other if name not in papers] == []
+
+
+@pytest.fixture
+def reached(tmp_path, monkeypatch):
+    """A function that returns what a chapter with some code reaches in a small library."""
+    monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
+    monkeypatch.setattr(notebooks, "DATA", tmp_path / "data")
+    caches = (notebooks._shipped, notebooks._files, notebooks._reached)
+    files = {"__init__.py": "", "room/__init__.py": "", "tools.py": "", "data/words.csv": "", "data/files.csv": ""}
+    files["room/words.py"] = (
+        "from babelatlas.room import papers\ndef f():\n    from babelatlas import tools\n    DATA / 'words.csv'"
+    )
+    files |= {"room/papers.py": 'DATA / "published" / name', "data/published/paper.csv": ""}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    def of(code: str) -> set[str]:
+        for cached in caches:
+            cached.cache_clear()
+        found = notebooks.sources(write(tmp_path / "chapter.ipynb", code, tag="hide-input"))
+        return {str(path.relative_to(tmp_path)) for path in found[1:]} - {"__init__.py", "room/__init__.py"}
+
+    yield of
+    for cached in caches:
+        cached.cache_clear()
+
+
+WHOLE = {"room/words.py", "room/papers.py", "tools.py", "data/words.csv", "data/published/paper.csv"}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from babelatlas.room import words\nwords.words()", WHOLE),
+        ("import babelatlas.room.words", WHOLE),
+        ("if x:\n    from babelatlas.room.words import f as g", WHOLE),
+        ("from babelatlas.room import papers", {"room/papers.py", "data/published/paper.csv"}),
+        ("from babelatlas import tools\n'data/words.csv'", {"tools.py"}),
+        ("%matplotlib inline\nimport babelatlas", set()),
+    ],
+)
+def test_a_chapter_depends_on_modules_at_any_depth(reached, code, expected):
+    assert reached(code) == expected
