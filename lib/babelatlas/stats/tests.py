@@ -146,7 +146,7 @@ def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_l
     ['12.3 to 20.0', '']
     """
     ends = zip(*(scores[end] for end in ends), strict=True)
-    texts = ["" if np.isnan(low) else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}" for low, high in ends]
+    texts = ["" if np.isnan(low) else f"{100 * low:z.{decimals}f} to {100 * high:z.{decimals}f}" for low, high in ends]
     return pd.Series(texts, index=scores.index)
 
 
@@ -172,7 +172,7 @@ def with_ranges(scores: pd.DataFrame) -> pd.Series:
     ['50.0 (40.0 to 60.0)', '100.0']
     """
     pairs = zip(scores["value"], ranges(scores), strict=True)
-    texts = [f"{100 * value:.1f}" + f" ({ends})" * bool(ends) for value, ends in pairs]
+    texts = [f"{100 * value:z.1f}" + f" ({ends})" * bool(ends) for value, ends in pairs]
     return pd.Series(texts, index=scores.index, dtype=str)
 
 
