@@ -158,7 +158,7 @@ def both_ways(tested: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.
     shown, columns = tested[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
     kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
     for kind, (ends, name) in kinds.items():
-        columns[f"95 %, {kind}"] = ranges(shown, decimals, ends)
+        columns[f"95 %, over {kind}"] = ranges(shown, decimals, ends)
         text = tested[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
         columns[f"p (Holm), {kind}"] = text.where(tested[name].notna(), "–")
     sizes = tested["n"].astype(str) + " (" + tested["n_families"].astype(str) + ")"
