@@ -196,17 +196,6 @@ def test_groups_stand_in_one_order_whatever_the_table_says():
     assert [axis.get_title() for axis in axes] == ["very low", "low", "high", "English"]
 
 
-def test_reach_draws_no_dot_where_nothing_is_reached_and_writes_the_share():
-    table = pd.DataFrame({"family": ["A", "B", "C"], "n_world": [1000, 20, 50], "n_reached": [4, 5, 0]})
-    axis = figures.reach(table, "family")
-    world, reached = axis.lines
-    assert world.get_xdata().tolist() == [1000, 20, 50]
-    assert reached.get_xdata().tolist() == [4, 5]
-    assert reached.get_ydata().tolist() == [0, 1]
-    assert texts(axis.texts) == ["4 of 1,000 (0.4 %)", "5 of 20 (25 %)", "0 of 50 (0 %)"]
-    assert texts(axis.get_yticklabels()) == ["A", "B", "C"]
-
-
 def test_classes_against_tokens_have_a_panel_for_each_count_and_table_and_name_the_misprinted():
     points = pd.DataFrame({"name": ["A", "B", "C"], "log_tokens": [1.0, 2, 4], "log_classes": [2.0, 2.5, 3]})
     points = points.assign(series="s", odd=[True, False, False])
@@ -220,35 +209,6 @@ def test_classes_against_tokens_have_a_panel_for_each_count_and_table_and_name_t
     assert (len(plain.get_offsets()), odd.get_offsets().tolist()) == (2, [[1, 2]])
     assert texts(axes[0, 0].texts) == ["A", "C"]
     assert texts(axes[0, 0].get_xticklabels())[:2] == ["1", "10"]
-
-
-def test_a_stacked_histogram_counts_each_row_in_one_bin():
-    table = pd.DataFrame({"n": [0, 1, 2, 2, 9], "kind": ["a", "a", "b", "a", "b"]})
-    axis = figures.stacked_histogram(table, "n", "kind", [0, 1, 3, 10], "languages")
-    assert [[bar.get_height() for bar in bars] for bars in axis.containers] == [[1, 2, 0], [0, 1, 1]]
-    assert texts(axis.get_xticklabels()) == ["0", "1–2", "3–9"]
-    assert texts(axis.texts) == ["1", "3", "1"]
-    assert texts(axis.get_legend().get_texts()) == ["a (3)", "b (2)"]
-
-
-def test_means_with_intervals_draw_a_line_for_each_series():
-    table = pd.DataFrame({"x": [2, 1, 1], "kind": ["a", "a", "b"], "value": [5, 4, 8], "ci_low": 3, "ci_high": 9})
-    axis = figures.means_with_intervals(table, "x", "kind", "depth", "languages")
-    assert [line.get_ydata().tolist() for line in axis.lines] == [[4, 5], [8]]
-    assert [len(bars.get_segments()) for bars in axis.collections] == [2, 1]
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("depth", "languages")
-
-
-def test_stacked_shares_fill_each_bar_and_write_what_is_wide_enough():
-    table = pd.DataFrame(
-        {"group": ["low", "low", "high", "high"], "part": ["named", "lost"] * 2, "value": [0.02, 0.98, 0.7, 0.3]}
-    )
-    axis = figures.stacked_shares(table, "group", "part")
-    named, lost = axis.containers
-    assert [bar.get_width() for bar in named] == [0.02, 0.7]
-    assert [bar.get_x() + bar.get_width() for bar in lost] == pytest.approx([1, 1])
-    assert texts(axis.texts) == ["70", "98", "30"]
-    assert texts(axis.get_yticklabels()) == ["low", "high"]
 
 
 def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():

@@ -37,6 +37,11 @@ BROKEN = {
     "an empty place": re.compile(r"(?<!\w)\( ?\)|  ,|\bis None\b"),
     "a long share": re.compile(r"(?<![\d.])(?:[1-9]|\d{2,})\.\d{2,} ?%(?!, \d+ of)"),
 }
+# What an interval was made by: what was resampled, or the method.
+MADE_BY = re.compile(
+    r"\bover\b|by family|exact|binomial|Wilson|Wald|simulat|permut|resampl|one-sided|brackets are|cover"
+)
+INTERVAL = re.compile(r"95 %(?! of)|\(\+?\d[\d.]*(?:–| to )\d[\d.]*[);,]")
 ALLOWED = {"bibliography", "30_labels"}  # titles of others; words as the sources write them
 
 
@@ -67,6 +72,15 @@ def test_no_page_has_a_broken_sentence(rendered, kind):
         ]
         found |= {page.path.stem: hits[:5]} if hits else {}
     assert found == {}
+
+
+def test_every_interval_says_over_what_it_is(rendered):
+    lines = {
+        page.path.stem: [line for line in page.prose.split("\n") if INTERVAL.search(line)]
+        for page in built_pages.pages(rendered)
+    }
+    silent = {name: [line for line in own if not MADE_BY.search(line)] for name, own in lines.items()}
+    assert {name: found for name, found in silent.items() if found and name != "bibliography"} == {}
 
 
 def test_every_link_leads_to_a_file_and_a_place_in_it(rendered):

@@ -99,7 +99,7 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     first = best.iloc[0]
     takeaway = (
         f"{escape(first['best open model'])} has the highest result on {escape(first['benchmark'])}: {first['result']} "
-        f"(open models compared: {first['open models']}; not significantly lower: {first['not significantly lower']})."
+        f"(exact; open models: {first['open models']}; not significantly lower: {first['not significantly lower']})."
     )
     caption = (
         f"<b>The best open model, and the best of at most {BUDGET} million parameters.</b> Models are compared by "
@@ -131,7 +131,7 @@ def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
                 "benchmark": top["title"],
                 "best open model": top["name"],
                 "result": top["result"],
-                "guessing": "–" if pd.isna(top["guess"]) else f"{100 * top['guess']:{'.1f' if top['guess'] > 0.01 else '.2g'}} %",
+                "guessing": "–" if pd.isna(top["guess"]) else f"{100 * top['guess']:.2g} %",
                 "open models": len(rows),
                 "not significantly lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "not known",
                 "best small model": small["name"].iloc[0] if len(small) else "–",
