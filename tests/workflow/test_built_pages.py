@@ -7,6 +7,7 @@ model at all.
 import re
 from urllib.parse import unquote, urlsplit
 
+import pandas as pd
 import pytest
 
 import built_pages
@@ -81,6 +82,24 @@ def test_every_interval_says_over_what_it_is(rendered):
     }
     silent = {name: [line for line in own if not MADE_BY.search(line)] for name, own in lines.items()}
     assert {name: found for name, found in silent.items() if found and name != "bibliography"} == {}
+
+
+def test_a_number_that_two_pages_print_is_the_same_on_both(book):
+    pages = built_pages.pages(book)
+    texts = {page.path.stem: "\n".join([page.prose, *page.cells]).replace(" to ", "–") for page in pages}
+    cited = re.findall(r"[\d.]+ \([\d.]+–[\d.]+\)|\d+ of \d+ pairs", texts["index"])
+    assert len(cited) >= 5
+    owners = {number: [name for name in texts if name != "index" and number in texts[name]] for number in cited}
+    assert [number for number, names in owners.items() if not names] == []
+    for pattern, other, same in [
+        (r"models in (\d+) languages", "languages", "have results in {} of "),
+        (r"classes in (\d+) languages", "30_labels", "languages with labels for at least 10 classes: {},"),
+    ]:
+        number = re.search(pattern, texts["index"])[1]
+        assert same.format(number).lower() in texts[other].lower(), (pattern, number)
+    listed = pd.read_html(book / "languages.html", na_values="–")[0].set_index("code").filter(like="Crossmodal")
+    for code, best in listed.iloc[:, 0].dropna().items():
+        assert f"({float(best):.1f} %)" in texts[f"language-{code}"], (code, best)
 
 
 def test_every_link_leads_to_a_file_and_a_place_in_it(rendered):
