@@ -245,15 +245,14 @@ def _ordered(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def p_texts(p_holm: Sequence[float], same_as: Sequence[str] = ()) -> list[str]:
-    """Return the corrected p values of one family of comparisons as a table shows them, with four decimals.
+    """Return the corrected p values of one family of comparisons as a table shows them.
 
-    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. "< "
-    marks the least that `PERMUTATIONS` random patterns of signs can give.
+    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing.
 
-    >>> p_texts([0.0004, 0.0001999, np.nan, np.nan], ["", "", "base", ""])
-    ['0.0004', '< 0.0002', 'as base', '']
+    >>> p_texts([0.0104, 0.0001999, np.nan, np.nan], ["", "", "base", ""])
+    ['0.010', '< 0.001', 'as base', '']
     """
     p_holm = np.asarray(p_holm, float)
-    least = np.isfinite(p_holm).sum() / (PERMUTATIONS + 1) * (1 + 1e-9)
-    texts = ["" if np.isnan(p) else f"< {p:.4f}" if p <= least else f"{p:.4f}" for p in p_holm]
+    least = np.isfinite(p_holm).sum() / (PERMUTATIONS + 1)
+    texts = ["" if np.isnan(p) else tests.p_value(p, p, least) for p in p_holm]
     return [text or f"as {same}" * bool(same) for text, same in zip(texts, same_as or [""] * len(texts), strict=True)]

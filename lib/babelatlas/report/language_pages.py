@@ -131,7 +131,9 @@ def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
                 "benchmark": top["title"],
                 "best open model": top["name"],
                 "result": top["result"],
-                "guessing": "–" if pd.isna(top["guess"]) else f"{100 * top['guess']:{'.1f' if top['guess'] > 0.01 else '.2g'}} %",
+                "guessing": "–"
+                if pd.isna(top["guess"])
+                else f"{100 * top['guess']:{'.1f' if top['guess'] > 0.01 else '.2g'}} %",
                 "open models": len(rows),
                 "not significantly lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "not known",
                 "best small model": small["name"].iloc[0] if len(small) else "–",

@@ -27,6 +27,20 @@ def holm(p: Sequence[float]) -> np.ndarray:
 
 
 FAMILY = ["family_low", "family_high", "p_family", "n_families"]
+LEAST = 1 / 10_001  # the smallest p that 10,000 random patterns can give
+
+
+def p_value(p: float, raw: float = np.nan, least: float = LEAST) -> str:
+    """Return a p value as text, an en dash where there is none, with "≤" where the test could give no smaller one.
+
+    `raw`: p before it was corrected; `least`: the smallest that resampling can give.
+
+    >>> p_value(0.0004), p_value(0.0312), p_value(np.nan), p_value(0.0026, LEAST)
+    ('< 0.001', '0.031', '–', '≤ 0.003')
+    """
+    if pd.isna(p) or p < 0.001:
+        return "–" if pd.isna(p) else "< 0.001"
+    return f"≤ {np.ceil(1000 * p - 1e-9) / 1000:.3f}" if raw <= least * (1 + 1e-6) else f"{p:.3f}"
 
 
 def paired_permutation_test(
@@ -159,8 +173,8 @@ def both_ways(tested: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.
     kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
     for kind, (ends, name) in kinds.items():
         columns[f"95 %, {kind}"] = ranges(shown, decimals, ends)
-        text = tested[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
-        columns[f"p (Holm), {kind}"] = text.where(tested[name].notna(), "–")
+        raw = tested.get(name.removesuffix("_holm"), tested[name])
+        columns[f"p (Holm), {kind}"] = list(map(p_value, tested[name].astype(float), raw.astype(float)))
     sizes = tested["n"].astype(str) + " (" + tested["n_families"].astype(str) + ")"
     return pd.DataFrame(columns | {"languages (families)": sizes})
 
