@@ -167,14 +167,16 @@ def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_l
 def both_ways(tested: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.DataFrame:
     """Return what tests over languages and over families say, as text: five columns for readers, side by side.
 
-    `tested`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
+    `tested`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`. Columns least and
+    least_family: the smallest p that its tests can give, where that is not `LEAST`.
     """
     shown, columns = tested[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
     kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
     for kind, (ends, name) in kinds.items():
         columns[f"95 %, {kind}"] = ranges(shown, decimals, ends)
         raw = tested.get(name.removesuffix("_holm"), tested[name])
-        columns[f"p (Holm), {kind}"] = list(map(p_value, tested[name].astype(float), raw.astype(float)))
+        least = tested.get("least" if kind == "languages" else "least_family", pd.Series(LEAST, tested.index))
+        columns[f"p (Holm), {kind}"] = list(map(p_value, tested[name].astype(float), raw.astype(float), least))
     sizes = tested["n"].astype(str) + " (" + tested["n_families"].astype(str) + ")"
     return pd.DataFrame(columns | {"languages (families)": sizes})
 
