@@ -1,7 +1,4 @@
-"""What adapters change: gains by language from counts by class, means over languages, and what they correlate with.
-
-A gain is accuracy with the adapter minus accuracy without, as a fraction, in one language.
-"""
+"""What adapters change: gains (accuracy with an adapter minus without, fractions) by language, and their means."""
 
 import numpy as np
 import pandas as pd
@@ -39,14 +36,16 @@ def summary(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
 
     `table`: model, objective, lang, before, value, gain, one row for each language. Columns: model, objective, value,
     ci_low, ci_high, n (languages), n_gain and n_best (languages where the accuracy rises, and where no objective has a
-    higher one), r, r_low, r_high (Pearson's correlation of gain and accuracy before; NaN where it is not defined).
+    higher one), r, r_low, r_high (Pearson's correlation of the gain with the mean of before and value, since the gain
+    has the accuracy before in it: Oldham 1962, J. Chronic Dis. 15, 969-977; NaN where it is not defined).
     """
     table = table.assign(best=table["value"] >= table.groupby(["model", "lang"])["value"].transform("max"))
+    table["middle"] = (table["before"] + table["value"]) / 2
     means, rows = bootstrap.group_means(table, ["model", "objective"], "gain", "lang", n_resamples, seed=seed), []
     for _, part in table.groupby(["model", "objective"], sort=False):
         r = [np.nan] * 3
-        if len(part) > 2 and part[["before", "gain"]].std().min() > 0:
-            row = correlation.correlate(part, "before", "gain", "lang", ["pearson"], n_resamples, seed=seed).iloc[0]
+        if len(part) > 2 and part[["middle", "gain"]].std().min() > 0:
+            row = correlation.correlate(part, "middle", "gain", "lang", ["pearson"], n_resamples, seed=seed).iloc[0]
             r = row[["value", "ci_low", "ci_high"]].tolist()
         rows.append([int((part["gain"] > 0).sum()), int(part["best"].sum()), *r])
     return means.join(pd.DataFrame(rows, columns=["n_gain", "n_best", "r", "r_low", "r_high"]))

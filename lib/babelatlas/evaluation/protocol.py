@@ -29,7 +29,7 @@ which clip_benchmark takes all (Flickr30k). Both tell models of NLLB the languag
 which differs from this study's in a few (`TOLD`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -242,18 +242,3 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table in the order of settings (`ORDER`)."""
     return table.sort_values("setting", key=lambda names: names.map(ORDER.index), kind="stable", ignore_index=True)
-
-
-def p_texts(p_holm: Sequence[float], same_as: Sequence[str] = ()) -> list[str]:
-    """Return the corrected p values of one family of comparisons as a table shows them, with four decimals.
-
-    `p_holm`: of the whole family, NaN for what is no comparison: there stands what it is the same as, or nothing. "< "
-    marks the least that `PERMUTATIONS` random patterns of signs can give.
-
-    >>> p_texts([0.0004, 0.0001999, np.nan, np.nan], ["", "", "base", ""])
-    ['0.0004', '< 0.0002', 'as base', '']
-    """
-    p_holm = np.asarray(p_holm, float)
-    least = np.isfinite(p_holm).sum() / (PERMUTATIONS + 1) * (1 + 1e-9)
-    texts = ["" if np.isnan(p) else f"< {p:.4f}" if p <= least else f"{p:.4f}" for p in p_holm]
-    return [text or f"as {same}" * bool(same) for text, same in zip(texts, same_as or [""] * len(texts), strict=True)]

@@ -6,7 +6,9 @@ from numbers import Real
 import pandas as pd
 
 from babelatlas.base import tables
+from babelatlas.stats import tests
 
+p_value = tests.p_value
 LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
 # What a caption or a cell may hold of HTML: emphasis, code, words of a language, and links that run nothing.
 ALLOWED = re.compile(
@@ -67,15 +69,6 @@ def interval(value: float, low: float, high: float) -> str:
     ('39.4 % (35.1–43.8)', '50.0 %')
     """
     return percent(value) + ("" if pd.isna(low) else f" ({100 * low:.1f}–{100 * high:.1f})")
-
-
-def p_value(p: float) -> str:
-    """Return a p value as text, an en dash where there is none.
-
-    >>> p_value(0.0004), p_value(0.0312), p_value(float("nan"))
-    ('< 0.001', '0.031', '–')
-    """
-    return "–" if pd.isna(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def intervals(table: pd.DataFrame, number: str = ".1f", unit: float = 100, to: str = "–") -> pd.Series:

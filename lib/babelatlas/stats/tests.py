@@ -27,6 +27,20 @@ def holm(p: Sequence[float]) -> np.ndarray:
 
 
 FAMILY = ["family_low", "family_high", "p_family", "n_families"]
+LEAST = 1 / 10_001  # the smallest p that 10,000 random patterns can give
+
+
+def p_value(p: float, raw: float = np.nan, least: float = LEAST) -> str:
+    """Return a p value as text, an en dash where there is none, with "≤" where the test could give no smaller one.
+
+    `raw`: p before it was corrected; `least`: the smallest that resampling can give.
+
+    >>> p_value(0.0004), p_value(0.0312), p_value(np.nan), p_value(0.0026, LEAST)
+    ('< 0.001', '0.031', '–', '≤ 0.003')
+    """
+    if pd.isna(p) or p < 0.001:
+        return "–" if pd.isna(p) else "< 0.001"
+    return f"≤ {np.ceil(1000 * p - 1e-9) / 1000:.3f}" if raw <= least * (1 + 1e-6) else f"{p:.3f}"
 
 
 def paired_permutation_test(
@@ -153,14 +167,16 @@ def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_l
 def both_ways(tested: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.DataFrame:
     """Return what tests over languages and over families say, as text: five columns for readers, side by side.
 
-    `tested`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`.
+    `tested`: as `paired_difference` returns it with `kin`; its intervals are shown times `unit`. Columns least and
+    least_family: the smallest p that its tests can give, where that is not `LEAST`.
     """
     shown, columns = tested[["ci_low", "ci_high", *FAMILY[:2]]] * unit / 100, {}
     kinds = {"languages": (("ci_low", "ci_high"), "p_holm"), "families": (FAMILY[:2], "p_family_holm")}
     for kind, (ends, name) in kinds.items():
         columns[f"95 %, over {kind}"] = ranges(shown, decimals, ends)
-        text = tested[name].astype(float).map(lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}")
-        columns[f"p (Holm), {kind}"] = text.where(tested[name].notna(), "–")
+        raw = tested.get(name.removesuffix("_holm"), tested[name])
+        least = tested.get("least" if kind == "languages" else "least_family", pd.Series(LEAST, tested.index))
+        columns[f"p (Holm), {kind}"] = list(map(p_value, tested[name].astype(float), raw.astype(float), least))
     sizes = tested["n"].astype(str) + " (" + tested["n_families"].astype(str) + ")"
     return pd.DataFrame(columns | {"languages (families)": sizes})
 
