@@ -2,7 +2,7 @@
 
     python benchmarks/coverage_simulations.py [FILE]
 
-runs all simulations (two minutes) and writes them as CSV, to `data/interval_coverage.csv` of the library unless told
+runs all simulations (ten minutes) and writes them as CSV, to `data/interval_coverage.csv` of the library unless told
 otherwise; the chapter on intervals reads it.
 
 Each function simulates many data sets of one kind, analyses each as the study does, with the functions of `stats` and
@@ -17,7 +17,7 @@ study (`bootstrap.resample_weights`), the same ones in every simulated data set.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -327,29 +327,82 @@ def above(n: int, threshold: float = 0.3, images: int = 500, run: Simulation = S
     return _rows("images resampled", truth, found["value"], {OURS: (found["ci_low"], found["ci_high"])}, level)
 
 
+FLIPS = [f"sign flips, {how}" for how in ("all pairs together", "Holm's correction", "uncorrected")]
+
+
+def _significant(scores: np.ndarray, member: np.ndarray, n_permutations: int, alpha: float, seed: int) -> np.ndarray:
+    """Return which pairs of models differ by each method of `FLIPS`: (methods, pairs).
+
+    `scores`: (languages, models); `member`: (languages, clusters), as `ranking.members`.
+    """
+    first, second = np.triu_indices(scores.shape[1], 1)
+    p, together = tests.step_down(member.T @ (scores[:, first] - scores[:, second]), n_permutations, seed)
+    return np.array([together, tests.holm(p), p]) < alpha
+
+
 def family_wise(
     n: int, models: int = 4, alpha: float = 0.05, worlds: int = 400, n_permutations: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Return how often equal models differ significantly, by pairwise sign-flip tests over `n` languages.
 
-    All models have the same true mean; of the variance between languages 0.8 is common to all. Columns: method
-    ("sign flips, Holm's correction", as in `ranking.comparisons`, and "sign flips, uncorrected"), value (share of
-    simulated data sets in which any pair differs at `alpha`), ci_low, ci_high (Wilson), worlds (their number), least
-    (the smallest corrected p that so few languages allow: above `alpha` the test can never find a difference).
+    All models have the same true mean; of the variance between languages 0.8 is common to all. Columns: method (of
+    `FLIPS`, the first as in `ranking.comparisons`), value (share of simulated data sets in which any pair differs at
+    `alpha`), ci_low, ci_high (Wilson), worlds (their number), least (the smallest corrected p that so few languages
+    allow: above `alpha` the test can never find a difference).
     """
     rng = np.random.default_rng([seed, n, models, 7])
-    first, second = np.triu_indices(models, 1)
     found = []
     for _ in range(worlds):
         # What is common to all models falls out of the differences.
         scores = np.sqrt(1 - 0.8) * rng.normal(size=(n, models))
-        p = ranking.sign_flip_test(scores[:, first] - scores[:, second], n_permutations, seed)
-        found.append([(tests.holm(p) < alpha).any(), (p < alpha).any()])
+        found.append(_significant(scores, np.eye(n), n_permutations, alpha, seed).any(axis=1))
     value = np.mean(found, axis=0)
-    low, high = bootstrap.wilson(value, [worlds, worlds])
-    least = ranking.least_p(n, len(first), n_permutations)
-    table = pd.DataFrame({"value": value, "ci_low": low, "ci_high": high, "worlds": worlds, "least": least})
-    return table.assign(method=["sign flips, Holm's correction", "sign flips, uncorrected"])
+    low, high = bootstrap.wilson(value, [worlds] * 3)
+    least = np.array([1, models * (models - 1) // 2, 1]) / len(tests.sign_patterns(n, n_permutations, seed))
+    table = pd.DataFrame({"value": value, "ci_low": low, "ci_high": high, "worlds": worlds})
+    return table.assign(method=FLIPS, least=np.minimum(1, least))
+
+
+def told_apart(
+    families: Sequence[int],
+    models: int = 8,
+    gap: float = 0.0,
+    freedom: float | None = None,
+    alpha: float = 0.05,
+    worlds: int = 250,
+    n_permutations: int = 10_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return how often whole families' sign flips tell models apart that are equal, and that are not.
+
+    `families`: how many languages each has. Half of the models have a mean that is `gap` higher; the rest of a score is
+    as in `family_wise`, 0.3 of its variance between families, normal, or of Student's distribution with `freedom`
+    degrees of freedom. Columns: statistic ("equal models": share of data sets in which any pair of equals differs
+    significantly; "different models": mean share of the other pairs that do, none where `gap` is 0), method, value,
+    ci_low, ci_high (Wilson, over data sets), worlds, least (as in `family_wise`).
+    """
+    sizes = np.asarray(families, int)
+    rng = np.random.default_rng([seed, len(sizes), models, int(10 * gap), int(freedom or 0), 12])
+    member, better = np.eye(len(sizes))[np.arange(len(sizes)).repeat(sizes)], np.arange(models) < models // 2
+    first, second = np.triu_indices(models, 1)
+    differ = (better[first] != better[second]) & (gap > 0)
+
+    def drawn(n):
+        if freedom is None:
+            return rng.normal(size=(n, models))
+        return rng.standard_t(freedom, size=(n, models)) / np.sqrt(freedom / (freedom - 2))
+
+    found = []
+    for _ in range(worlds):
+        rest = np.sqrt(0.3) * member @ drawn(len(sizes)) + np.sqrt(0.7) * drawn(len(member))
+        told = _significant(gap * better + np.sqrt(1 - 0.8) * rest, member, n_permutations, alpha, seed)
+        found.append([told[:, ~differ].any(axis=1), *([told[:, differ].mean(axis=1)] if gap else [])])
+    value = np.mean(found, axis=0)  # (statistics, methods)
+    least = np.array([1, len(first), 1]) / len(tests.sign_patterns(len(sizes), n_permutations, seed))
+    table = pd.DataFrame({"statistic": np.repeat(["equal models", "different models"][: len(value)], 3)})
+    low, high = bootstrap.wilson(value.ravel(), [worlds] * value.size)
+    table = table.assign(method=FLIPS * len(value), value=value.ravel(), ci_low=low, ci_high=high, worlds=worlds)
+    return table.assign(least=np.tile(np.minimum(1, least), len(value)))
 
 
 def board(n: int, items: int = 40, share: float = 0.5, run: Simulation = SIMULATION) -> pd.DataFrame:
@@ -400,6 +453,23 @@ def related(
         found = _rows(method, 0.0, gaps.mean(axis=0), {OURS: ends}, level)
         parts.append(found.assign(alarms=alarms.mean()))
     return pd.concat(parts, ignore_index=True)
+
+
+def pairs_of_models(add: Callable, worlds: int, sizes: Sequence[int], level: float, seed: int) -> None:
+    """Add the simulations of tests of all pairs of models; Crossmodal-3600 has the families of `told_apart`."""
+    for models in (4, 8):
+        pairs = models * (models - 1) // 2
+        for n in sizes:
+            part = family_wise(n, models, 1 - level, worlds, max(1000, 40 * pairs), seed)
+            add("false positives", "any difference", f"{models} equal models, {pairs} pairs", n, part)
+    families = [20, 3, 2, 2, *[1] * 9]
+    for models in (8, 24):
+        for gap, who in ((0, "all equal"), (1, "half better")):
+            for freedom, tails in ((None, "normal"), (3, "heavy tails")):
+                part = told_apart(families, models, gap, freedom, 1 - level, worlds, seed=seed)
+                world = f"{models} models, {who}, {tails}"
+                for statistic, rows in part.groupby("statistic", sort=False):
+                    add("told apart", statistic, world, sum(families), rows)
 
 
 def everything(
@@ -453,11 +523,7 @@ def everything(
     for shared in sorted({0.0, observed, 0.5}):
         part = related(family.value_counts(), shared, run=fast)
         add("families", "difference of two models", f"{shared:.0%} of the variance between families", len(family), part)
-    for models in (4, 8):
-        pairs = models * (models - 1) // 2
-        for n in sizes:
-            part = family_wise(n, models, 1 - level, worlds, max(1000, 40 * pairs), seed)
-            add("false positives", "any difference", f"{models} equal models, {pairs} pairs", n, part)
+    pairs_of_models(add, worlds, sizes, level, seed)
     columns = [
         "section",
         "statistic",

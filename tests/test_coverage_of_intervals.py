@@ -112,10 +112,13 @@ def test_the_interval_of_an_agreement_is_analysed_as_in_ranking():
     assert found["width"] == pytest.approx(wanted["tau_high"] - wanted["tau_low"])
 
 
-def test_holm_keeps_false_alarms_rare():
-    found = calibration.family_wise(20, 4, worlds=300).set_index("method")
-    assert found.loc["sign flips, Holm's correction", "ci_low"] < 0.05
-    assert found.loc["sign flips, uncorrected", "ci_low"] > 0.1
+def test_corrected_tests_keep_false_alarms_rare_and_tests_together_find_what_holm_cannot():
+    found = calibration.family_wise(20, 4, worlds=300)
+    assert (found["ci_low"] < 0.05).tolist() == [True, True, False]
+    found = calibration.told_apart([6, 2, 1, 1, 1, 1, 1], 6, 1, 3, worlds=60).set_index(["statistic", "method"])
+    together, holm, _ = calibration.FLIPS
+    assert found.loc[("equal models", together), "ci_low"] < 0.05
+    assert found.loc[("different models", together), "value"] > 0.2 > found.loc[("different models", holm), "value"]
 
 
 def test_the_mean_over_languages_and_classes_is_that_of_the_board_and_its_truth_an_integral():

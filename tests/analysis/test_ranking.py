@@ -1,6 +1,6 @@
 """Ranks, tests and orders from scores by language: by hand, against slow transcriptions, and against `stats`."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -51,26 +51,39 @@ def test_comparisons_equal_the_paired_differences_of_stats(world):
     found = ranking.comparisons(world, n_resamples=300)
     pairs = list(zip(found["first"], found["second"], strict=True))
     wanted = tests.paired_difference(world, pairs=pairs, n_resamples=300)
-    columns = ["value", "ci_low", "ci_high", "p", "p_holm"]
+    columns = ["value", "ci_low", "ci_high", "p"]
     assert found[columns].to_numpy() == pytest.approx(wanted[columns].to_numpy())
     assert (found["value"] >= 0).all()
 
 
-@given(st.integers(2, 40), st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
-def test_many_sign_flip_tests_are_those_of_stats_one_by_one(n, seed):
-    # Ties between patterns of signs, but no column that adds up to 0 but for the last digit.
-    gaps = np.random.default_rng(seed).normal(0.2, 1, size=(n, 3)).round(2) + 0.001
-    alone = [tests.paired_permutation_test(gaps[:, column], 500, seed) for column in range(3)]
-    assert ranking.sign_flip_test(gaps, 500, seed).tolist() == pytest.approx(alone)
-
-
 def test_the_least_p_is_reached_where_one_model_is_better_in_every_language():
-    found = ranking.comparisons(scores([[0.5, 0.4, 0.1]] * 7), n_resamples=10)
-    assert found["least"].tolist() == pytest.approx([3 * 2 / 128] * 3)
-    assert found["p_holm"].max() == pytest.approx(found["least"].iloc[0])
-    assert not ranking.significantly_different(found, alpha=0.04).loc[0, "possible"]
+    found = ranking.comparisons(scores([np.arange(12, 0, -1) / 20] * 7), n_resamples=10)
+    assert (found[["p_adjusted", "least"]] == 2 / 128).all(axis=None)  # of 66 pairs, as of 1
+    assert not ranking.significantly_different(found, alpha=0.01).loc[0, "possible"]
     assert ranking.significantly_different(found, alpha=0.05).loc[0, "possible"]
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_an_adjusted_p_is_that_of_stepping_down_from_pair_to_pair(n, columns, seed):
+    gaps = np.random.default_rng(seed).integers(-2, 4, size=(n, columns))  # many ties
+    flips = [np.abs(signs @ gaps) for signs in np.array(list(product((1, -1), repeat=n)))]
+    extreme = [[(sum(flip[c] >= one[c] for flip in flips), -one[c]) for c in range(columns)] for one in flips]
+    (p, adjusted), bound = tests.step_down(gaps), 0
+    left = sorted(range(columns), key=lambda c: extreme[0][c])
+    while left:
+        bound = max(bound, np.mean([min(row[c] for c in left) <= extreme[0][left[0]] for row in extreme]))
+        assert adjusted[left.pop(0)] == bound
+    assert p.tolist() == tests.sign_flips(gaps, 10_000, 0).tolist()
+    assert ((p <= adjusted) & (adjusted <= tests.holm(p))).all()
+
+
+def test_a_copy_of_a_model_changes_no_p(world):
+    more = pd.concat([world, world[world["model"] == "c"].assign(model="z")])
+    tested = [ranking.comparisons(each, n_resamples=9).set_index(["first", "second"]) for each in (world, more)]
+    one, more = (each["p_adjusted"] for each in tested)
+    assert more[one.index].tolist() == one.tolist()
+    assert more["c", "z"] == 1
 
 
 @given(st.integers(2, 8), st.integers(0, 10_000))
@@ -81,7 +94,7 @@ def test_the_largest_set_told_apart_is_that_of_trying_all_sets(n, seed):
     apart = np.random.default_rng(seed).random(len(pairs)) < 0.6
     table = pd.DataFrame(pairs, columns=["first", "second"])
     found = ranking.significantly_different(
-        table.assign(group="all", p_holm=np.where(apart, 0.01, 0.5), n=9, least=0.001)
+        table.assign(group="all", p_adjusted=np.where(apart, 0.01, 0.5), n=9, least=0.001)
     ).iloc[0]
     different = {pair for pair, told in zip(pairs, apart, strict=True) if told}
     sets = [part for size in range(1, n + 1) for part in combinations(names, size)]
@@ -158,18 +171,13 @@ def test_copies_of_a_language_add_nothing_where_they_are_one_family(world):
     few = world[world["lang"] < "l012"]
     copies = pd.concat([few.assign(lang=few["lang"] + f"-{copy}") for copy in range(5)])
     family = {lang: lang[:4] for lang in copies["lang"]}
-    columns = ["value", "ci_low", "ci_high", "p", "p_holm", "n_clusters", "least"]
-    one, many = (
-        ranking.comparisons(table, n_resamples=200, cluster=clusters)
-        for table, clusters in ((few, None), (copies, family))
-    )
+    columns = ["value", "ci_low", "ci_high", "p", "p_adjusted", "n_clusters", "least"]
+    sides = ((few, None), (copies, family))
+    one, many = (ranking.comparisons(table, n_resamples=200, cluster=home) for table, home in sides)
     assert many[columns].to_numpy() == pytest.approx(one[columns].to_numpy())
     assert (many["n"] == 60).all()
     assert ranking.comparisons(copies, n_resamples=200)["p"].sum() < one["p"].sum()
-    one, many = (
-        ranking.ranks(table, None, clusters, images=False, n_resamples=200)
-        for table, clusters in ((few, None), (copies, family))
-    )
+    one, many = (ranking.ranks(table, None, home, images=False, n_resamples=200) for table, home in sides)
     pd.testing.assert_frame_equal(one.drop(columns="n"), many.drop(columns="n"))
 
 
@@ -177,7 +185,7 @@ def test_a_group_of_one_family_has_neither_interval_nor_test(world):
     family = {lang: "north" if lang < "l005" else lang for lang in world["lang"]}
     groups = {"north": [lang for lang in family if lang < "l005"]}
     pairs = ranking.comparisons(world, groups, 50, cluster=family)
-    assert pairs.loc[pairs["group"] == "north", ["ci_low", "p", "p_holm", "least"]].isna().all(axis=None)
+    assert pairs.loc[pairs["group"] == "north", ["ci_low", "p", "p_adjusted", "least"]].isna().all(axis=None)
     ranks = ranking.ranks(world, groups, family, images=False, n_resamples=50)
     assert ranks.loc[ranks["group"] == "north", "ci_low"].isna().all()
     assert ranks.set_index("group").loc["all", "n_clusters"].iloc[0] == 26

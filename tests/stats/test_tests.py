@@ -37,13 +37,8 @@ def test_the_sign_flip_test_equals_scipys_exact_permutation_test():
 
 
 def test_paired_differences_are_of_the_languages_that_both_models_have():
-    table = pd.DataFrame(
-        {
-            "model": ["a"] * 4 + ["b"] * 3,
-            "lang": ["de", "fr", "si", "lo", "de", "fr", "si"],
-            "value": [0.5, 0.6, 0.3, 0.9, 0.4, 0.4, 0.3],
-        }
-    )
+    table = pd.DataFrame({"model": list("aaaabbb"), "lang": ["de", "fr", "si", "lo", "de", "fr", "si"]})
+    table["value"] = [0.5, 0.6, 0.3, 0.9, 0.4, 0.4, 0.3]
     row = tests.paired_difference(table).iloc[0]
     assert (row["first"], row["second"], row.n) == ("a", "b", 3)
     assert row.value == pytest.approx(0.1)
@@ -53,9 +48,8 @@ def test_paired_differences_are_of_the_languages_that_both_models_have():
 
 def test_differences_are_corrected_for_all_comparisons_made():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"model": list("abc") * 40, "lang": np.arange(20).repeat(6), "group": list("xxxyyy") * 20}
-    ).assign(value=rng.random(120))
+    table = pd.DataFrame({"model": list("abc") * 40, "lang": np.arange(20).repeat(6), "group": list("xxxyyy") * 20})
+    table["value"] = rng.random(120)
     found = tests.paired_difference(table, by=["group"])
     assert len(found) == 6
     assert found.p_holm.tolist() == pytest.approx(tests.holm(found.p).tolist())

@@ -174,10 +174,10 @@ def neighbours(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     return wanted.merge(pairs, on=["first", "second"])
 
 
-def letters(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """Return letters for the rows of `ranked`: those that share one do not differ (`tests.compact_letters`)."""
-    apart = pairs.loc[pairs["p_holm"] < 0.05, ["first", "second"]].itertuples(index=False, name=None)
-    return pd.Series(tests.compact_letters(list(ranked["model"]), list(apart)), index=ranked.index, dtype=str)
+def letters(ranked: pd.DataFrame, apart: pd.DataFrame) -> pd.Series:
+    """Return letters for the rows of `ranked`: two that share one are not in `apart` (`tests.compact_letters`)."""
+    apart = list(zip(apart["first"], apart["second"], strict=True))
+    return pd.Series(tests.compact_letters(list(ranked["model"]), apart), index=ranked.index, dtype=str)
 
 
 def summary(
@@ -209,7 +209,7 @@ def summary(
             groups = {name: list(codes[home == name]) for name in home.cat.categories}
             found, tested = ranking(board, groups, n_resamples, seed), comparisons(board, n_resamples, seed)
             whole = found["group"] == "all"
-            found["letters"] = letters(found[whole], tested).reindex(found.index).fillna("")
+            found["letters"] = letters(found[whole], tested[tested["p_holm"] < 0.05]).reindex(found.index).fillna("")
             protocols = board[["model", *outcomes.PROTOCOL]].drop_duplicates().astype(str).groupby("model")
             said = {model: outcomes.protocol(rows) for model, rows in protocols}
             shared = board.groupby("lang", observed=True)["model"].nunique() == board["model"].nunique()
@@ -280,13 +280,11 @@ def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000,
         if len(both[1]):
             ends = [np.nan] * 3
             if min(map(len, both)) >= 3:
-                test = scipy_stats.permutation_test(both, _difference, vectorized=True, n_resamples=9999, rng=seed)
+                test = scipy_stats.permutation_test(
+                    both, lambda one, other, axis: one.mean(axis) - other.mean(axis), n_resamples=9999, rng=seed
+                )
                 ends = *bootstrap.sum_of_means(both, [1, -1], n_resamples, seed=seed)[1:], test.pvalue
             rows.append([group, "its other languages", both[0].mean() - both[1].mean(), *ends, n])
     result = pd.DataFrame(rows, columns=[by, "against", "value", "ci_low", "ci_high", "p", "n"])
     result.insert(6, "p_holm", tests.holm(result["p"]))
     return result
-
-
-def _difference(one: np.ndarray, other: np.ndarray, axis: int) -> np.ndarray:
-    return one.mean(axis=axis) - other.mean(axis=axis)

@@ -100,49 +100,35 @@ def comparisons(
     """Compare all models in pairs over languages, in all languages and in each group.
 
     `scores`, `groups` and `cluster` as in `ranks`. Columns: group, first (the better), second, value, ci_low, ci_high
-    (difference of the means, bootstrap over clusters), p (`sign_flip_test` of the differences), p_holm (corrected by
-    Holm's method for all pairs of the group), n (languages), n_clusters, least (the smallest p_holm that so few
-    clusters allow). Rows are in the order of the ranks. A group of one cluster has neither interval nor p (NaN).
+    (difference of the means, bootstrap over clusters), p (`sign_flip_test` of the differences), p_adjusted (for all
+    pairs of the group, `tests.step_down`), n (languages), n_clusters, least (the smallest p that so few clusters
+    allow). Rows are in the order of the ranks. A group of one cluster has neither interval nor p (NaN).
     """
     parts = []
     for group, part in _groups(by_language(scores), groups):
         mean = part.mean().round(12)
         pairs = list(combinations(sorted(part, key=lambda model: (-mean[model], model)), 2))
-        table = pd.DataFrame(pairs, columns=["first", "second"], dtype=str)
-        table.insert(0, "group", group)
+        table = pd.DataFrame([(group, *pair) for pair in pairs], columns=["group", "first", "second"], dtype=str)
         table["value"] = (mean[table["first"]].to_numpy() - mean[table["second"]].to_numpy()).astype(float)
         member = members(part.index, cluster)
         n = member.shape[1]
-        table[["ci_low", "ci_high", "p", "p_holm"]] = np.nan
+        table[["ci_low", "ci_high", "p", "p_adjusted"]] = np.nan
         table = table.assign(n=len(part), n_clusters=n, least=np.nan)
         if n > 1 and pairs:
             gaps = part[table["first"]].to_numpy() - part[table["second"]].to_numpy()
             times = bootstrap.resample_weights(n, n_resamples, seed) @ member.T
             drawn = times @ gaps / times.sum(axis=1, keepdims=True)
             table["ci_low"], table["ci_high"] = bootstrap.percentile_interval(drawn, n_clusters=n)
-            table["p"] = sign_flip_test(gaps, n_permutations, seed, member)
-            table["p_holm"] = tests.holm(table["p"])
-            table["least"] = least_p(n, len(pairs), n_permutations)
+            table["p"], table["p_adjusted"] = tests.step_down(member.T @ gaps, n_permutations, seed)
+            table["least"] = 1 / len(tests.sign_patterns(n, n_permutations, seed))
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
 
-def least_p(n_clusters: int, n_pairs: int, n_permutations: int) -> float:
-    """Return the smallest p that `sign_flips` of so many clusters can give, corrected by Holm's method for pairs."""
-    return min(1.0, n_pairs * max(2.0 ** (1 - n_clusters), 1 / (n_permutations + 1)))
-
-
-def sign_flip_test(
-    gaps: np.ndarray, n_permutations: int = 10_000, seed: int = 0, member: np.ndarray | None = None
-) -> np.ndarray:
+def sign_flip_test(gaps: np.ndarray, n_permutations: int = 10_000, seed: int = 0, member=None) -> np.ndarray:
     """Return `tests.paired_permutation_test` for each column of `gaps` (languages, pairs), with the same signs for all.
 
-    `member` (languages, clusters; 1 where a language belongs to a cluster, else 0): languages of one cluster then keep
-    their signs together; None: each language is its own.
-
-    >>> gaps = np.array([[0.2, 0.1], [0.3, -0.1], [0.1, 0.1]])
-    >>> sign_flip_test(gaps).tolist() == [tests.paired_permutation_test(column) for column in gaps.T]
-    True
+    `member`: the `members` of clusters, whose languages keep their signs together; None: each language is its own.
     """
     return tests.sign_flips(gaps if member is None else member.T @ gaps, n_permutations, seed)
 
@@ -153,11 +139,7 @@ def shared_by_clusters(values: np.ndarray, clusters: Sequence) -> np.ndarray:
     `values`: (languages, columns), such as differences of two models; `clusters`: of each language, its family, say.
     Estimated from the mean squares between and within clusters of unequal size (one-way analysis of variance), at least
     0; NaN or infinite unless there are two clusters, and one with two languages.
-
-    >>> shared_by_clusters([[1.0, 3], [1, 1], [3, 3], [3, 1]], list("aabb")).round(2).tolist()
-    [1.0, 0.0]
     """
-    values = np.asarray(values, float)
     _, index, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     n, k = len(index), len(sizes)
     member = np.eye(k)[index]
@@ -171,36 +153,29 @@ def shared_by_clusters(values: np.ndarray, clusters: Sequence) -> np.ndarray:
 def significantly_different(pairs: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     """Return, for each group of `comparisons`, how many models differ significantly from one another.
 
-    Columns: group, models, pairs, apart (pairs with p_holm below `alpha`), separate (the largest number of models of
-    which any two differ), who (these, the best first), n (languages), possible (False where with so few clusters no
+    Columns: group, models, pairs, apart (pairs with p_adjusted below `alpha`), separate (the largest number of models
+    of which any two differ), who (these, the best first), n (languages), possible (False where with so few clusters no
     pair could differ significantly).
-
-    >>> table = pd.DataFrame({"group": "all", "first": list("aab"), "second": list("bcc"), "p_holm": [0.9, 0.01, 0.9]})
-    >>> table = significantly_different(table.assign(n=9, least=0.01))
-    >>> table[["apart", "separate", "who"]].to_numpy().tolist()
-    [[1, 2, ['a', 'c']]]
     """
     rows = []
     for group, part in pairs.groupby("group", sort=False):
         names = list(dict.fromkeys([*part["first"], *part["second"]]))  # the pairs come in the order of the ranks
-        different = part.loc[part["p_holm"] < alpha, ["first", "second"]].to_numpy()
-        who = _largest(names, set(map(frozenset, different)))
+        different = part.loc[part["p_adjusted"] < alpha, ["first", "second"]].to_numpy()
+        who = list(_largest(names, set(map(frozenset, different))))
         possible = bool((part["least"] < alpha).all())
         rows.append([group, len(names), len(part), len(different), len(who), who, part["n"].iloc[0], possible])
     return pd.DataFrame(rows, columns=["group", "models", "pairs", "apart", "separate", "who", "n", "possible"])
 
 
-def _largest(names: list[str], different: set[frozenset], chosen: tuple[str, ...] = (), best: tuple = ()) -> list[str]:
+def _largest(names: list[str], different: set[frozenset], chosen: tuple[str, ...] = (), best: tuple = ()) -> tuple:
     """Return the largest set of names of which any two differ, the first of several (branch and bound)."""
-    if len(chosen) > len(best):
-        best = chosen
+    best = max(best, chosen, key=len)
     for place, name in enumerate(names):
         if len(chosen) + len(names) - place <= len(best):
             break
         rest = [other for other in names[place + 1 :] if frozenset((name, other)) in different]
-        larger = _largest(rest, different, (*chosen, name), best)
-        best = tuple(larger) if len(larger) > len(best) else best
-    return list(best)
+        best = _largest(rest, different, (*chosen, name), best)
+    return best
 
 
 def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -260,13 +235,12 @@ def agreement(
                 (bootstrap.resample_weights(len(wide), n_resamples, stream) @ wide.to_numpy() / len(wide)).round(12)
                 for wide, stream in ((one, seed), (other, seed if paired else seed + 1))
             ]
-            ends = reflected(tau, kendall(*drawn), -1, n_clusters=min(len(one), len(other)))
-            row["tau_low"], row["tau_high"] = ends
+            row["tau_low"], row["tau_high"] = reflected(tau, kendall(*drawn), -1, n_clusters=min(len(one), len(other)))
             taus = kendall(*_relabelled(one, other, paired, n_resamples, seed))
             row["own"] = float(np.nanmean(taus))
             row["p_own"] = float((np.sum(taus <= tau + 1e-9) + 1) / (n_resamples + 1))
         gaps = (side.to_numpy()[:, left] - side.to_numpy()[:, right] for side in (one, other))
-        apart = np.all([tests.holm(sign_flip_test(each, seed=seed)) < 0.05 for each in gaps], axis=0)
+        apart = np.all([tests.step_down(each, seed=seed)[1] < 0.05 for each in gaps], axis=0)
         row |= {"apart": int(apart.sum()), "apart_swapped": int((apart & opposite).sum())}
     return pd.DataFrame([row | {"n": len(one), "n_second": len(other)}])
 
