@@ -1,15 +1,17 @@
 """Tests of the table of released results, of the list of models, and of the files that they are made from."""
 
 import numpy as np
+import pandas as pd
 
 from babelatlas.base import languages, released, tables
 
 
-def test_every_row_has_a_known_model_language_source_and_address():
+def test_every_row_has_a_known_model_language_address_and_source_whose_licence_lets_it_ship():
     table, models = released.read(), released.models()
     assert set(table["model"]) == set(models.index)
     assert set(table["lang"]) <= set(languages.table()["code"])
     assert set(table["source"]) == set(released.facts()["sources"])
+    assert {source["licence"] for source in released.facts()["sources"].values()} <= {"MIT", "CC0-1.0", "Apache-2.0"}
     assert table["address"].str.match(r"https://github\.com/[\w.-]+/[\w.-]+/(blob|tree)/[0-9a-f]{40}/").all()
 
 
@@ -20,6 +22,18 @@ def test_every_checkpoint_of_the_table_has_one_canonical_model_and_the_reverse()
     both = found.merge(listed, on=["harness", "checkpoint"], how="outer", suffixes=("", "_listed"), indicator=True)
     assert (both["_merge"] == "both").all(), both[both["_merge"] != "both"]
     assert (both["model"] == both["model_listed"]).all()
+
+
+def test_every_fact_of_a_model_has_a_source_and_a_day_and_no_other_is_listed():
+    models, listed = released.models(), pd.read_csv(released.FOLDER / "model_facts.csv", keep_default_na=False)
+    listed = listed.assign(fact=listed["facts"].str.split()).explode("fact")
+    # All but names and groups of this study, and `declared_by`, which belongs to `languages`.
+    own = ["title", "family", "multilingual_text", "declared_by", "entry", "released"]
+    there = models.drop(columns=own).replace("", np.nan).melt("model").dropna()
+    assert sorted(there["model"] + " " + there["variable"]) == sorted(listed["model"] + " " + listed["fact"])
+    assert ((listed["source"].str.len() > 10) & listed["date"].str.fullmatch(r"\d{4}(-\d\d){2}")).all()
+    assert models["released"].dropna().between("2021-01-01", pd.to_datetime(listed["date"]).max()).all()
+    assert (models[["release_date", "licence"]] == "").sum().tolist() == [10, 17]  # what nobody says may only fall
 
 
 def test_one_run_stands_for_each_model_in_each_harness():
@@ -43,10 +57,6 @@ def test_counts_and_exact_intervals_belong_to_the_values():
     assert known["ci_low"].le(known["value"] + 6e-5).all()
     assert known["ci_high"].ge(known["value"] - 6e-5).all()
     assert table.loc[table["n_correct"].isna(), ["ci_low", "ci_high"]].isna().all(axis=None)
-
-
-def test_facts_under_other_licences_do_not_ship():
-    assert {source["licence"] for source in released.facts()["sources"].values()} <= {"MIT", "CC0-1.0", "Apache-2.0"}
 
 
 def test_no_run_that_counts_is_broken_and_no_two_are_one_set_of_numbers():

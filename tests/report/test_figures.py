@@ -48,19 +48,6 @@ def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the
     assert [segment[:, 0].tolist() for segment in segments] == [[0.1, 0.4], [0.25, 0.35]]
 
 
-def test_shares_at_least_are_drawn_as_steps_with_a_mark():
-    curves = pd.DataFrame(
-        {"series": ["a"] * 3 + ["b"] * 3, "at_least": [0, 1, 2] * 2, "value": [1, 0.5, 0.2, 1, 0.9, 0.8]}
-    )
-    axis = figures.shares_at_least(curves.assign(ci_low=0.1, ci_high=1.0), "number", "share", mark=1)
-    first, second, mark = axis.lines
-    assert (first.get_ydata().tolist(), second.get_ydata().tolist()) == ([1, 0.5, 0.2], [1, 0.9, 0.8])
-    assert first.get_drawstyle() == "steps-pre"
-    assert mark.get_xdata() == [1, 1]
-    assert texts(axis.get_legend().get_texts()) == ["a", "b"]
-    assert axis.get_xlim() == (0, 2)
-
-
 def test_series_of_a_forest_stand_side_by_side_within_a_row_and_have_a_legend():
     table = pd.DataFrame({"row": ["x", "x", "y", "y"], "method": ["p", "s"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
     axes = figures.forest(table.assign(ci_low=0.0, ci_high=0.5), "row", series="method", reference=0.25)

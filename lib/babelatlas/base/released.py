@@ -1,8 +1,8 @@
 """What others released for real models: one table of their results, and one list of the models.
 
 `data/released/released.parquet` has a row for each value that a harness released, language by language. `models.csv`
-says what each model is, `checkpoints.csv` which checkpoint of which harness has its weights, `sources.toml` from where
-each file is, under which licence, and how the harness evaluates. `babelatlas ship released` makes the table again.
+says what each model is, `model_facts.csv` where that was read, `checkpoints.csv` which checkpoint of which harness has
+its weights, `sources.toml` what each file is and how its harness evaluates. `babelatlas ship released` makes the table.
 """
 
 import tomllib
@@ -40,9 +40,10 @@ def _table() -> pd.DataFrame:
 def models() -> pd.DataFrame:
     """Return the real models, one row each, the index their names; data/columns.csv says what the columns mean.
 
-    Numbers (`parameters_m`, `gflops`, `image_size`, `samples_seen`) are NaN, and texts "", where nobody says.
+    Numbers are NaN, and texts "", where nobody says. `released` is `release_date` as a date, a month's its first day.
     """
-    return _listed("models.csv").set_index("model", drop=False)
+    table = _listed("models.csv").set_index("model", drop=False)
+    return table.assign(released=pd.to_datetime(table["release_date"], format="ISO8601"))
 
 
 def checkpoints() -> pd.DataFrame:
@@ -62,9 +63,8 @@ def one_run(table: pd.DataFrame, everywhere: bool = False) -> pd.DataFrame:
 
 
 def _listed(name: str) -> pd.DataFrame:
-    table = pd.read_csv(FOLDER / name, dtype=str, keep_default_na=False)
-    numbers = [column for column in ("parameters_m", "gflops", "image_size", "samples_seen") if column in table]
-    return table.assign(**{column: pd.to_numeric(table[column].replace("", None)) for column in numbers})
+    numbers = {column: [""] for column in ("parameters_m", "gflops", "image_size", "samples_seen")}
+    return pd.read_csv(FOLDER / name, keep_default_na=False, na_values=numbers)
 
 
 @cache

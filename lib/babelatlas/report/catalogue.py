@@ -41,6 +41,7 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "published": _published,
     "released": released.read,
     "real_models": _real_models,
+    "model_facts": lambda: _csv(released.FOLDER / "model_facts.csv"),
     "checkpoints": released.checkpoints,
     "claims": lambda: pd.concat([_csv(file) for file in sorted(published.CLAIMS.glob("*.csv"))], ignore_index=True),
     "scorecard": lambda: _csv(DATA / "scorecard.csv").astype({"recomputed": float, "slack": float, "tried": int}),

@@ -69,17 +69,16 @@ def registry() -> pd.DataFrame:
     Those with released results come first, then the entries of the list of models without any; what an entry does not
     say is empty.
     """
-    known, rest = released.models().reset_index(drop=True), entries.table()
+    known, rest = released.models().reset_index(drop=True).drop(columns="released"), entries.table()
     rest = rest[(rest["repository"] != "") & ~rest["name"].isin(known["model"])]
     names = {"name": "model", "series": "family", "parameters": "parameters_m", "data": "training_data"}
     names |= {"year": "release_date", "n_languages": "languages", "counted_by": "declared_by"}
     rest = rest.drop(columns="family").rename(columns=names)
-    rest = rest.assign(title=rest["model"], entry=rest["model"], weights="open", source="data/models_sources.csv")
+    rest = rest.assign(title=rest["model"], entry=rest["model"], weights="open")
     for column in ("release_date", "languages"):
         rest[column] = rest[column].astype(str).replace("0", "")
-    joined = pd.concat([known, rest[[column for column in known if column in rest]]], ignore_index=True)
-    texts = [column for column in known if not pd.api.types.is_numeric_dtype(known[column])]
-    return joined.assign(**joined[texts].fillna(""))
+    joined = pd.concat([known, rest.reindex(columns=known.columns)], ignore_index=True)
+    return joined.fillna(dict.fromkeys(known.select_dtypes(exclude="number"), ""))
 
 
 def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
