@@ -5,6 +5,7 @@ import io
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.synsets import class_list
-from babelatlas.lexicon import labels, own_words, senses, wordnets
+from babelatlas.lexicon import cleaning, labels, own_words, senses, wordnets
 from babelatlas.stats import bootstrap
 from babelatlas.workflow import command_line
 
@@ -87,6 +88,13 @@ def test_the_seed_draws_the_sample_and_more_labels_begin_with_the_same_rows():
     assert ten["wnid"].tolist() == twenty["wnid"].tolist()[:10]
     assert ten.equals(made(words, number=10))
     assert ten["wnid"].tolist() != other["wnid"].tolist()
+
+
+def test_what_is_drawn_stays_when_other_labels_change_or_go():
+    table = label_set([f"wort {place}" for place in range(30)])
+    ten, gone = label_sheets.draw(table, "de", 10), table["wnid"].isin(["n00000003", "n00000021"])
+    after = label_sheets.draw(table[~gone].assign(label="ein anderes").sample(frac=1, random_state=0), "de", 10)
+    assert after["wnid"].tolist()[:8] == [wnid for wnid in ten["wnid"] if wnid in set(table["wnid"][~gone])][:8]
 
 
 # There and back
@@ -388,12 +396,14 @@ def test_the_shipped_audit_is_of_the_shipped_labels():
 
 @pytest.mark.slow
 def test_the_shipped_audit_was_drawn_at_random_from_the_labels_of_its_day():
-    """The set of 23 November 2026 had WordNet's English names, so that six other labels differ from what ships."""
-    wnids = list(class_list("imagenet-1k")["wnid"])
-    then = labels.label_set(senses.shipped(), wnids, english_names="wordnet")
+    """The set of 23 November 2026 had WordNet's English names, so that six labels differ, and words now known wrong."""
+    wnids, rules = list(class_list("imagenet-1k")["wnid"]), [step for step in cleaning.STEPS if step != "wrong words"]
+    then = labels.label_set(senses.shipped(), wnids, english_names="wordnet", rules=rules)
     judged = label_sheets.audit(labels.shipped())
-    drawn = label_sheets.draw(then, label_sheets.AUDITED.split(), len(judged), seed=2026)
+    then = labels.select(then, label_sheets.AUDITED.split()).sort_values(["lang", "wnid"], ignore_index=True)
+    drawn = then.loc[np.random.default_rng(2026).permutation(len(then))[: len(judged)]].reset_index(drop=True)
     assert drawn[["lang", "wnid", "label"]].equals(judged[["lang", "wnid", "label"]])
+    assert set(judged["drawn"]) == {"numpy's permutation with seed 2026 of the labels of that day"}
 
 
 def test_the_error_rate_of_the_audit_has_an_exact_interval():

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from babelatlas.base.errors import InputError
-from babelatlas.lexicon import cleaning, senses
+from babelatlas.lexicon import cleaning, labels, senses
 
 DOG, CAT = "n02084071", "n02121620"
 
@@ -137,6 +137,17 @@ def test_a_word_that_was_cleaned_is_clean(pairs):
         table_of(*((lang, DOG, word, "wikt") for lang, word in words(cleaned))), list(cleaning.RULES)
     )
     assert words(again) == words(cleaned)
+
+
+@given(st.text("aékक്ന്ب帽.-–־'’[(（)）]\u00a0\u3000\t\n\u0301\u05b0\u200b" + cleaning.EDGES, max_size=8))
+def test_edges_that_were_trimmed_are_clean(lemma):
+    once = cleaning.trim_edges(lemma, "ml")
+    assert cleaning.trim_edges(once, "ml") == cleaning.trim_edges(f" !{lemma}!؛ ", "ml") == once
+
+
+def test_the_shipped_labels_are_clean():
+    for row in labels.shipped().query("source != 'clip'").itertuples():
+        assert {rule(row.label, row.lang) for rule in cleaning.RULES.values()} == {row.label}
 
 
 def test_serbo_croatian_goes_to_its_languages_by_script():
