@@ -82,19 +82,12 @@ def test_a_sheet_has_each_class_at_most_once_with_its_english_words_its_definiti
     assert (sheet[["verdict", "better", "comment"]] == "").all(axis=None)
 
 
-def test_the_seed_draws_the_sample_and_more_labels_begin_with_the_same_rows():
-    words = [f"wort {place}" for place in range(30)]
-    ten, twenty, other = made(words, number=10), made(words, number=20), made(words, number=10, seed=1)
-    assert ten["wnid"].tolist() == twenty["wnid"].tolist()[:10]
-    assert ten.equals(made(words, number=10))
-    assert ten["wnid"].tolist() != other["wnid"].tolist()
-
-
-def test_what_is_drawn_stays_when_other_labels_change_or_go():
+def test_the_seed_draws_the_sample_which_stays_when_more_is_drawn_or_other_labels_change():
     table = label_set([f"wort {place}" for place in range(30)])
-    ten, gone = label_sheets.draw(table, "de", 10), table["wnid"].isin(["n00000003", "n00000021"])
-    after = label_sheets.draw(table[~gone].assign(label="ein anderes").sample(frac=1, random_state=0), "de", 10)
-    assert after["wnid"].tolist()[:8] == [wnid for wnid in ten["wnid"] if wnid in set(table["wnid"][~gone])][:8]
+    ten, twenty, other = (label_sheets.draw(table, "de", *how)["wnid"].tolist() for how in ((10,), (20,), (10, 1)))
+    assert ten == twenty[:10] != other
+    changed = table[table["wnid"] != ten[3]].assign(label="ein anderes").sample(frac=1, random_state=0)
+    assert label_sheets.draw(changed, "de", 9)["wnid"].tolist() == [*ten[:3], *ten[4:]]
 
 
 # There and back
@@ -255,8 +248,7 @@ def command(*words: str) -> int:
 
 def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path, written, capsys):
     path = tmp_path / "sheet.csv"
-    done = command("write", "--language", "de", "--labels", written, "--number", 10, "--output", path)
-    assert done == 0
+    assert command("write", "--language", "de", "--labels", written, "--number", 10, "--output", path) == 0
     assert "10 labels" in capsys.readouterr().out
     rows = label_sheets.parse(path)
     assert rows["gloss"].str.fullmatch(r"what thing \d+ is").all()
@@ -281,10 +273,8 @@ def test_what_a_sheet_corrects_goes_back_into_the_label_set(tmp_path, written, c
     assert command("read", sent_back(tmp_path, rows), "--corrections", tmp_path / "verified.csv") == 0
     assert "verified.csv, 4 labels that were judged" in capsys.readouterr().out
 
-    corrections = own_words.read_corrections(tmp_path / "verified.csv")
     before = tables.read(written, "labels")
-    after = own_words.apply_corrections(before, corrections)
-
+    after = own_words.apply_corrections(before, own_words.read_corrections(tmp_path / "verified.csv"))
     assert len(after) == len(before) - 1
     assert (after["confirmed_by"].map(list).map(lambda sources: "verified" in sources)).sum() == 2
     assert after[after["source"] == "verified"]["label"].tolist() == ["Besseres"]
@@ -300,8 +290,7 @@ def test_a_sheet_that_may_hold_answers_is_not_written_over(tmp_path, written, ca
 
 def test_the_shipped_labels_get_the_definitions_of_wordnet(tmp_path, mirror, monkeypatch):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    done = command("write", "--language", "jp", "--number", 399, "--output", tmp_path / "sheet.csv")
-    assert done == 0
+    assert command("write", "--language", "jp", "--number", 399, "--output", tmp_path / "sheet.csv") == 0
     tench = label_sheets.parse(tmp_path / "sheet.csv").set_index("wnid").loc["n01443537"]
     assert tench[["label", "english"]].tolist() == ["金魚", "goldfish, Carassius auratus"]
     assert tench["gloss"].startswith("small golden or orange-red freshwater fishes")
