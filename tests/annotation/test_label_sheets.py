@@ -5,6 +5,7 @@ import io
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.synsets import class_list
-from babelatlas.lexicon import labels, own_words, senses, wordnets
+from babelatlas.lexicon import cleaning, labels, own_words, senses, wordnets
 from babelatlas.stats import bootstrap
 from babelatlas.workflow import command_line
 
@@ -81,12 +82,12 @@ def test_a_sheet_has_each_class_at_most_once_with_its_english_words_its_definiti
     assert (sheet[["verdict", "better", "comment"]] == "").all(axis=None)
 
 
-def test_the_seed_draws_the_sample_and_more_labels_begin_with_the_same_rows():
-    words = [f"wort {place}" for place in range(30)]
-    ten, twenty, other = made(words, number=10), made(words, number=20), made(words, number=10, seed=1)
-    assert ten["wnid"].tolist() == twenty["wnid"].tolist()[:10]
-    assert ten.equals(made(words, number=10))
-    assert ten["wnid"].tolist() != other["wnid"].tolist()
+def test_the_seed_draws_the_sample_which_stays_when_more_is_drawn_or_other_labels_change():
+    table = label_set([f"wort {place}" for place in range(30)])
+    ten, twenty, other = (label_sheets.draw(table, "de", *how)["wnid"].tolist() for how in ((10,), (20,), (10, 1)))
+    assert ten == twenty[:10] != other
+    changed = table[table["wnid"] != ten[3]].assign(label="ein anderes").sample(frac=1, random_state=0)
+    assert label_sheets.draw(changed, "de", 9)["wnid"].tolist() == [*ten[:3], *ten[4:]]
 
 
 # There and back
@@ -247,8 +248,7 @@ def command(*words: str) -> int:
 
 def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path, written, capsys):
     path = tmp_path / "sheet.csv"
-    done = command("write", "--language", "de", "--labels", written, "--number", 10, "--output", path)
-    assert done == 0
+    assert command("write", "--language", "de", "--labels", written, "--number", 10, "--output", path) == 0
     assert "10 labels" in capsys.readouterr().out
     rows = label_sheets.parse(path)
     assert rows["gloss"].str.fullmatch(r"what thing \d+ is").all()
@@ -273,10 +273,8 @@ def test_what_a_sheet_corrects_goes_back_into_the_label_set(tmp_path, written, c
     assert command("read", sent_back(tmp_path, rows), "--corrections", tmp_path / "verified.csv") == 0
     assert "verified.csv, 4 labels that were judged" in capsys.readouterr().out
 
-    corrections = own_words.read_corrections(tmp_path / "verified.csv")
     before = tables.read(written, "labels")
-    after = own_words.apply_corrections(before, corrections)
-
+    after = own_words.apply_corrections(before, own_words.read_corrections(tmp_path / "verified.csv"))
     assert len(after) == len(before) - 1
     assert (after["confirmed_by"].map(list).map(lambda sources: "verified" in sources)).sum() == 2
     assert after[after["source"] == "verified"]["label"].tolist() == ["Besseres"]
@@ -292,8 +290,7 @@ def test_a_sheet_that_may_hold_answers_is_not_written_over(tmp_path, written, ca
 
 def test_the_shipped_labels_get_the_definitions_of_wordnet(tmp_path, mirror, monkeypatch):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    done = command("write", "--language", "jp", "--number", 399, "--output", tmp_path / "sheet.csv")
-    assert done == 0
+    assert command("write", "--language", "jp", "--number", 399, "--output", tmp_path / "sheet.csv") == 0
     tench = label_sheets.parse(tmp_path / "sheet.csv").set_index("wnid").loc["n01443537"]
     assert tench[["label", "english"]].tolist() == ["金魚", "goldfish, Carassius auratus"]
     assert tench["gloss"].startswith("small golden or orange-red freshwater fishes")
@@ -388,12 +385,14 @@ def test_the_shipped_audit_is_of_the_shipped_labels():
 
 @pytest.mark.slow
 def test_the_shipped_audit_was_drawn_at_random_from_the_labels_of_its_day():
-    """The set of 23 November 2026 had WordNet's English names, so that six other labels differ from what ships."""
-    wnids = list(class_list("imagenet-1k")["wnid"])
-    then = labels.label_set(senses.shipped(), wnids, english_names="wordnet")
+    """The set of 23 November 2026 had WordNet's English names, so that six labels differ, and words now known wrong."""
+    wnids, rules = list(class_list("imagenet-1k")["wnid"]), [step for step in cleaning.STEPS if step != "wrong words"]
+    then = labels.label_set(senses.shipped(), wnids, english_names="wordnet", rules=rules)
     judged = label_sheets.audit(labels.shipped())
-    drawn = label_sheets.draw(then, label_sheets.AUDITED.split(), len(judged), seed=2026)
+    then = labels.select(then, label_sheets.AUDITED.split()).sort_values(["lang", "wnid"], ignore_index=True)
+    drawn = then.loc[np.random.default_rng(2026).permutation(len(then))[: len(judged)]].reset_index(drop=True)
     assert drawn[["lang", "wnid", "label"]].equals(judged[["lang", "wnid", "label"]])
+    assert set(judged["drawn"]) == {"numpy's permutation with seed 2026 of the labels of that day"}
 
 
 def test_the_error_rate_of_the_audit_has_an_exact_interval():

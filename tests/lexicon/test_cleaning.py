@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from babelatlas.base.errors import InputError
-from babelatlas.lexicon import cleaning, senses
+from babelatlas.lexicon import cleaning, labels, senses
 
 DOG, CAT = "n02084071", "n02121620"
 
@@ -131,12 +131,20 @@ LANGS = st.sampled_from(["de", "ru", "he", "yi", "ar", "fa", "ja", "ko", "zh", "
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(LANGS, LEMMAS), min_size=12, max_size=24))
 def test_a_word_that_was_cleaned_is_clean(pairs):
-    cleaned = cleaning.clean(table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in pairs)), list(cleaning.RULES))
+    cleaned = cleaning.clean(table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in pairs)), cleaning.RULES)
     assert all(word and word == word.strip() for word in cleaned["lemma"])
-    again = cleaning.clean(
-        table_of(*((lang, DOG, word, "wikt") for lang, word in words(cleaned))), list(cleaning.RULES)
-    )
-    assert words(again) == words(cleaned)
+    assert words(cleaning.clean(cleaned, cleaning.RULES)) == words(cleaned)
+
+
+@given(st.text("aékक്ന്ب帽.-–־'’[(（)）]\u00a0\u3000\t\n\u0301\u05b0\u200b" + cleaning.EDGES, max_size=8))
+def test_edges_that_were_trimmed_are_clean(lemma):
+    once = cleaning.trim_edges(lemma, "ml")
+    assert cleaning.trim_edges(once, "ml") == cleaning.trim_edges(f" !{lemma}!؛ ", "ml") == once
+
+
+def test_the_shipped_labels_are_clean():
+    for row in labels.shipped().query("source != 'clip'").itertuples():
+        assert {rule(row.label, row.lang) for rule in cleaning.RULES.values()} == {row.label}
 
 
 def test_serbo_croatian_goes_to_its_languages_by_script():
@@ -199,12 +207,9 @@ def test_every_rule_is_a_step_and_the_script_is_judged_last_of_the_spelling():
 
 
 def test_a_plural_title_goes_where_the_class_has_its_singular():
-    table = table_of(
-        *(("pt", DOG, word, "omw-por") for word in ("Locomotivas a Vapor", "locomotiva a vapor", "Beisebolistas")),
-        ("pt", DOG, "beisebolistas a", "omw-por"),
-        ("de", DOG, "Autos", "wikt"),
-        ("de", DOG, "Auto", "wikt"),
-    )
+    portuguese = ("Locomotivas a Vapor", "locomotiva a vapor", "Beisebolistas", "beisebolistas a")
+    listed = [*(("pt", word) for word in portuguese), ("de", "Autos"), ("de", "Auto")]
+    table = table_of(*((lang, DOG, word, "wikt") for lang, word in listed))
     left = {"locomotiva a vapor", "Beisebolistas", "beisebolistas a", "Autos", "Auto"}
     assert {word for _, word in words(cleaning.clean(table, ["plural titles"]))} == left
 

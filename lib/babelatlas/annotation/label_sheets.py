@@ -66,17 +66,18 @@ def _check(row: dict[str, str]) -> str:
 def draw(table: pd.DataFrame, language: str | list[str], number: int, seed: int = 0) -> pd.DataFrame:
     """Return the labels of `number` random classes of a language, in random order: rows of `table`, schema `labels`.
 
-    Of several languages: random pairs of language and class. A larger number with the same seed begins with the same
-    rows. Raises InputError for an unknown language, one without labels, and fewer labels than asked for.
+    Ordered by a hash of seed, language (or several) and class: what is drawn stays when others change or more is asked
+    for. Raises InputError for an unknown language, one without labels, and fewer labels than asked for.
     """
     codes = [languages.canonical(code) for code in ([language] if isinstance(language, str) else language)]
-    rows = labels.select(table, codes).sort_values(["lang", "wnid"], ignore_index=True)
+    rows = labels.select(table, codes)
     if not 1 <= number <= len(rows):
         raise InputError(
             f"{', '.join(map(languages.name, codes))} has {len(rows)} labels, so that a sheet has from 1 to "
             f"{len(rows)}, not {number}."
         )
-    return rows.loc[np.random.default_rng(seed).permutation(len(rows))[:number]].reset_index(drop=True)
+    keys = [f"{seed}|{row.lang}|{row.wnid}".encode() for row in rows.itertuples()]
+    return rows.iloc[np.argsort([hashlib.sha256(key).hexdigest() for key in keys])[:number]].reset_index(drop=True)
 
 
 def sheet(
@@ -206,10 +207,10 @@ def needed(width: float, rate: float = 0.05) -> int:
 
 
 def audit(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the shipped audit, labels that `draw` drew from several languages, each judged; for `error_rates`.
+    """Return the shipped audit, labels of several languages drawn at random, each judged; for `error_rates`.
 
-    Columns: lang, wnid, label, verdict, reason, judge, date, sheet (as that of a sheet, its sum), and
-    `outdated`: whether `table` (schema `labels`) has another label there, so that the verdict says nothing of it.
+    Columns: lang, wnid, label, verdict, reason, judge, date, sheet (as that of a sheet, its sum), drawn (by what: not
+    by `draw`, which came later), and `outdated`: whether `table` (schema `labels`) has another label there.
     """
     judged, now = pd.read_csv(AUDIT, keep_default_na=False), table.set_index(["lang", "wnid"])["label"]
     there = now.reindex(pd.MultiIndex.from_frame(judged[["lang", "wnid"]])).to_numpy()

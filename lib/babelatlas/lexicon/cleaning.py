@@ -8,7 +8,7 @@ than one word. The examples are lemmas of the Open Multilingual Wordnet or of Wi
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ PALOCHKA = {"ab", "abq", "ady", "agx", "aqc", "av", "ce", "dar", "inh", "kbd", "
 DOTTED = {"be", "kk", "kv", "rue", "uk"}
 CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 # No apostrophe is among them: in many languages it is a letter (Tongan, Luo, Macedonian).
-EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛'
+EDGES = ' .,;:!?¡¿"“”„«»‹›「」『』…·•。、！？؟،؛' + "".join(sorted(JOINERS))
 # Chinese, Japanese and Korean words may hold capital Latin letters: T恤, Tシャツ.
 WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
 # Languages that write common nouns and adjectives of place in small letters, whose lists have titles: "Gato Persa".
@@ -44,6 +44,7 @@ NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")  #
 # First words that are names themselves.
 NAMES = {"Alps", "Beijing", "Bic", "Davidova", "Ford", "Lambretta", "Peking", "Vespa"}
 NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
+WRONG = DATA / "wrong_words.csv"  # by hand: words that mean something else than their class, with reason and source
 
 
 def unify(lemma: str, lang: str) -> str:
@@ -75,12 +76,11 @@ def drop_format_characters(lemma: str, lang: str) -> str:
     for place, letter in enumerate(lemma):
         before, last = kept[-1:], place == len(lemma) - 1
         if unicodedata.category(letter) == "Cf":
-            joins = letter in JOINERS and before.strip() and before not in JOINERS
-            joins = joins and languages.scripts_of(before) <= JOINED
-            if not joins or (last and not ends_with_virama(before)):
+            joined = unicodedata.category(before or " ")[0] in "LM" and languages.scripts_of(before) <= JOINED
+            if letter not in JOINERS or not joined or (last and not ends_with_virama(before)):
                 continue
         kept += letter
-    return kept
+    return kept if kept == lemma else unify(kept, lang)
 
 
 def ends_with_virama(text: str) -> bool:
@@ -103,7 +103,7 @@ def mend_look_alikes(lemma: str, lang: str) -> str:
         small, capital = ("\u04cf", "\u04c0") if lang in PALOCHKA else ("i", "I")
         cyrillic = LATIN_CYRILLIC | {"i": small, "I": capital}
     for own, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
-        word = "".join(letters.get(letter, letter) for letter in lemma)
+        word = unicodedata.normalize("NFC", "".join(letters.get(letter, letter) for letter in lemma))
         if own in languages.native_scripts(lang) and languages.scripts_of(word) == {own}:
             return word
     return lemma
@@ -144,7 +144,7 @@ def strip_parentheses(lemma: str, lang: str) -> str:
 
 def strip_stress(lemma: str, lang: str) -> str:
     """Return a Cyrillic word without the accents by which dictionaries mark stress; Montenegrin spells with one."""
-    return lemma if lang == "cnr" else re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]", "", lemma)
+    return lemma if lang == "cnr" else re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]+", "", lemma)
 
 
 def strip_vowel_marks(lemma: str, lang: str) -> str:
@@ -178,13 +178,12 @@ def trim_edges(lemma: str, lang: str) -> str:
     >>> trim_edges("!צבי", "he") == "צבי", trim_edges("hånd-", "da"), trim_edges("b.h.", "nl")
     (True, '', 'b.h.')
     """
-    joiners = "".join(JOINERS)
-    word = lemma.lstrip(EDGES + joiners)
-    bare = word.rstrip(EDGES + joiners)
+    word = lemma.lstrip(EDGES)
+    bare, stopped = word.rstrip(EDGES), word.rstrip(EDGES.replace(".", ""))
     if ends_with_virama(bare) and word[len(bare) :][:1] in JOINERS:
         bare = word[: len(bare) + 1]
     # The last full stop of an abbreviation belongs to it.
-    word = bare if not re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", word) else word
+    word = stopped if re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", stopped) else bare
     return "" if re.match("[-–־]|.*[-–־]$", word) else word
 
 
@@ -200,10 +199,8 @@ def keep_script(lemma: str, lang: str) -> str:
     native = languages.native_scripts(lang)
     kept = "".join(letter for letter in lemma if not "A" <= letter <= "Z") if native & WITH_CAPITALS else lemma
     found = languages.scripts_of(kept)
-    if not found or not found <= native:
+    if not found or not found <= native or (lang == "zh" and chinese(lemma) in ("Hant", "mixed")):
         return ""
-    if lang == "zh":
-        return "" if chinese(lemma) in ("Hant", "mixed") else lemma
     if lang == "zh-Hant" and chinese(lemma) in ("Hans", "mixed"):
         # Taiwan's set of characters has some that look simplified but are old, such as 斗.
         return lemma if kept.encode("big5", "ignore").decode("big5") == kept else ""
@@ -293,14 +290,15 @@ def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
 
 @cache
 def notes() -> dict[str, set[tuple[str, str, str]]]:
-    """Return the words of `NOTES` by what is known of them ("taxon", "general"): `keys`."""
-    table = pd.read_csv(NOTES, dtype=str, keep_default_na=False)
-    return {note: set(part.drop(columns="note").itertuples(index=False)) for note, part in table.groupby("note")}
+    """Return the words of `NOTES` and `WRONG` by what is known of them ("taxon", "general", "wrong"): `keys`."""
+    table = pd.concat(pd.read_csv(path, dtype=str, keep_default_na=False) for path in (NOTES, WRONG))
+    groups = table.fillna({"note": "wrong"}).groupby("note")[["lang", "wnid", "word"]]
+    return {note: set(part.itertuples(index=False)) for note, part in groups}
 
 
-def drop_taxa(senses: pd.DataFrame) -> pd.DataFrame:
-    """Return the senses without Latin names of animals and plants ("Hydrophiidae"), as `senses.notes` knows them."""
-    return senses[np.array([key not in notes()["taxon"] for key in keys(senses)], bool)].reset_index(drop=True)
+def drop_noted(senses: pd.DataFrame, note: str) -> pd.DataFrame:
+    """Return the senses without the words of one of `notes`: "taxon", a Latin name ("Hydrophiidae"), or "wrong"."""
+    return senses[np.array([key not in notes()[note] for key in keys(senses)], bool)].reset_index(drop=True)
 
 
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
@@ -352,13 +350,14 @@ RULES: dict[str, Callable[[str, str], str]] = {
 }
 TABLE_STEPS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "variants": split_variants,
-    "taxa": drop_taxa,
+    "wrong words": partial(drop_noted, note="wrong"),
+    "taxa": partial(drop_noted, note="taxon"),
     "plural titles": drop_plural_titles,
     "general words": find_exact_words,
 }
 # The order in which `clean` goes: the variants are distinguished by their letters, so before the script is judged.
 SPELLING = [*(name for name in RULES if name not in ("script", "titles")), "variants", "script"]
-STEPS = [*SPELLING, "taxa", "plural titles", "titles", "general words"]
+STEPS = [*SPELLING, "wrong words", "taxa", "plural titles", "titles", "general words"]
 
 
 def check_rules(names: Iterable[str]) -> list[str]:
