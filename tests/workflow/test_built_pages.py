@@ -102,6 +102,17 @@ def test_a_number_that_two_pages_print_is_the_same_on_both(book):
         assert f"({float(best):.1f} %)" in texts[f"language-{code}"], (code, best)
 
 
+def test_the_numbers_of_what_changed_stand_on_their_pages(book, request):
+    if not request.config.getoption("--book"):
+        pytest.skip("needs the resamples of the demo: run with --book")
+    texts = {page.path.stem: "\n".join([page.prose, *page.cells]) for page in built_pages.pages(book)}
+    changed = pd.read_csv(ROOT / "book" / "what-changed.csv")
+    for page, now in zip(changed["page"], changed["now"], strict=True):
+        chapter = re.search(r"chapter (\d+)", page)
+        text = next(text for name, text in texts.items() if name.startswith(f"{chapter[1]}_" if chapter else "index"))
+        assert [number for number in re.findall(r"[−\d][\d.,–]*\d", now) if number not in text] == [], (page, now)
+
+
 def test_every_link_leads_to_a_file_and_a_place_in_it(rendered):
     pages = {page.path.name: page for page in built_pages.pages(rendered)}
     lost = set()
