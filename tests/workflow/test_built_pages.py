@@ -40,7 +40,7 @@ BROKEN = {
 }
 # What an interval was made by: what was resampled, or the method.
 MADE_BY = re.compile(
-    r"\bover\b|by family|exact|binomial|Wilson|Wald|simulat|permut|resampl|one-sided|brackets are|cover"
+    r"\bover\b|by family|exact|binomial|Wilson|Wald|simulat|permut|resampl|one-sided|brackets are|cover", re.I
 )
 INTERVAL = re.compile(r"95 %(?! of)|\(\+?\d[\d.]*(?:–| to )\d[\d.]*[);,]")
 ALLOWED = {"bibliography", "30_labels"}  # titles of others; words as the sources write them
