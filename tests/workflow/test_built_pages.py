@@ -43,6 +43,7 @@ MADE_BY = re.compile(
     r"\bover\b|by family|exact|binomial|Wilson|Wald|simulat|permut|resampl|one-sided|brackets are|cover", re.I
 )
 INTERVAL = re.compile(r"95 %(?! of)|\(\+?\d[\d.]*(?:–| to )\d[\d.]*[);,]")
+DEMO = pytest.mark.skipif("not config.getoption('--book')", reason="needs the tables of the demo: run with --book")
 ALLOWED = {"bibliography", "30_labels"}  # titles of others; words as the sources write them
 
 
@@ -75,6 +76,7 @@ def test_no_page_has_a_broken_sentence(rendered, kind):
     assert found == {}
 
 
+@DEMO
 def test_every_interval_says_over_what_it_is(rendered):
     lines = {
         page.path.stem: [line for line in page.prose.split("\n") if INTERVAL.search(line)]
@@ -84,6 +86,7 @@ def test_every_interval_says_over_what_it_is(rendered):
     assert {name: found for name, found in silent.items() if found and name != "bibliography"} == {}
 
 
+@DEMO
 def test_a_number_that_two_pages_print_is_the_same_on_both(book):
     pages = built_pages.pages(book)
     texts = {page.path.stem: "\n".join([page.prose, *page.cells]).replace(" to ", "–") for page in pages}
@@ -102,9 +105,8 @@ def test_a_number_that_two_pages_print_is_the_same_on_both(book):
         assert f"({float(best):.1f} %)" in texts[f"language-{code}"], (code, best)
 
 
-def test_the_numbers_of_what_changed_stand_on_their_pages(book, request):
-    if not request.config.getoption("--book"):
-        pytest.skip("needs the resamples of the demo: run with --book")
+@DEMO
+def test_the_numbers_of_what_changed_stand_on_their_pages(book):
     texts = {page.path.stem: "\n".join([page.prose, *page.cells]) for page in built_pages.pages(book)}
     changed = pd.read_csv(ROOT / "book" / "what-changed.csv")
     for page, now in zip(changed["page"], changed["now"], strict=True):
