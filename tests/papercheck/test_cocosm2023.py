@@ -4,21 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas import load
 from babelatlas.base import published, tables
 from papercheck import claims, cocosm2023
 
 REPORTS = {"OpenCLIP XLMR-B B-32": "open_clip", "UForm multilingual v2": "uform-multilingual-v2"}
-
-
-@pytest.fixture(scope="module")
-def table():
-    return claims.read("cocosm2023")
-
-
-@pytest.fixture(scope="module")
-def card(table):
-    return load("scorecard").query("paper == 'cocosm2023'").reset_index(drop=True)
 
 
 def test_the_claims_print_what_the_published_table_prints(table):

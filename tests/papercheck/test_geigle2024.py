@@ -1,8 +1,6 @@
 """Geigle et al. (2024) computed again: claims as printed, definitions that do what they say, errata that hold."""
 
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,19 +9,7 @@ import pytest
 from babelatlas.base import languages, published, tables
 from papercheck import claims, geigle2024, geigle2024_errata, scorecard
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 M_CLIP, OPEN_CLIP = "M-CLIP XLMR-L L-14", "OpenCLIP XLMR-L H-14"
-
-
-def parsed(name):
-    if not (PARSED / name).is_file():
-        pytest.skip(f"the parsed tables of the paper are not here ({name}; BABELATLAS_PARSED names their folder)")
-    return pd.read_csv(PARSED / name, keep_default_na=False)
-
-
-@pytest.fixture(scope="module")
-def table():
-    return claims.read("geigle2024")
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +33,19 @@ def printed(table, place, cells):
 
 
 @pytest.mark.parametrize(("number", "columns"), [(2, {"en": "en"}), (3, {"en": "en"})])
-def test_claims_of_the_tables_of_groups_are_those_of_the_parsed_tables(table, number, columns):
+def test_claims_of_the_tables_of_groups_are_those_of_the_parsed_tables(table, number, columns, parsed):
     columns = {"v-low": "very low", "low": "low", "mid": "mid", "high": "high"} | columns
     if number == 2:
         columns["Param."] = "param_m"
-    wide = parsed(f"seed000_table{number}.csv").set_index("model")
+    wide = parsed(f"seed000_table{number}.csv", keep_default_na=False).set_index("model")
     for ours, theirs in columns.items():
         cells = [f"{model} | {ours}" for model in wide.index]
         assert printed(table, f"Table {number}", cells) == wide[theirs].tolist()
     assert (table["place"] == f"Table {number}").sum() == len(wide) * len(columns)
 
 
-def test_claims_of_accuracies_are_those_of_the_parsed_tables_as_printed(table):
-    long = parsed("seed000_table8_9.csv")
+def test_claims_of_accuracies_are_those_of_the_parsed_tables_as_printed(table, parsed):
+    long = parsed("seed000_table8_9.csv", keep_default_na=False)
     ours = table[table["place"].isin(["Table 8", "Table 9"])].set_index(["place", "cell"])["printed"]
     assert len(ours) == len(long)
     for row in long.itertuples():
@@ -67,8 +53,8 @@ def test_claims_of_accuracies_are_those_of_the_parsed_tables_as_printed(table):
 
 
 @pytest.mark.parametrize("number", [10, 11, 12])
-def test_claims_of_recalls_are_those_of_the_parsed_tables(table, number):
-    long = parsed(f"seed000_table{number}.csv")
+def test_claims_of_recalls_are_those_of_the_parsed_tables(table, number, parsed):
+    long = parsed(f"seed000_table{number}.csv", keep_default_na=False)
     pairs = zip(long["lang"], long["model"], strict=True)
     cells = [f"{lang} | {model}" if number == 11 else f"{model} | {lang}" for lang, model in pairs]
     assert printed(table, f"Table {number}", cells) == long["r1"].tolist()
@@ -231,11 +217,14 @@ def test_released_recalls_are_whole_numbers_of_queries():
     assert len(table) == 2 * 12 * (8 + 36 + 11)
 
 
-def test_numbers_of_captions_are_those_of_crossmodal_3600_but_for_two_languages():
+def test_numbers_of_captions_are_those_of_crossmodal_3600_but_for_two_languages(parsed):
     table = published.read("babel-imagenet-retrieval").query("dataset == 'xm3600' and metric == @geigle2024.T2I")
     ours = table.groupby("lang")["n"].first()
     theirs = (
-        parsed("seed001_table1.csv").replace({"lang": {"fil": "tl", "iw": "he"}}).set_index("lang")["caps"].astype(int)
+        parsed("seed001_table1.csv", keep_default_na=False)
+        .replace({"lang": {"fil": "tl", "iw": "he"}})
+        .set_index("lang")["caps"]
+        .astype(int)
     )
     assert ours[ours != theirs[ours.index]].to_dict() == {"nl": 8059, "tl": 7109}
     assert len(ours) == len(theirs) == 36

@@ -2,19 +2,8 @@
 
 import pytest
 
-from babelatlas import load
 from babelatlas.base import published
 from papercheck import claims, kashanimotlagh2024
-
-
-@pytest.fixture(scope="module")
-def table():
-    return claims.read("kashanimotlagh2024")
-
-
-@pytest.fixture(scope="module")
-def card(table):
-    return load("scorecard").query("paper == 'kashanimotlagh2024'").reset_index(drop=True)
 
 
 def test_the_claims_of_the_tables_are_the_published_cells_in_their_order(table):

@@ -1,36 +1,16 @@
 """MaRVL's printed numbers: the claims are the paper's, the counts the release's, what follows from them is pinned."""
 
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from babelatlas import load
 from babelatlas.base import published
 from papercheck import claims, liu2021, liu2021_errata, liu2021_release
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 KNOWN = {(definition.paper, definition.name): definition for definition in liu2021.DEFINITIONS}
-
-
-def parsed(name):
-    if not (PARSED / name).is_file():
-        pytest.skip(f"the parsed tables of the paper are not here ({name}; BABELATLAS_PARSED names their folder)")
-    return pd.read_csv(PARSED / name, dtype=str)
-
-
-@pytest.fixture(scope="module")
-def table():
-    return claims.read("liu2021")
-
-
-@pytest.fixture(scope="module")
-def card(table):
-    return load("scorecard").query("paper == 'liu2021'").reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +23,10 @@ def value(name, cell):
     return found.loc[cell, "value"]
 
 
-def test_the_claims_of_table_4_are_those_that_were_parsed(table):
+def test_the_claims_of_table_4_are_those_that_were_parsed(table, parsed):
     modes = {"marvl": "zero-shot", "marvl_translate-test": "translate test"}
     cells = {}
-    for row in parsed("seed004_table4.csv").itertuples():
+    for row in parsed("seed004_table4.csv", dtype=str).itertuples():
         name = f"{modes[row.mode]}, {row.model} | {'avg.' if row.lang == 'avg' else row.lang.upper()}"
         cells |= {f"{name}, accuracy": row.acc, f"{name}, consistency": row.cons}
     part = table[table["place"] == "Table 4"]
@@ -54,9 +34,9 @@ def test_the_claims_of_table_4_are_those_that_were_parsed(table):
     assert len(cells) == 126
 
 
-def test_the_claims_of_figure_9_are_those_that_were_parsed(table):
+def test_the_claims_of_figure_9_are_those_that_were_parsed(table, parsed):
     models = {"ctrl_muniter": "mUNITER", "ctrl_xuniter": "xUNITER"}
-    rows = parsed("seed004_fig9.csv")
+    rows = parsed("seed004_fig9.csv", dtype=str)
     cells = {f"{row.chapter} | {models[row.model]}, {row.lang}": row.acc for row in rows.itertuples()}
     part = table[table["place"] == "Figure 9"]
     assert dict(zip(part["cell"], part["printed"], strict=True)) == cells

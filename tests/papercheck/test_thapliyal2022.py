@@ -1,37 +1,14 @@
 """Crossmodal-3600: printed tables as claims, definitions against literal transcriptions, what is inconsistent."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from babelatlas import load
 from babelatlas.base import published
-from conftest import ROOT
 from papercheck import claims, thapliyal2022, thapliyal2022_errata
 
 COEFFICIENTS = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr, "kendall": scipy_stats.kendalltau}
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", ROOT.parent / "shared" / "published"))
-
-
-@pytest.fixture(scope="module")
-def table():
-    return claims.read("thapliyal2022")
-
-
-@pytest.fixture(scope="module")
-def card(table):
-    return load("scorecard").query("paper == 'thapliyal2022'").reset_index(drop=True)
-
-
-def parsed(number):
-    path = PARSED / f"seed001_table{number}.csv"
-    if not path.is_file():
-        pytest.skip(f"no parsed tables in {PARSED}")
-    return pd.read_csv(path, dtype={"lang": str}, keep_default_na=False)
 
 
 def printed(table, place):
@@ -53,10 +30,10 @@ def printed(table, place):
         (6, ["coef", "lang"], {"N": "N", "xm600": "XM600", "xm3600": "XM3600", "coco": "COCO-DEV"}),
     ],
 )
-def test_the_claims_are_the_cells_of_the_parsed_tables(table, number, key, columns):
+def test_the_claims_are_the_cells_of_the_parsed_tables(table, number, key, columns, parsed):
     wanted = {
         " | ".join([*(row[name] for name in key), heading]): float(row[column])
-        for row in parsed(number).to_dict("records")
+        for row in parsed(f"seed001_table{number}.csv", dtype={"lang": str}, keep_default_na=False).to_dict("records")
         for column, heading in columns.items()
     }
     found = printed(table, f"Table {number}")
