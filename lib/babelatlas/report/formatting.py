@@ -6,9 +6,7 @@ from numbers import Real
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.stats import tests
 
-p_value = tests.p_value
 LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
 # What a caption or a cell may hold of HTML: emphasis, code, words of a language, and links that run nothing.
 ALLOWED = re.compile(

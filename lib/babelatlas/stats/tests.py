@@ -211,17 +211,6 @@ def both_ways(tested: pd.DataFrame, decimals: int = 1, unit: float = 100) -> pd.
     return pd.DataFrame(columns | {"languages (families)": sizes})
 
 
-def with_ranges(scores: pd.DataFrame) -> pd.Series:
-    """Return the values of a table in percent as text, with their intervals in brackets where there are any.
-
-    >>> with_ranges(pd.DataFrame({"value": [0.5, 1], "ci_low": [0.4, np.nan], "ci_high": [0.6, np.nan]})).tolist()
-    ['50.0 (40.0 to 60.0)', '100.0']
-    """
-    pairs = zip(scores["value"], ranges(scores), strict=True)
-    texts = [f"{100 * value:z.1f}" + f" ({ends})" * bool(ends) for value, ends in pairs]
-    return pd.Series(texts, index=scores.index, dtype=str)
-
-
 def rank_intervals(
     names: Sequence[str], values: np.ndarray, resampled: np.ndarray, level: float = 0.95, n_clusters: int | None = None
 ) -> pd.DataFrame:
