@@ -160,12 +160,19 @@ def with_holm(tested: pd.DataFrame) -> pd.DataFrame:
 
 
 def languages_above(
-    scores: pd.DataFrame, thresholds: Sequence[float], by="model", n_resamples: int = 1000, level=0.95, seed: int = 0
+    scores: pd.DataFrame,
+    thresholds: Sequence[float],
+    by: str = "model",
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    kin: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return in how many languages an accuracy reaches each threshold: by, threshold, value, ci_low, ci_high.
 
     `scores` has one row for each `by` and language: value (fraction) and n (images). The interval says how far the
-    count depends on the images: each accuracy is drawn from the binomial distribution of its n images.
+    count depends on the images: each accuracy is drawn from the binomial distribution of its n images. With `kin`,
+    language -> family, family_low and family_high say how far it depends on the languages: families are resampled.
 
     >>> scores = pd.DataFrame({"model": "a", "lang": ["de", "si"], "value": [1.0, 0.0], "n": 50})
     >>> languages_above(scores, [0.5]).value.tolist()
@@ -180,7 +187,11 @@ def languages_above(
         for threshold in thresholds:
             low, high = bootstrap.percentile_interval((drawn >= threshold).sum(axis=1), level)
             rows.append([name, threshold, int((value >= threshold).sum()), float(low), float(high)])
-    return pd.DataFrame(rows, columns=[by, "threshold", "value", "ci_low", "ci_high"])
+            if kin:
+                share = bootstrap.mean_interval(value >= threshold, part["lang"].map(kin), n_resamples, level, seed)
+                rows[-1] += (len(part) * share[["ci_low", "ci_high"]]).iloc[0].tolist()
+    columns = [by, "threshold", "value", "ci_low", "ci_high", *(FAMILY[:2] if kin else [])]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_low", "ci_high")) -> pd.Series:
