@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import tests
+from babelatlas.stats import bootstrap, tests
 
 
 def test_holm_gives_the_numbers_of_statsmodels():
@@ -168,3 +168,13 @@ def test_both_ways_stand_side_by_side_with_a_dash_where_there_is_no_test():
     found = pd.DataFrame({"ci_low": [0.01], "ci_high": [0.03], "p_holm": [0.0004], "n": [9], "n_families": [1]})
     view = tests.both_ways(found.assign(family_low=np.nan, family_high=np.nan, p_family_holm=np.nan)).iloc[0]
     assert view.tolist() == ["1.0 to 3.0", "< 0.001", "", "–", "9 (1)"]
+
+
+def test_a_count_of_languages_has_an_interval_over_families_where_they_are_given():
+    scores = pd.DataFrame({"model": "a", "lang": ["de", "fr", "fi", "si"], "value": [0.9, 0.8, 0.2, 0.6], "n": 50})
+    kin = {"de": "x", "fr": "x", "fi": "y", "si": "z"}
+    plain = tests.languages_above(scores, [0.5], n_resamples=200)
+    wider = tests.languages_above(scores, [0.5], n_resamples=200, kin=kin)
+    pd.testing.assert_frame_equal(wider[list(plain)], plain)
+    share = bootstrap.mean_interval(scores["value"] >= 0.5, scores["lang"].map(kin), 200)
+    assert wider[tests.FAMILY[:2]].to_numpy().tolist() == (4 * share[["ci_low", "ci_high"]]).to_numpy().tolist()
