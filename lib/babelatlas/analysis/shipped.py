@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from babelatlas.analysis import coverage, label_quality
+import numpy as np
+
+from babelatlas.analysis import coverage, label_quality, real_run
 from babelatlas.analysis.released import harness_results
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
-from babelatlas.datasets import ambiguous_words
+from babelatlas.datasets import ambiguous_words, stored_vectors
 from babelatlas.lexicon import cleaning, label_translations, labels, prompts, senses, wordnets
 
 
@@ -57,6 +59,13 @@ def _released(folder: Path) -> dict:
     return {released.TABLE: harness_results.build(folder)}
 
 
+def _real_run(folder: Path) -> dict:
+    if not real_run.own(folder):
+        raise InputError(f"The folder {folder} holds no run of real models: run `make book CONFIG=config/real.yml`.")
+    made = {stored_vectors.FOLDER / f"{name}.parquet": real_run.read(name, folder) for name in real_run.TABLES}
+    return made | real_run.vectors(folder)
+
+
 # Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy of it, "" where none is given).
 MADE: dict[str, tuple[Callable[[Path], dict], str, str]] = {
     "senses": (_senses, "NLTK's wordnets", ""),
@@ -66,6 +75,7 @@ MADE: dict[str, tuple[Callable[[Path], dict], str, str]] = {
     "coverage": (_coverage, "WordNet and Babel-ImageNet's labels", ""),
     "label-quality": (_label_quality, "Babel-ImageNet's labels and other lists of class names", ""),
     "prompts": (_prompts, "Babel-ImageNet's repository", "babel-imagenet"),
+    "real-run": (_real_run, "a run of config/real.yml, as --folder results/real", ""),
     "released": (_released, "a folder with `released` and `mirror`, as data/released/sources.toml names them", ".."),
 }
 
@@ -90,6 +100,8 @@ def rebuild(name: str, folder: str | os.PathLike = "") -> str:
     for path, table in make(tables.locate(folder or Path(mirror or "", place))).items():
         if isinstance(table, str):
             path.write_text(table, encoding="utf-8")
+        elif path.suffix == ".npz":
+            np.savez_compressed(path, **table)
         elif path.suffix == ".parquet":
             tables.write(table, path, path.stem, traced=path == senses.SHIPPED)
         else:

@@ -15,8 +15,9 @@ CLASS_LISTS = {  # files of data/
     "pictograms": "pictograms.csv",
     "pictogram-senses": "pictogram_senses.csv",
 }
-# Lists of single data sets, whose words do not ship.
-FURTHER_LISTS = {"geode": "geode.csv"}
+# Lists of single data sets: GeoDE's objects, whose words do not ship, and the hundred ImageNet classes that have a
+# label in the most languages.
+FURTHER_LISTS = {"geode": "geode.csv", "imagenet-100": "imagenet-100.csv"}
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 
@@ -25,8 +26,9 @@ def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
     `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "geode" (the objects
-    of that data set), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a
-    column `wnid` (and perhaps `name`), or of a text file with one wnid at the start of each line.
+    of that data set), "imagenet-100" (the ImageNet classes with a label in the most languages), "imagenet-21k" (the
+    21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of
+    a text file with one wnid at the start of each line.
     """
     ours = CLASS_LISTS | FURTHER_LISTS
     path = DATA / ours[classes] if classes in ours else tables.locate(classes)

@@ -19,7 +19,7 @@ from PIL import Image
 from babelatlas.base import download, own_tables, tables, validation
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
-from babelatlas.datasets import imagenet
+from babelatlas.datasets import imagenet, stored_vectors
 from babelatlas.datasets.imagenet import SUFFIXES
 from babelatlas.datasets.layouts import geode
 
@@ -65,6 +65,7 @@ class Dataset(validation.Entry):
     images: str = ""
     classes: str = ""
     label_table: str = ""
+    vectors: str = ""
     annotations: str = ""
 
 
@@ -122,9 +123,10 @@ def load(
     """Return the `images` table of a data set for zero-shot tasks, with absolute paths, after checking the files.
 
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
-    its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all; those
-    that ImageNet-1k has and a variant has not are passed over. `missing`: how many images may be absent; how many are
-    stands in the table's `attrs["missing"]`. The images of GeoDE have a further column, `region`.
+    its variants the published archive too, which is unpacked once; or a file of `stored_vectors`. `wnids`: the classes
+    to keep, None for all; those that ImageNet-1k has and a variant has not are passed over. `missing`: how many images
+    may be absent; how many are stands in the table's `attrs["missing"]`. The images of GeoDE have a further column,
+    `region`.
     """
     dataset = get_dataset(name)
     if dataset.task != "zero-shot":
@@ -134,6 +136,8 @@ def load(
     if path.suffix in (".parquet", ".csv"):
         table = tables.read(path, "images")
         table = table.assign(path=below(path, table["path"]))
+    elif path.suffix == ".npz":
+        table = stored_vectors.images(path)
     elif dataset.labels == "imagenet-1k":
         table = imagenet.scan(path, name, numbered=name == "imagenet-v2")
         absent = imagenet.check(table, dataset, wanted, missing)
@@ -152,7 +156,7 @@ def load(
             raise InputError(
                 f"The data set {name!r} has no image of {len(lacking)} class(es), the first: {lacking[0]}."
             )
-    present = table["path"].map(os.path.isfile).astype(bool)
+    present = table["path"].map(os.path.isfile).astype(bool) | (path.suffix == ".npz")
     lost = table.loc[~present, "path"].tolist()
     if len(lost) + absent > missing or not present.any():
         what = f"{len(lost)} of {len(table)} images, the first: {lost[0]}"

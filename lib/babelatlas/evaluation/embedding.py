@@ -31,6 +31,7 @@ from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets import stored_vectors
 from babelatlas.evaluation import zeroshot
 from babelatlas.models.encoder import Encoder
 from babelatlas.models.tokens import Tokenizer
@@ -49,15 +50,20 @@ COUNTS = ("unique", "tokens", "padded", "cut")
 SAMPLE = "A photo of: Größe, 貓!"
 
 
-def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = "") -> np.ndarray:
+def embed_images(
+    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", images: str | os.PathLike = ""
+) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. Raises
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `images`:
+    where the pictures are from: of a file of `stored_vectors` their vectors are taken, and nothing is encoded. Raises
     InputError for a file that does not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
     limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
     paths = [str(path) for path in paths]
+    if str(images).endswith(".npz"):
+        return stored_vectors.read(images, paths, encoder.image_tower)
     different = list(dict.fromkeys(paths))
     missing = [path for path in different if not os.path.isfile(path)]
     if missing:

@@ -63,7 +63,8 @@ class Config(Entry):
     """What a config may hold; config/demo.yml and config/full.yml explain each key.
 
     `chapters` empty: all that this run can make. `external_scores`: translator -> data set -> a table, or language ->
-    the files of its correct and of its incorrect translations. `parameters`: notebook -> parameter -> value.
+    the files of its correct and of its incorrect translations. `stored_vectors`: data set -> models to evaluate on
+    vectors that ship in its pictures' place. `parameters`: notebook -> parameter -> value.
     """
 
     model_config = ConfigDict(strict=True)
@@ -73,6 +74,7 @@ class Config(Entry):
     seed: Seed = 0
     translators: Annotated[list[OwnName], AfterValidator(_each_once)] = []
     protocol_datasets: Names = []
+    stored_vectors: dict[str, Names] = {}
     captioned_datasets: Names = []
     chapters: Names = []
     checkpoints: dict[str, Place] = {}
@@ -159,6 +161,8 @@ def _check_datasets(config: Config) -> None:
     entries = {name: datasets.get_dataset(name) for name in config.datasets}
     for name in (*config.images, *config.annotations):
         datasets.get_dataset(name)
+    with_vectors = [entry.name for entry in datasets.DATASETS if entry.vectors]
+    _check_among("stored_vectors", config.stored_vectors, with_vectors, "data sets whose vectors ship")
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")

@@ -12,6 +12,7 @@ from babelatlas.base import synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets import stored_vectors
 from babelatlas.models import registry
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES, Stage
@@ -30,8 +31,10 @@ class Plan:
     def __init__(self, config, project: str | os.PathLike):
         self.config, self.project, self.folder = config, Path(project), f"results/{config.run}"
         self.models = config.models
+        # Models evaluated on vectors that ship in the pictures' place, with their data sets.
+        self.stored = [(model, name) for name, models in config.stored_vectors.items() for model in models]
         self.entries = {name: registry.find(name, config.custom_models.get(name, "")) for name in self.models}
-        self.sets = {name: datasets.get_dataset(name) for name in config.datasets}
+        self.sets = {name: datasets.get_dataset(name) for name in [*config.datasets, *config.stored_vectors]}
         made_by = [entry.made_by.partition("_")[2] for entry in self.sets.values()]
         self.drawn, self.scenes = "pictograms" in made_by, "scenes" in made_by
         embedded = [registry.base_of(name) or name for name, entry in self.entries.items() if entry.embedded]
@@ -78,7 +81,7 @@ class Plan:
 
     def of_task(self, task: str) -> list[str]:
         """Return the run's data sets for a task."""
-        return [name for name, entry in self.sets.items() if entry.task == task]
+        return [name for name in self.config.datasets if self.sets[name].task == task]
 
     def notebook(self, name: str) -> str:
         """Return the path of a chapter, or of the stage with a name (its number is the file's), from here."""
@@ -283,6 +286,8 @@ class Plan:
         """Return the parameters that say where images and labels or annotations are, as far as the graph knows."""
         entry = datasets.get_dataset(dataset)
         images = entry.images or self.config.images.get(dataset, "")
+        if dataset in self.config.stored_vectors:
+            images = os.path.relpath(stored_vectors.place(entry.vectors), tables.root())
         texts = entry.annotations or self.config.annotations.get(dataset, "")
         if entry.made_by and entry.task in ("zero-shot", "retrieval"):
             images = self.at(f"images/{'pictograms' if entry.task == 'retrieval' else dataset}")

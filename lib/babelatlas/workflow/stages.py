@@ -43,6 +43,15 @@ def pairs(task: str) -> Callable:
     return lambda plan: [(model, dataset) for model in plan.models for dataset in plan.of_task(task)]
 
 
+def _classified(plan) -> list[tuple[str, str]]:
+    return pairs("zero-shot")(plan) + plan.stored
+
+
+def _alone(plan, one: str, dataset: str) -> dict:
+    """Return the prompts of an evaluation on stored vectors: the label alone, since only texts take time there."""
+    return {"prompts": "label"} if (one, dataset) in plan.stored else {}
+
+
 def _texts(plan, one: str, dataset: str) -> list[str]:
     return plan.captions(dataset)
 
@@ -159,8 +168,8 @@ STAGES = (
           {"labels": PICTOGRAMS, "senses": SENSES}),
     Stage("statements", lambda plan: [("", name) for name in plan.statements], {"output": "pairs/{dataset}"},
           {"texts": _texts}),
-    Stage("zeroshot", pairs("zero-shot"), {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
-          MODEL | FILES | {"templates": _templates("zeroshot")}, gpu=True),
+    Stage("zeroshot", _classified, {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
+          MODEL | FILES | {"templates": _templates("zeroshot")}, _alone, gpu=True),
     Stage("retrieval", pairs("retrieval"), {"output": "retrieval/{one}_{dataset}"}, MODEL | FILES, gpu=True),
     Stage("disambiguation", pairs("disambiguation"), {"output": "disambiguation/{one}_{dataset}"},
           MODEL | READ_ITEMS, gpu=True),

@@ -1,0 +1,73 @@
+"""The run of real models on real pictures: a run's own tables where it evaluated them itself, else those that ship.
+
+`make book CONFIG=config/real.yml` makes them, and `babelatlas ship real-run --folder results/real` puts them into
+`data/real_run`: outcomes by item, and vectors of the pictures.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.datasets import registry as datasets
+from babelatlas.datasets import stored_vectors
+from babelatlas.evaluation import zeroshot
+from babelatlas.models import registry
+
+# The data sets of pictures, each an ending of the names of a run's tables; with the whole ones first.
+DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-stamps", "imagenet-photos-100")
+TABLES = ("zeroshot", "retrieval", "subsets", "protocols", "predictions")
+# The data set that tells a run of the pictures themselves from one on vectors of some of them.
+WHOLE = "imagenet-photos"
+# The model whose image vectors ship: others with its image tower are evaluated on them, too.
+SHIPPED_TOWER = "bridge-lite2"
+
+
+def own(results: str | os.PathLike) -> bool:
+    """Return whether a run has evaluated the pictures itself."""
+    return any(tables.locate(results).glob(f"zeroshot/*_{WHOLE}.parquet"))
+
+
+def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
+    """Return one of TABLES: of the run in `results` where it has evaluated the pictures itself, else what ships.
+
+    "predictions" has the pictures that a model takes for another class, counted by both; the others are as a run's
+    tables of this name.
+    """
+    if not (results and own(results)):
+        return tables.read(stored_vectors.FOLDER / f"{name}.parquet", name)
+    folder = tables.locate(results)
+    if name == "predictions":
+        return predictions(folder)
+    kinds = [f"*_{dataset}.parquet" for dataset in DATASETS] if name != "protocols" else ["*.parquet"]
+    files = sorted({file for kind in kinds for file in folder.glob(f"{name}/{kind}")})
+    return pd.concat([tables.read(file, name) for file in files], ignore_index=True)
+
+
+def vectors(folder: Path) -> dict[Path, dict[str, np.ndarray]]:
+    """Return the vectors of a run's pictures to ship, of SHIPPED_TOWER: file -> arrays of `stored_vectors`."""
+    made = {}
+    for dataset in sorted({entry.vectors for entry in datasets.DATASETS} - {""}):
+        images, wnids, _ = zeroshot.read_vectors(folder / f"embeddings/{SHIPPED_TOWER}/{dataset}.npz")
+        tower = np.array(registry.get_model(SHIPPED_TOWER).architecture)
+        arrays = {"wnids": wnids, "vectors": zeroshot.normalise(images).astype(np.float16), "tower": tower}
+        made[stored_vectors.place(dataset)] = arrays
+    return made
+
+
+def predictions(folder: Path) -> pd.DataFrame:
+    """Return what the models of a run took pictures of another class for, schema `predictions`."""
+    parts = []
+    for file in sorted(folder.glob("embeddings/*/*.npz")):
+        if file.stem in DATASETS:
+            images, wnids, classes = zeroshot.read_vectors(file)
+            for lang, (of_classes, vectors) in classes.items():
+                here = np.isin(wnids, of_classes)
+                best = zeroshot.similarity(images[here], vectors).argmax(axis=1)
+                rows = pd.DataFrame({"lang": lang, "wnid": wnids[here], "predicted": np.array(of_classes)[best]})
+                parts.append(rows[rows["wnid"] != rows["predicted"]].assign(model=file.parent.name, dataset=file.stem))
+    by = tables.SCHEMAS["predictions"][1]
+    counts = pd.concat(parts).groupby(by, as_index=False, sort=False).size().rename(columns={"size": "n_images"})
+    return tables.check(counts, "predictions")

@@ -1,0 +1,50 @@
+"""Vectors of pictures that ship in the pictures' place: who evaluates with them encodes texts alone.
+
+A file of `data/real_run`, named after its data set, is an .npz with `wnids` (pictures,), their classes; `vectors`
+(pictures, dimensions) of float16; and `tower`, the architecture of the image tower that made them. They are numbers
+from which no picture can be made again.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
+
+FOLDER = DATA / "real_run"
+
+
+def place(dataset: str) -> Path:
+    """Return the file of a data set's vectors, whether it ships or not."""
+    return FOLDER / f"vectors_{dataset}.npz"
+
+
+def images(path: str | os.PathLike) -> pd.DataFrame:
+    """Return the `images` table of a file of vectors; as paths it has the numbers of its rows."""
+    wnids = pd.Series(_read(path)["wnids"], dtype=object)
+    rows = wnids.index.astype(str).astype(object)
+    return pd.DataFrame({"path": rows, "wnid": wnids, "number": wnids.groupby(wnids).cumcount()})
+
+
+def read(path: str | os.PathLike, paths: list[str], tower: str) -> np.ndarray:
+    """Return the vectors (paths, dimensions), float32, of some rows; InputError where another tower made them."""
+    stored = _read(path)
+    if str(stored["tower"]) != tower:
+        raise InputError(
+            f"The vectors {path} are of the image tower {str(stored['tower'])!r}, not of {tower!r}, the model's: "
+            "evaluate it on the pictures themselves."
+        )
+    return stored["vectors"][np.array(paths, int)].astype(np.float32)
+
+
+def _read(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    file = tables.locate(path)
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in ("wnids", "vectors", "tower")}
+    except Exception as error:  # NumPy, zipfile and zlib each raise their own
+        raise InputError(f"The vectors {file} cannot be read ({error}): get the file again.") from error
