@@ -34,6 +34,8 @@ class Plan:
         # Models evaluated on vectors that ship in the pictures' place, with their data sets.
         self.stored = [(model, name) for name, models in config.stored_vectors.items() for model in models]
         self.entries = {name: registry.find(name, config.custom_models.get(name, "")) for name in self.models}
+        # They have towers in common: they share a cache and take turns, so that each picture and text is encoded once.
+        self.bridges = [name for name, entry in self.entries.items() if entry.family == "bridge"]
         self.sets = {name: datasets.get_dataset(name) for name in [*config.datasets, *config.stored_vectors]}
         made_by = [entry.made_by.partition("_")[2] for entry in self.sets.values()]
         self.drawn, self.scenes = "pictograms" in made_by, "scenes" in made_by
@@ -239,8 +241,9 @@ class Plan:
         found = {"run": self.config.run, "results": self.folder}
         if one:
             cache_folder = "_".join(filter(None, [stage.name, dataset]))  # jobs share none: batches decide last digits
+            maker = "bridge" if one in self.bridges else one
             found |= {"model": one, "checkpoint": self.checkpoint(one), "remote_code": self.consent(one)}
-            found |= {"cache": f"{self.folder}/cache/{one}/{cache_folder}"}
+            found |= {"cache": f"{self.folder}/cache/{maker}/{cache_folder}"}
         return found | ({"dataset": dataset, **self.material(dataset)} if dataset else {})
 
     def own(self, stage: Stage, *job: str) -> dict:

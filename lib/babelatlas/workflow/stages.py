@@ -52,6 +52,16 @@ def _alone(plan, one: str, dataset: str) -> dict:
     return {"prompts": "label"} if (one, dataset) in plan.stored else {}
 
 
+def _in_turn(kind: str) -> Callable:
+    """Return the function that gives what a bridge waits for: the table of the bridge that is evaluated before it."""
+
+    def before(plan, one: str, dataset: str) -> list[str]:
+        earlier = plan.bridges[: plan.bridges.index(one)] if one in plan.bridges else []
+        return [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier[-1:]]
+
+    return before
+
+
 def _texts(plan, one: str, dataset: str) -> list[str]:
     return plan.captions(dataset)
 
@@ -169,8 +179,9 @@ STAGES = (
     Stage("statements", lambda plan: [("", name) for name in plan.statements], {"output": "pairs/{dataset}"},
           {"texts": _texts}),
     Stage("zeroshot", _classified, {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
-          MODEL | FILES | {"templates": _templates("zeroshot")}, _alone, gpu=True),
-    Stage("retrieval", pairs("retrieval"), {"output": "retrieval/{one}_{dataset}"}, MODEL | FILES, gpu=True),
+          MODEL | FILES | {"templates": _templates("zeroshot"), "before": _in_turn("zeroshot")}, _alone, gpu=True),
+    Stage("retrieval", pairs("retrieval"), {"output": "retrieval/{one}_{dataset}"},
+          MODEL | FILES | {"before": _in_turn("retrieval")}, gpu=True),
     Stage("disambiguation", pairs("disambiguation"), {"output": "disambiguation/{one}_{dataset}"},
           MODEL | READ_ITEMS, gpu=True),
     Stage("matching", pairs("matching"), {"output": "matching/{one}_{dataset}"}, MODEL, gpu=True),
