@@ -241,9 +241,9 @@ class Plan:
         found = {"run": self.config.run, "results": self.folder}
         if one:
             cache_folder = "_".join(filter(None, [stage.name, dataset]))  # jobs share none: batches decide last digits
-            maker = "bridge" if one in self.bridges else one
+            cache_folder = f"{'bridge' if one in self.bridges else one}/{cache_folder}"
             found |= {"model": one, "checkpoint": self.checkpoint(one), "remote_code": self.consent(one)}
-            found |= {"cache": f"{self.folder}/cache/{maker}/{cache_folder}"}
+            found |= {"cache": f"{self.folder}/cache/{cache_folder}"}
         return found | ({"dataset": dataset, **self.material(dataset)} if dataset else {})
 
     def own(self, stage: Stage, *job: str) -> dict:
