@@ -28,7 +28,8 @@ from babelatlas.lexicon import cleaning
 PICTOGRAM_TEMPLATES = [
     *("{}", "a {}", "the {}", "a picture of a {}", "a drawing of a {}", "a small {}", "a large {}", "a symbol of a {}")
 ]
-ENGLISH_SETS = ("label", "pictograms", "openai-80")
+ENGLISH_SETS = ("label", "photo", "pictograms", "openai-80")
+PHOTO = "a photo of a {}."  # CLIP's default (Radford et al. 2021, section 3.1.4)
 RELEASED = "nllb-80"
 NAMES = (*ENGLISH_SETS, RELEASED)
 ENGLISH = "en"
@@ -40,14 +41,14 @@ STATISTICS = DATA / "prompts_released.csv"
 def templates(name: str) -> list[str]:
     """Return the English set of templates called `name`.
 
-    `label`: the label alone. `pictograms`: the eight of the embedded data set. `openai-80`: the 80 English templates
+    `label`: the label alone. `photo`: CLIP's default. `pictograms`: the eight of the embedded data set. `openai-80`: the 80 English templates
     of CLIP for ImageNet (Radford et al. 2021), read from the one file of open_clip that holds them, without importing
     open_clip and with it torch.
     """
     if name not in ENGLISH_SETS:
         raise InputError(f"There are no prompts called {name!r}: {near(name, ENGLISH_SETS)}")
     if name != "openai-80":
-        return ["{}"] if name == "label" else list(PICTOGRAM_TEMPLATES)
+        return {"label": ["{}"], "photo": [PHOTO]}.get(name, list(PICTOGRAM_TEMPLATES))
     package = importlib.util.find_spec("open_clip")
     if package is None:
         raise InputError(
