@@ -86,7 +86,7 @@ def test_no_command_goes_through_a_shell():
 def test_code_of_a_repository_is_asked_for_by_consent_alone():
     """Auto classes would ask at the terminal, or of a folder run its code, where nothing is said."""
     allowed = {"False", "entry.remote_code"}  # the second as `hub.check_consent` returns the entry
-    settings = {"models/loaders/image_text.py", "lexicon/translate_prompts.py"}  # these give it with further settings
+    settings = {"models/loaders/image_text.py"}  # this gives it with further settings
     for file, name, node in calls():
         owner, _, function = name.rpartition(".")
         if function == "from_pretrained" and owner.startswith("Auto"):

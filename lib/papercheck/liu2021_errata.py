@@ -9,7 +9,6 @@ from scipy.stats import gaussian_kde
 from babelatlas.analysis import concepts
 from babelatlas.analysis.released.marvl import LANGUAGES
 from babelatlas.base import languages
-from babelatlas.lexicon import wikidata
 from babelatlas.stats.tests import denominator
 from papercheck import definitions, rounding
 from papercheck import liu2021 as paper
@@ -124,7 +123,7 @@ def _page_facts() -> dict[str, dict]:
         },
         "figure-2": {
             "pairs": ", ".join(
-                f"{languages.name(wikidata.language(code))} in {wrong.loc[code, 'figure 2']}"
+                f"{languages.name(languages.of_wikimedia(code))} in {wrong.loc[code, 'figure 2']}"
                 for code in sorted(wrong.index, key=lambda code: -often[code])[:4]
             ),
             "n_wrong": len(wrong),

@@ -1,14 +1,42 @@
+import contextlib
 import hashlib
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from babelatlas.base import download
 from babelatlas.base.errors import InputError
-from service import service
 
 CONTENT = b'{"n02084071": "Q144"}'
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@contextlib.contextmanager
+def service(body):
+    """Run a web service that answers every request with `body`; give its address and the paths asked for so far."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *words):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture
@@ -22,11 +50,6 @@ def known(monkeypatch, tmp_path):
         monkeypatch.setattr(download, "files", lambda: {"map": entry})
 
     return register
-
-
-def ask(address, wait=0.01, timeout=5.0, **more):
-    with download.session("someone@example.org") as opened:
-        return download.ask(opened, address, {"key": "secret", "ids": "Q1|Q2"}, wait, timeout, **more)
 
 
 def test_every_known_file_is_pinned_to_a_commit_or_known_by_its_hash():
@@ -48,20 +71,20 @@ def test_every_known_file_that_the_mirror_has_is_the_mirrors(mirror, monkeypatch
 
 
 def test_a_file_is_fetched_once_and_kept_in_the_cache(known, tmp_path, capsys):
-    with service({"body": CONTENT}) as (address, requests):
+    with service(CONTENT) as (address, asked):
         known(f"{address}/map.json")
         path = download.file("map")
         assert path.read_bytes() == CONTENT
         assert path.is_relative_to(tmp_path / "cache")
         assert download.file("map") == path
-        assert len(requests) == 1
+        assert len(asked) == 1
         known(f"{address}/map.json", "")
         download.file("map")
     assert f"no SHA-256 of it is known: got {SHA256}" in capsys.readouterr().out
 
 
 def test_another_content_is_refused_from_the_mirror_or_the_network_and_not_kept(known, tmp_path, monkeypatch):
-    with service({"body": b"<html>"}) as (address, _):
+    with service(b"<html>") as (address, _):
         known(f"{address}/map.json")
         with pytest.raises(InputError, match=rf"map cannot be fetched from {address}/map\.json \(.*hash"):
             download.file("map")
@@ -79,28 +102,3 @@ def test_without_a_network_the_message_says_what_to_get_and_where_to_put_it(know
         download.file("map")
     with pytest.raises(InputError, match=r"did you mean map\?"):
         download.file("mapp")
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"status": 500},
-        {"status": 429, "body": b""},
-        {"body": {"whole": "answer"}, "cut": True},
-        {"body": b'{"half": "an ans'},
-        {"body": {"busy": True}},
-        {"delay": 0.6},
-    ],
-)
-def test_after_a_fault_that_may_pass_the_question_is_asked_again(fault):
-    with service(fault, fault, {"body": [1, 2]}) as (address, requests):
-        assert ask(address, timeout=0.3, busy=lambda answer: answer == {"busy": True}) == (200, [1, 2])
-    assert len(requests) == 3
-    assert re.match(r"babelatlas/\S+ \(someone@example\.org\) python-requests/", requests[0]["headers"]["User-Agent"])
-
-
-def test_a_service_that_never_answers_is_given_up_in_a_sentence_without_the_key():
-    with service({"status": 500}) as (address, requests), pytest.raises(InputError, match=f"{address} .*later") as said:
-        ask(address, timeout=0.1)
-    assert len(requests) == download.TRIES
-    assert "secret" not in str(said.value)

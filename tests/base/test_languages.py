@@ -93,3 +93,21 @@ def test_groups_are_tiers_or_the_papers_by_classes_and_empty_ones_vanish():
     assert list(groups.cat.categories) == ["very low", "high", "English"]
     with pytest.raises(InputError, match="'de' is in the groups 'a' and 'b'"):
         languages.grouped(pd.Series(["de"]), {"a": ["de"], "b": ["deu"]}, pd.Series(dtype=int))
+
+
+def test_a_code_of_wikimedia_leads_to_a_language_of_the_study_or_to_none():
+    known = set(languages.table().code)
+    for code, lang in languages.WIKIMEDIA.items():
+        assert languages.of_wikimedia(code) == (lang if lang in known else ""), code
+
+
+@pytest.mark.parametrize(
+    ("code", "lang"),
+    [
+        ("als", "gsw"), ("sq", "sq"), ("be-tarask", "be"), ("nb", "no"), ("nn", "nn"), ("pt-br", "pt"), ("sr-ec", "sr"),
+        ("zh-hans", "zh"), ("zh-hk", "zh-Hant"), ("zh-min-nan", "nan"), ("nan-latn-pehoeji", "nan"), ("kk-arab", "kk"),
+        ("de-formal", "de"), ("ZH_YUE", "yue"), ("simple", ""), ("mul", ""), ("tlh-xx", ""), ("xx-cyrl", ""),
+    ],
+)  # fmt: skip
+def test_wikimedias_codes_become_the_studys(code, lang):
+    assert languages.of_wikimedia(code) == lang

@@ -43,12 +43,12 @@ def plain(lang, *texts, name="label"):
 
 
 def test_each_kind_of_source_chooses_among_its_own_words():
-    german = [(DOG, "Hund", "wikt"), (DOG, "Köter", "omw-deu"), (DOG, "Hund", "wikidata"), (CAT, "Katze", "omw-deu")]
+    german = [(DOG, "Hund", "wikt"), (DOG, "Köter", "omw-deu"), (DOG, "Hund", "own"), (CAT, "Katze", "omw-deu")]
     found = label_choice.of_kinds(senses(*(("de", *row) for row in german)), WNIDS)
-    assert list(found) == ["wordnets", "wiktionary", "wikidata"]
+    assert list(found) == ["wordnets", "wiktionary", "own"]
     assert told(found["wordnets"]) == {("de", DOG): "Köter", ("de", CAT): "Katze"}
     assert told(found["wiktionary"]) == {("de", DOG): "Hund"}
-    assert told(found["wikidata"]) == {("de", DOG): "Hund"}
+    assert told(found["own"]) == {("de", DOG): "Hund"}
 
 
 def test_an_alternative_is_neither_a_label_of_the_language_nor_taken_before():

@@ -113,11 +113,11 @@ def test_the_agreed_choice_is_the_word_that_most_sources_list():
         *ENGLISH,
         ("de", DOG, "Wauwau", "omw-deu"),
         ("de", DOG, "Hund", "omw-deu"),
-        ("de", DOG, "Hund", "wikidata"),
+        ("de", DOG, "Hund", "babel-imagenet"),
         ("de", DOG, "Köter", "wikt"),
         ("de", CAT, "Katze", "wikt"),
         ("de", CAT, "Mieze", "wikt"),
-        ("de", CAT, "mieze", "wikidata"),
+        ("de", CAT, "mieze", "babel-imagenet"),
         ("de", CAT, "Mieze", "omw-deu"),
         ("de", CAT, "Katze", "omw-deu"),
     )

@@ -97,31 +97,6 @@ def test_a_question_may_be_about_two_images_in_their_order(scorer, paths):
     assert abs(found[0][0] - found[1][0]).max() > 1e-4
 
 
-def test_two_images_may_be_joined_to_one_picture(folders, paths, tmp_path):
-    scorer = image_text.load(entry("qwen"), folders["qwen"], "cpu", "float32")
-    scorer.joined = True
-    left, right = (Image.open(path).convert("RGB") for path in paths[:2])  # both 40 high, 40 and 60 wide
-    both = Image.new("RGB", (100, 40))
-    both.paste(left, (0, 0))
-    both.paste(right, (40, 0))
-    both.save(tmp_path / "both.png")
-    trial = (["a cat"], ["einem"], ["en"])
-    joined, one = (scorer.score([shown], *trial)[0] for shown in (tuple(paths[:2]), str(tmp_path / "both.png")))
-    np.testing.assert_allclose(joined, one, atol=1e-5)
-    scorer.score([(paths[0], paths[2])], *trial)  # 40 and 60 high: the lower one is enlarged
-
-
-def test_a_caption_is_the_likeliest_token_at_each_step(scorer, paths):
-    written = []
-    while len(written) < 5:
-        token = int(logits(scorer, [paths[0]], "a cat", "fr", written).argmax())
-        if token == scorer.end:
-            break
-        written.append(token)
-    expected = scorer.tokenizer.decode(written, skip_special_tokens=True).strip()
-    assert scorer.write([paths[0]], ["fr"], "translate en to fr: a cat", most_tokens=5) == [expected]
-
-
 def test_probabilities_that_are_not_numbers_and_questions_that_cannot_be_put_stop_the_run(folders, paths):
     scorer = image_text.load(entry("llava", question="{sauce}"), folders["llava"], "cpu", "float32")
     with pytest.raises(InputError, match=r"cannot be asked '\{sauce\}'"):

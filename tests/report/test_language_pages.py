@@ -188,9 +188,9 @@ def test_pages_of_languages_that_are_gone_are_removed_and_nothing_else(tmp_path)
 
 def test_a_page_can_say_which_english_class_names_its_label_sets_have():
     plain = label_rows(["tench", "newt"], "en").assign(source="wordnet-3.0")
-    sets = {"b": plain, "c": plain.assign(source="pictograms"), "d": plain.assign(source="wikidata")}
+    sets = {"b": plain, "c": plain.assign(source="pictograms"), "d": plain.assign(source="own")}
     assert formatting.english_note(sets) == (
         "English class names of b: words of WordNet (2). English class names of c: phrases of this study (2). "
-        "English class names of d: wikidata (2)."
+        "English class names of d: own (2)."
     )
     assert formatting.english_note({"none": "results/no-such-run/labels/x.parquet", "German": plain[:0]}) == ""

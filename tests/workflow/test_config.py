@@ -57,7 +57,6 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ({"images": {"xm3600": "a{b}"}}, "has xm3600 = 'a{b}'"),
         ({"protocol_datasets": ["pictogram"]}, r"'protocol_datasets' names 'pictogram'.*did you mean pictograms\?"),
         ({"protocol_datasets": ["pictogram-pairs"]}, "not among its data sets for zero-shot or retrieval"),
-        ({"captioned_datasets": ["pictograms"]}, "not among its data sets for retrieval"),
         ({"custom_models": {"mine": "mine.py"}}, "'custom_models' names 'mine', which is not among its models"),
         ({"custom_models": {"picto-en": "mine.py"}}, "'picto-en'.*known"),
         ({"custom_models": {"mine": "mine.txt"}}, r"has mine = 'mine\.txt'"),

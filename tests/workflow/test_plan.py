@@ -61,7 +61,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     assert [found[name] for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")] == [3] * 5
     assert [found[name] for name in ("protocols", "label_sets", "subsets", "chapter_43_model")] == [3] * 4
     assert (found["labels"], found["adapt"]) == (2, 2)
-    assert not {"translators", "captioning", "matching", "statements"} & found.keys()
+    assert not {"translators", "matching", "statements"} & found.keys()
     chapters = {path.stem for path in (ROOT / "notebooks" / "chapters").glob("*.ipynb")}
     assert {name.removeprefix("chapter_") for name in found if name.startswith("chapter_")} == chapters
 
@@ -168,17 +168,16 @@ def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tm
     assert (found["images"], found["annotations"], plan.captions("my-walks")) == ("walks", "walks.csv", ["walks.csv"])
 
 
-def test_image_text_models_judge_describe_and_translate_and_scores_of_others_stand_for_a_translator(tmp_path, config):
-    folders = dict.fromkeys(("marvl", "nlvr2-train", "commute", "xm3600"), str(tmp_path))
+def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_translator(tmp_path, config):
+    folders = dict.fromkeys(("marvl", "nlvr2-train", "commute"), str(tmp_path))
     changes = {"models": ["msiglip-b16"], "translators": ["qwen2-vl-7b", "theirs"], "protocol_datasets": []}
-    changes |= {"datasets": ["marvl", "commute", "xm3600"], "images": folders, "captioned_datasets": ["xm3600"]}
-    changes |= {"annotations": {name: path for name, path in folders.items() if name != "xm3600"}, "adaptations": {}}
+    changes |= {"datasets": ["marvl", "commute"], "images": folders}
+    changes |= {"annotations": dict(folders), "adaptations": {}}
     changes |= {"external_scores": {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}}, "parameters": {}}
     plan = configs.check_config(config | changes, ROOT)
     by_rule = {stage.rule or stage.name: of_stage for stage, of_stage in plan.stages.items()}
     assert by_rule["statements"] == [("", "marvl"), ("", "nlvr2-train")]
     assert by_rule["item_files"] == [("", "commute")]
-    assert by_rule["captioning"] == [("qwen2-vl-7b", "xm3600")]
     assert told(plan, "reasoning", "msiglip-b16", "marvl")["method"] == "head"
     asked = told(plan, "reasoning", "qwen2-vl-7b", "marvl")
     assert (asked["method"], asked["training"]) == ("likelihood", "")

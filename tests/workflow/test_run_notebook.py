@@ -85,7 +85,7 @@ def test_what_is_misspelt_stops_before_anything_runs(notebook, tmp_path):
 
 
 def test_keys_of_the_environment_reach_the_notebook_and_no_file(notebook, tmp_path, monkeypatch):
-    keys = {name: f"secret-of-{name.lower()}" for name in ("HF_TOKEN", "BABELATLAS_CONTACT")}
+    keys = {name: f"secret-of-{name.lower()}" for name in ("HF_TOKEN", "SMTP_PASSWORD")}
     for name, value in keys.items():
         monkeypatch.setenv(name, value)
     page = nbformat.read(notebook, as_version=4)

@@ -1,14 +1,11 @@
-"""The commands that make data: translations, adapted models, what ships, and results of others; `babelatlas COMMAND`.
+"""The commands that make data: adapted models, what ships, and results of others; `babelatlas COMMAND`.
 
 Each imports what it needs when it is called. `workflow.command_line` has the others, and what all have in common.
 """
 
 import click
 
-from babelatlas.base.errors import InputError
-
 SEED, COUNT = click.IntRange(0, 2**32 - 1), click.IntRange(1)
-NLLB = "facebook/nllb-200-distilled-1.3B"
 
 
 def option(name: str, default="", text: str = "", **more):
@@ -59,47 +56,6 @@ def adapt(model, language, texts, output, checkpoint, remote_code, device, **set
     print(f"{folder}: {row['n_parameters']:,} weights, {row['steps']:,} steps, {row['seconds']:.0f} s")
     print("Share of held-out captions that are nearest to their own original, with 95 % intervals:")
     print(adapter_gains.caption_matching(before, after, own).round(4).to_string(na_rep="–"))
-
-
-@click.command()
-@click.argument("language")
-@click.option("--texts", required=True, help="English ones (CSV, TSV, Parquet, JSON), in a column english or caption.")
-@click.option("--output", required=True, help="The CSV file to write, and to go on with.")
-@option("--sample", 100_000, "How many to draw; 0 for all.", type=click.IntRange(0))
-@option("--model", NLLB, "On the hub, or a folder.")
-@option("--batch-size", 16, "Captions that the model takes at once.", type=COUNT)
-@option("--device", "cpu", "cpu or cuda.")
-def captions(language: str, texts: str, output: str, sample: int, **settings) -> None:
-    """Translate English captions with an NLLB model, to adapt with. Called again, it goes on where it was.
-
-    Example: babelatlas captions si --texts blip.json --output data/captions/si.csv
-    """
-    from babelatlas.lexicon import translate_prompts
-    from babelatlas.models.training import adaptation
-
-    table = adaptation.read_texts(texts)
-    english = table.get("english", table.get("caption"))
-    if english is None:
-        raise InputError(f"{texts} has the columns {', '.join(map(str, table))}: expected english, or caption.")
-    drawn = english.dropna().sample(min(sample or len(english), english.count()), random_state=0).astype(str)
-    translate_prompts.translate_captions(drawn.tolist(), language, output, **settings)
-
-
-@click.command()
-@click.argument("languages", nargs=-1, required=True, metavar="LANGUAGE...")
-@click.option("--output", required=True, help="The Parquet file to write, and to go on with.")
-@option("--model", NLLB, "On the hub, or a folder.")
-@option("--templates", "openai-80", "A set of English prompts.")
-@option("--device", "cpu", "cpu or cuda.")
-@click.option("--skip-missing", is_flag=True, help="Leave out languages that the model does not know.")
-def prompts(languages: tuple[str, ...], templates: str, **settings) -> None:
-    """Translate prompt templates with an NLLB model. Called again, it goes on where it was.
-
-    Example: babelatlas prompts de sw --output mine/templates.parquet
-    """
-    from babelatlas.lexicon import prompts, translate_prompts
-
-    translate_prompts.translate_templates(prompts.templates(templates), list(languages), **settings)
 
 
 @click.command()

@@ -17,7 +17,6 @@ import pandas as pd
 
 from babelatlas.base import languages
 from babelatlas.base.paths import DATA
-from babelatlas.lexicon import wikidata
 from babelatlas.stats import bootstrap
 
 TABLE, WALS, EVERYDAY = DATA / "wikipedias.csv", DATA / "wals.csv", DATA / "everyday_names.csv"
@@ -68,7 +67,7 @@ def _pages(table: pd.DataFrame, source: str) -> pd.DataFrame:
     """
     codes = table["wikipedias"].reset_index(drop=True).str.split().explode().dropna().rename("code")
     home = pd.DataFrame(index=pd.Index(sorted(set(codes)), name="code"))
-    home["lang"] = list(map(wikidata.language, home.index))
+    home["lang"] = list(map(languages.of_wikimedia, home.index))
     if source != "glottolog":
         home = home.join(wals().query("source == @source").set_index("code")[["family", "macroarea"]])
     else:

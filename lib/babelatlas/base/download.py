@@ -1,23 +1,18 @@
-"""Public files, answers of services and archives of images, each got once.
+"""Public files and archives of images, each got once.
 
-A file comes from the mirror (BABELATLAS_MIRROR) or from its address, checked by its SHA-256; a service is asked again
-where that may help; an archive is unpacked whole or not at all.
+A file comes from the mirror (BABELATLAS_MIRROR) or from its address, checked by its SHA-256; an archive is unpacked
+whole or not at all.
 """
 
 import gzip
-import json
 import os
 import shutil
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
-from babelatlas import __version__
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import beside, rows
+from babelatlas.base.paths import rows
 
-TRIES = 5
 ENDINGS = (".tar", ".tar.gz", ".tgz", ".zip")
 
 
@@ -65,68 +60,6 @@ def _pooch():
         warnings.simplefilter("ignore")
         import pooch
     return pooch
-
-
-def write_json(path: Path, content) -> None:
-    """Write `content` to a JSON file that appears whole or not at all."""
-    with beside(path) as part:
-        part.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
-
-
-def read_json(path: Path):
-    """Return the content of a JSON file that `write_json` wrote, None where there is none or it is damaged."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-
-
-def session(contact: str = ""):
-    """Return a session of requests that says who asks: the study, and `contact` (an address of the user's) if given."""
-    import requests
-
-    opened = requests.Session()
-    parts = [f"babelatlas/{__version__}", contact and f"({contact})", f"python-requests/{requests.__version__}"]
-    opened.headers.update({"User-Agent": " ".join(filter(None, parts)), "Accept-Encoding": "gzip"})
-    return opened
-
-
-def ask(
-    opened,
-    address: str,
-    parameters: dict[str, str | list[str]],
-    wait: float = 1.0,
-    timeout: float = 30.0,
-    busy: Callable[[object], bool] = lambda answer: False,
-) -> tuple[int, object]:
-    """Return the status and the JSON that a service answers to one request, asked again where that may help.
-
-    Asked again, `TRIES` times in all: a failed connection, silence for `timeout` seconds, no JSON, the statuses 429 and
-    500 and above, and an answer that is `busy`; the pause grows from `wait` seconds. Another status from 400 on is
-    returned.
-    """
-    import requests
-    from urllib3.util import Retry
-
-    statuses = [429, *range(500, 600)]
-    opened.get_adapter(address).max_retries = Retry(TRIES - 1, backoff_factor=wait, status_forcelist=statuses)
-    later = "run this again later, it goes on with what is missing."
-    for number in range(TRIES):
-        try:
-            answer = opened.get(address, params=parameters, timeout=timeout)
-            content = answer.json()
-        except requests.JSONDecodeError:
-            if answer.status_code >= 400:
-                return answer.status_code, None
-        except requests.exceptions.ChunkedEncodingError:  # cut off
-            pass
-        except requests.RequestException as error:
-            raise InputError(f"The service {address} gave no answer ({type(error).__name__}): {later}") from error
-        else:
-            if not busy(content):
-                return answer.status_code, content
-        time.sleep(wait * 2**number)
-    raise InputError(f"The service {address} is busy, or answers nothing in JSON: {later}")
 
 
 def is_archive(path: Path) -> bool:

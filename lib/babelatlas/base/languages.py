@@ -10,6 +10,7 @@ one that carries the written standard, else for one with many speakers: the colu
 """
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
@@ -33,6 +34,33 @@ SCRIPT_PARTS = {"Jpan": "Hani Hira Kana", "Kore": "Hang", "Hans": "Hani", "Hant"
 SECOND = "arc-Hebr arc-Syrc cdo-Hani cr-Latn cu-Glag hak-Latn ks-Deva lad-Hebr mnc-Mong nan-Latn oj-Cans pi-Deva"
 # Scripts that letters of all languages have: common, inherited, unknown.
 SHARED_SCRIPTS = {"Zyyy", "Zinh", "Zzzz"}
+# Wikimedia's own language codes -> the study's, where ISO 639 or `canonical` says otherwise or nothing. Spellings and
+# countries of a language belong to it; a script that is not its own one is for the cleaning rules to judge. "" is no
+# language: words for all of them (mul), Simple English, unknown. BabelNet writes the same codes in capitals.
+WIKIMEDIA = {
+    "als": "gsw",  # Alemannic; ISO 639-3's als is Tosk Albanian
+    "bat-smg": "sgs",
+    "bh": "bho",
+    "fiu-vro": "vro",
+    "nb": "no",
+    "nrm": "nrf",  # Norman; ISO 639-3's nrm is Narom
+    "roa-rup": "rup",
+    "zh-classical": "lzh",
+    "zh-min-nan": "nan",
+    "zh-yue": "yue",
+    **dict.fromkeys(("be-x-old", "be-tarask"), "be"),
+    **dict.fromkeys(("ike-cans", "ike-latn"), "iu"),
+    # Plain zh is in either script; these say which.
+    **dict.fromkeys(("zh-cn", "zh-hans", "zh-my", "zh-sg"), "zh"),
+    **dict.fromkeys(("zh-hant", "zh-hk", "zh-mo", "zh-tw"), "zh-Hant"),
+    # The last three: Banyumasan and Tarantino, which have no code of their own; several languages of the Netherlands.
+    **dict.fromkeys(("mul", "mis", "und", "zxx", "simple", "map-bms", "roa-tara", "nds-nl"), ""),
+}
+# A code that is none of these and unknown loses its last part if that is a script, a country or a spelling.
+VARIANT = re.compile(
+    r"-(arab|bali|beng|cans|cyrl|deva|hani|hans|hant|latn|mong|tfng|ec|el|latn-tailo|latn-pehoeji|formal|informal"
+    r"|at|aw|br|ca|cd|ch|cn|gb|kp|kz|tr|us|419)$"
+)
 
 
 @cache
@@ -97,6 +125,21 @@ def canonical(code: str) -> str:
         other = "give an ISO 639 code such as 'de', or add a row to languages.csv."
         raise InputError(f"There is no language with the code {code!r}: {f'did you mean {hint}?' if hint else other}")
     return _codes()[plain]
+
+
+@cache
+def of_wikimedia(code: str) -> str:
+    """Return the study's code for one of Wikimedia's or BabelNet's, "" where the study has no such language.
+
+    >>> of_wikimedia("als"), of_wikimedia("zh-tw"), of_wikimedia("sr-el"), of_wikimedia("simple")
+    ('gsw', 'zh-Hant', 'sr', '')
+    """
+    plain = _plain(code)
+    try:
+        return WIKIMEDIA[plain] and canonical(WIKIMEDIA[plain]) if plain in WIKIMEDIA else canonical(plain)
+    except InputError:
+        shorter = VARIANT.sub("", plain)
+        return of_wikimedia(shorter) if shorter != plain and plain not in WIKIMEDIA else ""
 
 
 def name(code: str) -> str:

@@ -41,9 +41,9 @@ STATISTICS = DATA / "prompts_released.csv"
 def templates(name: str) -> list[str]:
     """Return the English set of templates called `name`.
 
-    `label`: the label alone. `photo`: CLIP's default. `pictograms`: the eight of the embedded data set. `openai-80`: the 80 English templates
-    of CLIP for ImageNet (Radford et al. 2021), read from the one file of open_clip that holds them, without importing
-    open_clip and with it torch.
+    `label`: the label alone. `photo`: CLIP's default. `pictograms`: the eight of the embedded data set. `openai-80`:
+    the 80 English templates of CLIP for ImageNet (Radford et al. 2021), read from the one file of open_clip that holds
+    them, without importing open_clip and with it torch.
     """
     if name not in ENGLISH_SETS:
         raise InputError(f"There are no prompts called {name!r}: {near(name, ENGLISH_SETS)}")

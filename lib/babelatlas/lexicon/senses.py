@@ -1,8 +1,8 @@
 """The senses of the study: which words, in which languages, name a WordNet synset, and from which source.
 
 Every source is one small reader that returns the schema `senses` (lang, wnid, lemma, source, licence):
-`wordnets.read_wordnets` (WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK), `wikidata.read_api`
-(labels and aliases of Wikidata's entities), `read_babel_imagenet` (the label set that Babel-ImageNet released).
+`wordnets.read_wordnets` (WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK),
+`read_babel_imagenet` (the label set that Babel-ImageNet released).
 
 Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of all pictograms ship with the
 study; `babelatlas ship senses` makes them again. A class is known by its `wnid`: "n" and the eight digits of the noun
@@ -15,16 +15,16 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from babelatlas.base import download, tables
+from babelatlas.base import download, languages, tables
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import CLASS_LISTS, class_list
-from babelatlas.lexicon import cleaning, wikidata, wordnets
+from babelatlas.lexicon import cleaning, wordnets
 from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
 # Where words can come from, as notebook 60 names it.
-SOURCES = ("wordnets", "wikidata", "babel-imagenet")
+SOURCES = ("wordnets", "babel-imagenet")
 
 
 def shipped() -> pd.DataFrame:
@@ -51,10 +51,10 @@ def read_babel_imagenet() -> pd.DataFrame:
     content = json.loads(download.file("babel-imagenet-298").read_text(encoding="utf-8"))
     wnids = class_list("imagenet-1k")["wnid"].tolist()
     # Codes that are the study's own come before those that are another spelling of a language.
-    codes = sorted(content, key=lambda code: (wikidata.language(code) != code.lower(), code))
+    codes = sorted(content, key=lambda code: (languages.of_wikimedia(code) != code.lower(), code))
     rows, taken, left_out = [], set(), []
     for code in codes:
-        lang = wikidata.language(code)
+        lang = languages.of_wikimedia(code)
         if not lang or lang in taken:
             left_out.append(f"{code} ({len(content[code][0]):,})")
             continue

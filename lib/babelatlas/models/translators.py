@@ -22,10 +22,9 @@ from babelatlas.models.registry import Source
 class Translator(Entry):
     """What the study knows of one translator before loading it. Fields that `registry.Model` has mean the same.
 
-    `question`: what a model is asked, with {source}, {language} (the target's English name) and {lang} (its code);
-    `caption`: the same for a caption, without {source}. `chat`: whether the question goes through the chat template of
-    the model's files; else `plain` is the whole prompt, with {image} and {question}. `end`: the token that ends an
-    answer, "" for the tokenizer's own.
+    `question`: what a model is asked, with {source}, {language} (the target's English name) and {lang} (its code).
+    `chat`: whether the question goes through the chat template of the model's files; else `plain` is the whole prompt,
+    with {image} and {question}. `end`: the token that ends an answer, "" for the tokenizer's own.
     """
 
     name: str
@@ -33,7 +32,6 @@ class Translator(Entry):
     licence: str
     citation: str = ""
     question: str
-    caption: str = ""
     chat: bool = False
     plain: str = ""
     end: str = ""
@@ -79,7 +77,7 @@ def read_translators(path: str | os.PathLike = DATA / "translators.toml") -> lis
 
 TRANSLATORS = read_translators()
 # What a chat model is asked, also one that is not in the list.
-QUESTION, CAPTION = next((one.question, one.caption) for one in TRANSLATORS if one.chat)
+QUESTION = next(one.question for one in TRANSLATORS if one.chat)
 
 
 def names() -> list[str]:
@@ -109,7 +107,7 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
         return get_translator(name)
     chat = any((folder / file).is_file() for file in ("chat_template.jinja", "chat_template.json"))
     plain = "" if chat else "{image}{question}"
-    return Translator(name=name, licence="not stated", question=QUESTION, caption=CAPTION, chat=chat, plain=plain)
+    return Translator(name=name, licence="not stated", question=QUESTION, chat=chat, plain=plain)
 
 
 def sources(name: str = "") -> list[dict[str, str]]:

@@ -167,26 +167,6 @@ def fetch(names: tuple[str, ...]) -> None:
 
 
 @app.command()
-@click.argument("what", type=click.Choice(["labels", "released", "scores"]))
-@click.option("--output", required=True, help="The folder to write; for scores the CSV file.")
-@option("--run", "demo", "Scores of which run, as in results/RUN.")
-@option("--date", text="The day of publication, as 2026-01-31, for the Croissant metadata.")
-def export(what: str, output: str, run: str, date: str) -> None:
-    """Write labels, released results or a run's scores for others.
-
-    Labels and released results become a folder for a hub, scores a CSV file.
-
-    Example: babelatlas export labels --output hub/labels
-    """
-    from babelatlas.report import exports
-
-    if what == "scores":
-        print(f"{exports.write_scores(run, output):,} scores: {output}")
-    else:
-        print({"labels": exports.export_labels, "released": exports.export_released}[what](output, date))
-
-
-@app.command()
 @click.argument("notebook", type=click.Path())
 @click.option("--parameter", "given", multiple=True, metavar="NAME=VALUE", help='As YAML: "languages=[de, sw]".')
 @option("--output", text="The executed copy; left out, one in results/scratch/notebooks.")
@@ -237,5 +217,5 @@ def locked(words: tuple[str, ...]) -> None:
         ) from error
 
 
-for command in (made.adapt, made.captions, made.merge, made.prompts, made.ship, sheets.sheet):
+for command in (made.adapt, made.merge, made.ship, sheets.sheet):
     app.add_command(command)

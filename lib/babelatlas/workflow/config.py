@@ -75,7 +75,6 @@ class Config(Entry):
     translators: Annotated[list[OwnName], AfterValidator(_each_once)] = []
     protocol_datasets: Names = []
     stored_vectors: dict[str, Names] = {}
-    captioned_datasets: Names = []
     chapters: Names = []
     checkpoints: dict[str, Place] = {}
     custom_models: dict[OwnName, Module] = {}
@@ -166,9 +165,8 @@ def _check_datasets(config: Config) -> None:
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
-    for key, tasks in {"protocol_datasets": ["zero-shot", "retrieval"], "captioned_datasets": ["retrieval"]}.items():
-        fit = [name for name, entry in entries.items() if entry.task in tasks]
-        _check_among(key, getattr(config, key), fit, f"data sets for {' or '.join(tasks)}")
+    fit = [name for name, entry in entries.items() if entry.task in ("zero-shot", "retrieval")]
+    _check_among("protocol_datasets", config.protocol_datasets, fit, "data sets for zero-shot or retrieval")
     read = [entry for entry in entries.values() if entry.trained_on and not entry.made_by]
     trained_on = [datasets.get_dataset(entry.trained_on) for entry in read]
     for entry in dict.fromkeys([*entries.values(), *trained_on]):

@@ -43,8 +43,8 @@ class Plan:
         # All others take the image tower of picto-en, which is trained also where it is not evaluated.
         self.trained = list(dict.fromkeys(["picto-en", *embedded])) if embedded else []
         self.adaptations, self.adapted = self._adaptations()
-        # Image-text-to-text models: they write captions and judge statements; the others are known by scores alone.
-        self.writers = [name for name in config.translators if name not in config.external_scores]
+        # Image-text-to-text models, which judge statements; the others are known by scores alone.
+        self.asked = [name for name in config.translators if name not in config.external_scores]
         pairs = product(config.translators, self.of_task("disambiguation"))
         self.translation = [pair for pair in pairs if pair[1] in config.external_scores.get(pair[0], pair)]
         shipped = {name: os.path.relpath(DATA / file, tables.root()) for name, file in synsets.FURTHER_LISTS.items()}

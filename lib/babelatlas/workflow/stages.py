@@ -95,11 +95,11 @@ def _train(plan, one: str, dataset: str) -> dict:
 
 def _training(plan, one: str, dataset: str) -> str | list[str]:
     """Return the statements that a model's classifier is trained on; none for a model that is asked."""
-    return [] if one in plan.writers else plan.at(f"pairs/{plan.sets[dataset].trained_on}")
+    return [] if one in plan.asked else plan.at(f"pairs/{plan.sets[dataset].trained_on}")
 
 
 def _reasoning(plan, one: str, dataset: str) -> dict:
-    return {"method": "likelihood", "training": ""} if one in plan.writers else {"method": "head"}
+    return {"method": "likelihood", "training": ""} if one in plan.asked else {"method": "head"}
 
 
 def _label_sets(plan, one: str, dataset: str) -> dict:
@@ -189,11 +189,9 @@ STAGES = (
           {"output": "disambiguation/{one}_{dataset}", "output_tokens": "tokens/{one}_{dataset}"},
           MODEL | READ_ITEMS | {"files": lambda plan, one, dataset: plan.scores_of(one, dataset).get("scores", [])},
           lambda plan, one, dataset: plan.scores_of(one, dataset), gpu=True),
-    Stage("reasoning", lambda plan: [(one, name) for one in [*plan.models, *plan.writers] for name in plan.judged],
+    Stage("reasoning", lambda plan: [(one, name) for one in [*plan.models, *plan.asked] for name in plan.judged],
           {"output": "answers/{one}_{dataset}"}, MODEL | {"pairs": "pairs/{dataset}", "training": _training},
           _reasoning, gpu=True),
-    Stage("captioning", lambda plan: [(one, name) for one in plan.writers for name in plan.config.captioned_datasets],
-          {"output": "generated/{one}_{dataset}", "output_scores": "caption_scores/{one}_{dataset}"}, FILES, gpu=True),
     Stage("label_sets", _relabelled, {"output": "label_sets/{one}_{dataset}"},
           MODEL | FILES | {"vectors": VECTORS, "senses": SENSES, "templates": _templates("zeroshot")},
           _label_sets, gpu=True),

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from PIL import Image
 
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
@@ -33,8 +32,6 @@ class ImageTextScorer:
     """A `Scorer` of an image-text-to-text model on a device."""
 
     uses_images = True
-    # Whether several images of a trial are shown as one picture, the first left of the second.
-    joined = False
 
     def __init__(self, entry: Translator, model, processor, key: str, device: str, precision: str):
         self.name, self.key, self.device, self.precision = entry.name, key, device, precision
@@ -60,7 +57,7 @@ class ImageTextScorer:
     ) -> list[np.ndarray]:
         """Return for each trial an array (temperatures, tokens) of log-probabilities; see `Scorer`.
 
-        An image may be a tuple of paths: several images, in order (`joined`: as one picture).
+        An image may be a tuple of paths: several images, in order.
         """
         import torch
 
@@ -81,34 +78,12 @@ class ImageTextScorer:
                 print(f"  {self.name}: {len(scores):,} of {len(images):,} translations scored", flush=True)
         return scores
 
-    def write(
-        self, images: Sequence[str], langs: Sequence[str], question: str = "", most_tokens: int = 64
-    ) -> list[str]:
-        """Return the caption that the model writes for each image in each language: the likeliest token at each step.
-
-        `images`, `langs`: a path and a code for each caption. `question`: what is asked, with {language} or {lang}, ""
-        for that of the entry. A caption ends at the model's end token, or after `most_tokens`; spaces at its ends are
-        cut off, and it may be empty.
-        """
-        import torch
-
-        captions = []
-        options = {"max_new_tokens": most_tokens, "do_sample": False, "num_beams": 1}
-        for image, lang in zip(images, langs, strict=True):
-            inputs = self.prompt(image, "", question or self.entry.caption, lang)
-            with torch.inference_mode(), quiet():
-                ids = self.model.generate(**inputs, **options, eos_token_id=self.end, pad_token_id=self.end)
-            new = ids[0, inputs["input_ids"].shape[1] :]
-            captions.append(self.tokenizer.decode(new, skip_special_tokens=True).strip())
-        return captions
-
     def _prompt(self, image: str | tuple[str, ...], source: str, question: str, lang: str) -> dict:
         """Return what the model is given for an image, or several, and a question, as tensors of a batch of one."""
         import torch
 
         paths = [image] if isinstance(image, str) else image
         pictures = [datasets.open_image(path) for path in paths]
-        pictures = [_joined(pictures)] if self.joined and len(pictures) > 1 else pictures
         try:
             question = question.format(source=source, language=languages.name(lang), lang=lang)
             with quiet():
@@ -173,14 +148,3 @@ def load(
     checkpoint.check_weights(model)
     key = hub.key(entry, {"": checkpoint.folder})
     return ImageTextScorer(entry, model.to(device), processor, key, device, precision)
-
-
-def _joined(pictures: list[Image.Image]) -> Image.Image:
-    """Return pictures side by side, as high as the highest, each whole and in its shape."""
-    height = max(picture.height for picture in pictures)
-    scaled = [picture.resize((max(1, round(picture.width * height / picture.height)), height)) for picture in pictures]
-    both, left = Image.new("RGB", (sum(picture.width for picture in scaled), height)), 0
-    for picture in scaled:
-        both.paste(picture, (left, 0))
-        left += picture.width
-    return both

@@ -84,23 +84,6 @@ def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float 
     return percent_axis(axis)
 
 
-def training_curves(table: pd.DataFrame, panel: str, series: str) -> np.ndarray:
-    """Draw losses over the steps of a training, one panel for each value of `panel`; return the Axes of the panels.
-
-    `table`: panel, series, step, value (a loss, on an axis of its own in each panel, which is log).
-    """
-    panels = in_order(table[panel])
-    _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 2.9 * len(panels)), squeeze=False, layout="constrained")
-    for axis, title in zip(axes[:, 0], panels, strict=True):
-        for place, name, rows in series_in_order(table[table[panel] == title], series):
-            axis.plot(rows["step"], rows["value"], label=name, linewidth=1.3, marker="", **line_of(place))
-        axis.set(yscale="log", xlabel="step", ylabel="loss")
-        axis.set_title(title, size=10.5)
-        axis.legend(fontsize=9)
-    with_data(axes, table)
-    return axes[:, 0]
-
-
 def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, bold: Sequence[str] = ()) -> np.ndarray:
     """Draw values that change at dates as steps, one panel below the other, a line for each value of `series`.
 
