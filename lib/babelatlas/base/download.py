@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from babelatlas import __version__
@@ -57,6 +57,13 @@ def file(name: str) -> Path:
 def cache(name: str) -> Path:
     """Return the folder called `name` in the user's cache of the study; it need not exist yet."""
     return Path(_pooch().os_cache("babelatlas")) / name
+
+
+def at_hand(places: Iterable[str]) -> str:
+    """Return the first of some folders that is there, "" for none: absolute, or below BABELATLAS_MIRROR or the cache."""
+    mirror = os.environ.get("BABELATLAS_MIRROR", "")
+    found = (Path(home, place) for place in places for home in filter(None, [mirror, cache("")]))
+    return next((str(path) for path in found if path.is_dir()), "")
 
 
 def _pooch():

@@ -19,7 +19,7 @@ from PIL import Image
 from babelatlas.base import download, own_tables, tables, validation
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
-from babelatlas.datasets import imagenet
+from babelatlas.datasets import imagenet, stamps
 from babelatlas.datasets.imagenet import SUFFIXES
 from babelatlas.datasets.layouts import geode
 
@@ -53,6 +53,9 @@ class Dataset(validation.Entry):
     default_captions: str = ""
     empty: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    fetched_as: str = ""
+    shared_captions: bool = False
     image_source: str = ""
     incomplete: int = 0
     trained_on: str = ""
@@ -124,7 +127,8 @@ def load(
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
     its variants the published archive too, which is unpacked once. `wnids`: the classes to keep, None for all; those
     that ImageNet-1k has and a variant has not are passed over. `missing`: how many images may be absent; how many are
-    stands in the table's `attrs["missing"]`. The images of GeoDE have a further column, `region`.
+    stands in the table's `attrs["missing"]`. Images of GeoDE have a further column, `region`, stamps `stamp` and
+    `drawing`.
     """
     dataset = get_dataset(name)
     if dataset.task != "zero-shot":
@@ -140,6 +144,8 @@ def load(
     elif dataset.labels == "geode":
         table = geode.scan(path)
         absent = imagenet.check(table, dataset, wanted, missing)
+    elif dataset.labels == "stamps":
+        table = stamps.nouns(path)
     else:
         table = class_folders(path, name)
     if wanted is not None:
@@ -163,12 +169,17 @@ def load(
 
 
 def images_path(images: str | os.PathLike, dataset: Dataset) -> Path:
-    """Return the path of the images of a data set as the user gave it; InputError, with where to get them, for ""."""
-    if str(images):
-        return tables.locate(images)
+    """Return the path of the images of a data set as the user gave it; for "" that of a known place.
+
+    InputError, with where to get them, where they are in none (`Dataset.places`).
+    """
+    if found := str(images) or download.at_hand(dataset.places):
+        return tables.locate(found)
     how = f"run notebook {dataset.made_by}, which makes them, and give the table that it writes"
     if dataset.url:
         how = f"get them from {dataset.url} (licence: {dataset.licence}), and name the folder or archive in the config"
+    if dataset.fetched_as:
+        how = f"run `babelatlas fetch {dataset.fetched_as}`, or {how}"
     raise InputError(f"The images of the data set {dataset.name!r} are not given: {how}.")
 
 
