@@ -60,7 +60,7 @@ def cache(name: str) -> Path:
 
 
 def at_hand(places: Iterable[str]) -> str:
-    """Return the first of some folders that is there, "" for none: absolute, or below BABELATLAS_MIRROR or the cache."""
+    """Return the first of some folders that is there, below BABELATLAS_MIRROR or the cache if relative; "" for none."""
     mirror = os.environ.get("BABELATLAS_MIRROR", "")
     found = (Path(home, place) for place in places for home in filter(None, [mirror, cache("")]))
     return next((str(path) for path in found if path.is_dir()), "")

@@ -90,8 +90,8 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
     rows = []
     for path in paths:
         official = VALIDATION.fullmatch(path.name)
-        named = official and official[2] or (single := SINGLE.fullmatch(path.name)) and single[1]
-        wnid = class_of(path.parent.name, numbered) or named or ""
+        named = (official and official[2]) or SINGLE.sub(r"\1", path.name)
+        wnid = class_of(path.parent.name, numbered) or class_of(named, False)
         if official and not wnid:
             number_of = number_of or devkit(kit)
             wnid = number_of[int(official[1]) - 1]

@@ -174,8 +174,8 @@ def _check_datasets(config: Config) -> None:
                     continue
                 fetch = f"run `babelatlas fetch {entry.fetched_as}`, or " if entry.fetched_as else ""
                 raise InputError(
-                    f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}name their folder in the config, as "
-                    f"in {key}: {{{entry.name}: /data/{entry.name}}}."
+                    f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}name their folder in the "
+                    f"config, as in {key}: {{{entry.name}: /data/{entry.name}}}."
                 )
 
 
