@@ -150,7 +150,9 @@ def retrieval(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
         ndcg = np.nan
         if size.retrieval == "coco-sm":
             ndcg = np.where(part["lang"] == "en", 1, rng.beta(5, 2, len(part)))
-        parts.append(part.assign(rank=rank, tied=tied, n_tied_correct=1, n_candidates=candidates, ndcg20=ndcg))
+        parts.append(
+            part.assign(rank=rank, tied=tied, n_tied_correct=1, n_right=1, n_candidates=candidates, ndcg20=ndcg)
+        )
     both = pd.concat(parts, ignore_index=True)
     return both.astype(dict.fromkeys(["direction", "query"], "category"))
 

@@ -27,7 +27,7 @@ def captions(rows, lang="en", name="human"):
 def table(rows, **columns):
     """Return a retrieval table from tuples (direction, query, rank, tied, own)."""
     made = pd.DataFrame(rows, columns=["direction", "query", "rank", "tied", "n_tied_correct"])
-    more = {"n_candidates": 100, "ndcg20": np.nan, "captions": "human", "lang": "en"} | columns
+    more = {"n_candidates": 100, "n_right": 1, "ndcg20": np.nan, "captions": "human", "lang": "en"} | columns
     return tables.check(made.assign(**PROTOCOL, **more), "retrieval")
 
 
@@ -94,6 +94,27 @@ def test_a_caption_that_two_images_share_is_right_for_its_own_only_and_ties():
     assert by_query(found, "i2t") == {"a": 1, "b": 1}
     assert by_query(found, "i2t", column="tied") == {"a": 1, "b": 1}
     assert retrieval.hits(found[found["direction"] == "i2t"], 1).tolist() == [0.5, 0.5]
+
+
+def test_a_shared_caption_is_right_for_every_image_that_has_it():
+    images = np.eye(3, dtype=np.float32)
+    rows = captions([("a", 0), ("b", 0), ("b", 1), ("c", 0)])
+    rows["caption"] = ["A flower.", "A flower.", "A red flower.", "A red flower."]
+    flower, red = [0.6, 0.0, 0.8], [0.48, 0.8, 0.36]
+    parts = [(rows, np.float32([flower, flower, red, red]))]
+    found = retrieval.evaluate(images, ["a", "b", "c"], parts, shared=True)
+
+    # "A flower." is of a and b: of its scores 0.6, 0, 0.8 the best right one is second. "A red flower." is of b and c.
+    assert by_query(found, "t2i") == {"a#0": 2, "b#0": 2, "b#1": 1, "c#0": 1}
+    # a and its texts: 0.6 twice, 0.48 twice. For b all are right. c has 0.36 with its own two, 0.8 with the others.
+    assert by_query(found, "i2t") == {"a": 1, "b": 1, "c": 3}
+    assert by_query(found, "i2t", column="n_tied_correct") == {"a": 2, "b": 2, "c": 2}
+    assert by_query(found, "t2i", column="n_right") == {"a#0": 2, "b#0": 2, "b#1": 2, "c#0": 2}
+    assert by_query(found, "i2t", column="n_right") == {"a": 2, "b": 4, "c": 2}
+    assert retrieval.chance(found).tolist() == pytest.approx([2 / 3] * 4 + [2 / 4, 4 / 4, 2 / 4])
+    alone = retrieval.evaluate(images, ["a", "b", "c"], parts)
+    assert by_query(alone, "t2i", column="n_right") == {"a#0": 1, "b#0": 1, "b#1": 1, "c#0": 1}
+    assert by_query(alone, "t2i") == {"a#0": 2, "b#0": 3, "b#1": 1, "c#0": 3}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -228,7 +249,7 @@ def test_where_all_or_no_query_succeeds_the_interval_is_exact_over_images():
 
 def test_chance_is_recall_with_all_candidates_tied():
     rows = [("t2i", "a#0", 3, 0, 1), ("t2i", "a#1", 1, 2, 1), ("t2i", "b#0", 1, 0, 1), ("i2t", "a", 1, 0, 1)]
-    whole = table([*rows, ("i2t", "b", 3, 0, 1)], n_candidates=[4, 4, 4, 3, 3])
+    whole = table([*rows, ("i2t", "b", 3, 0, 1)], n_candidates=[4, 4, 4, 3, 3], n_right=[1, 1, 1, 2, 1])
 
     # A caption has one of four images; of three captions two belong to a, one to b.
     assert retrieval.chance(whole).tolist() == pytest.approx([1 / 4, 1 / 4, 1 / 4, 2 / 3, 1 / 3])

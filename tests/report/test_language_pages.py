@@ -84,7 +84,7 @@ def test_guessing_is_right_in_one_of_the_classes_or_images():
 def test_a_gallery_is_the_images_that_captions_choose_from(tmp_path):
     keys = dict.fromkeys(["model", "captions", "choice", *tables.PROTOCOL, "lang"], "")
     table = pd.DataFrame({"direction": ["t2i", "t2i", "i2t"], "query": ["x#0", "x#1", "x"], "n_candidates": [7, 7, 9]})
-    table = table.assign(**keys, dataset="people", rank=1, tied=0, n_tied_correct=1, ndcg20=np.nan)
+    table = table.assign(**keys, dataset="people", rank=1, tied=0, n_tied_correct=1, n_right=1, ndcg20=np.nan)
     assert results.gallery_sizes([tables.write(table, tmp_path / "r.parquet", "retrieval")]) == {"people": 7}
     assert results.gallery_sizes([]) == {}
 

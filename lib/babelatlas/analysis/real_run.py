@@ -12,17 +12,21 @@ import pandas as pd
 
 from babelatlas.base import tables
 from babelatlas.datasets import registry as datasets
-from babelatlas.datasets import stored_vectors
+from babelatlas.datasets import stamps, stored_vectors
 from babelatlas.evaluation import zeroshot
 from babelatlas.models import registry
 
 # The data sets of pictures, each an ending of the names of a run's tables; with the whole ones first.
-DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-stamps", "imagenet-photos-100")
-TABLES = ("zeroshot", "retrieval", "subsets", "protocols", "predictions")
+DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-names", "tuxpaint-stamps", "imagenet-photos-100")
+# Name -> schema. "words": outcomes with translators' texts and with labels of lexicons, among the same classes.
+TABLES = {name: name for name in ("zeroshot", "retrieval", "subsets", "protocols", "predictions")} | {
+    "words": "zeroshot"
+}
 # The data set that tells a run of the pictures themselves from one on vectors of some of them.
 WHOLE = "imagenet-photos"
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
 SHIPPED_TOWER = "bridge-lite2"
+TEXTS = stored_vectors.FOLDER / "stamp_texts.csv"
 
 
 def own(results: str | os.PathLike) -> bool:
@@ -37,10 +41,10 @@ def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
     tables of this name.
     """
     if not (results and own(results)):
-        return tables.read(stored_vectors.FOLDER / f"{name}.parquet", name)
+        return tables.read(stored_vectors.FOLDER / f"{name}.parquet", TABLES[name])
     folder = tables.locate(results)
-    if name == "predictions":
-        return predictions(folder)
+    if name in ("predictions", "words"):
+        return predictions(folder) if name == "predictions" else words(folder)
     kinds = [f"*_{dataset}.parquet" for dataset in DATASETS] if name != "protocols" else ["*.parquet"]
     files = sorted({file for kind in kinds for file in folder.glob(f"{name}/{kind}")})
     return pd.concat([tables.read(file, name) for file in files], ignore_index=True)
@@ -71,3 +75,33 @@ def predictions(folder: Path) -> pd.DataFrame:
     by = tables.SCHEMAS["predictions"][1]
     counts = pd.concat(parts).groupby(by, as_index=False, sort=False).size().rename(columns={"size": "n_images"})
     return tables.check(counts, "predictions")
+
+
+def words(folder: Path) -> pd.DataFrame:
+    """Return outcomes with two kinds of words, schema `zeroshot`, among the classes that a language has both of."""
+    parts = []
+    for file in sorted(folder.glob("embeddings/*/tuxpaint-names.npz")):
+        both = [zeroshot.read_vectors(file.with_stem(name)) for name in ("tuxpaint-names", "tuxpaint-nouns")]
+        protocol, prompts = zeroshot.read_protocol(file), zeroshot.read_prompts(file)
+        for lang in sorted(both[0][2].keys() & both[1][2].keys()):
+            common = sorted(set(both[0][2][lang][0]) & set(both[1][2][lang][0]))
+            for name, (images, wnids, classes) in zip(("tuxpaint-names", "tuxpaint-nouns"), both, strict=True):
+                rows = pd.Index(classes[lang][0]).get_indexer(common)
+                key = {"model": file.parent.name, "dataset": name, "labels": "common", "lang": lang}
+                key |= {"prompts": prompts[lang]} | protocol[lang]
+                parts.append(zeroshot.evaluate(images, wnids, classes[lang][1][rows], common).assign(**key))
+    return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
+
+
+def texts() -> pd.DataFrame:
+    """Return how many texts the stamps have in each language: lang, n_texts, n_untranslated, n_different."""
+    return pd.read_csv(TEXTS, keep_default_na=False)
+
+
+def count_texts(home: Path) -> pd.DataFrame:
+    """Return `texts` of a folder of stamps, of the things alone: those equal to the English ones, and different others."""
+    pictures, found = stamps.read(home)
+    found = found[found["stamp"].isin(pictures.loc[pictures["thing"], "stamp"])]
+    counts = found.groupby("lang").agg(n_texts=("text", "size"), n_untranslated=("untranslated", "sum"))
+    counts["n_different"] = found[~found["untranslated"]].groupby("lang")["text"].nunique()
+    return counts.fillna(0).astype(int).reset_index()

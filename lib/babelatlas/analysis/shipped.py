@@ -14,7 +14,8 @@ from babelatlas.analysis.released import harness_results
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
-from babelatlas.datasets import ambiguous_words, stored_vectors
+from babelatlas.datasets import ambiguous_words, stamps, stored_vectors
+from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon import cleaning, label_translations, labels, prompts, senses, wordnets
 
 
@@ -63,7 +64,8 @@ def _real_run(folder: Path) -> dict:
     if not real_run.own(folder):
         raise InputError(f"The folder {folder} holds no run of real models: run `make book CONFIG=config/real.yml`.")
     made = {stored_vectors.FOLDER / f"{name}.parquet": real_run.read(name, folder) for name in real_run.TABLES}
-    return made | real_run.vectors(folder)
+    home = stamps.fetch(datasets.get_dataset("tuxpaint-stamps").places)
+    return made | real_run.vectors(folder) | {real_run.TEXTS: real_run.count_texts(Path(home))}
 
 
 # Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy of it, "" where none is given).
@@ -103,7 +105,8 @@ def rebuild(name: str, folder: str | os.PathLike = "") -> str:
         elif path.suffix == ".npz":
             np.savez_compressed(path, **table)
         elif path.suffix == ".parquet":
-            tables.write(table, path, path.stem, traced=path == senses.SHIPPED)
+            schema = real_run.TABLES.get(path.stem, path.stem)
+            tables.write(table, path, schema, traced=path == senses.SHIPPED)
         else:
             table.to_csv(path, index=False, lineterminator="\n")
         lines.append(f"{path}: {len(table):,} {'characters' if isinstance(table, str) else 'rows'}")

@@ -8,6 +8,7 @@ import gzip
 import os
 import shutil
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from babelatlas.base.errors import InputError, near
@@ -52,6 +53,13 @@ def file(name: str) -> Path:
 def cache(name: str) -> Path:
     """Return the folder called `name` in the user's cache of the study; it need not exist yet."""
     return Path(_pooch().os_cache("babelatlas")) / name
+
+
+def at_hand(places: Iterable[str]) -> str:
+    """Return the first of some folders that is there, below BABELATLAS_MIRROR or the cache if relative; "" for none."""
+    mirror = os.environ.get("BABELATLAS_MIRROR", "")
+    found = (Path(home, place) for place in places for home in filter(None, [mirror, cache("")]))
+    return next((str(path) for path in found if path.is_dir()), "")
 
 
 def _pooch():

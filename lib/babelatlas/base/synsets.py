@@ -12,12 +12,13 @@ from babelatlas.base.paths import DATA
 
 CLASS_LISTS = {  # files of data/
     "imagenet-1k": "imagenet-1k.csv",
+    "imagenet-100": "imagenet-100.csv",
     "pictograms": "pictograms.csv",
     "pictogram-senses": "pictogram_senses.csv",
+    "stamps": "stamp_senses.csv",
 }
-# Lists of single data sets: GeoDE's objects, whose words do not ship, and the hundred ImageNet classes that have a
-# label in the most languages.
-FURTHER_LISTS = {"geode": "geode.csv", "imagenet-100": "imagenet-100.csv"}
+# Lists of single data sets, whose words do not ship.
+FURTHER_LISTS = {"geode": "geode.csv"}
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 
@@ -25,10 +26,11 @@ IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
-    `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "geode" (the objects
-    of that data set), "imagenet-100" (the ImageNet classes with a label in the most languages), "imagenet-21k" (the
-    21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of
-    a text file with one wnid at the start of each line.
+    `classes` is "imagenet-1k", "imagenet-100" (those of them with a label in the most languages), "pictograms",
+    "pictogram-senses" (the senses of ambiguous words), "stamps" (what Tux Paint's stamps surely show, named as the
+    first of them), "geode" (the objects of that data set), "imagenet-21k" (the 21,843 of timm, which has to be
+    installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of a text file with one wnid at the
+    start of each line.
     """
     ours = CLASS_LISTS | FURTHER_LISTS
     path = DATA / ours[classes] if classes in ours else tables.locate(classes)
@@ -46,6 +48,9 @@ def class_list(classes: str) -> pd.DataFrame:
         table = own_tables.read(path, "classes", ["wnid"])
     if classes == "pictogram-senses":
         table = table.drop_duplicates("wnid")  # a sense may belong to two words
+    if classes == "stamps":
+        names = table["stamp"].str.rpartition("/")[2].str.replace("_", " ")
+        table = table.assign(name=names)[table["sure"] == "true"].drop_duplicates("wnid")
     strange = [wnid for wnid in table["wnid"] if not re.fullmatch(r"n\d{8}", wnid)]
     double = table["wnid"][table["wnid"].duplicated()].tolist()
     if strange or double or table.empty:

@@ -19,6 +19,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.languages import canonical
 from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
+from babelatlas.datasets import stamps
 from babelatlas.datasets.imagenet import image_files
 
 CHOICES = ("first", "all")
@@ -77,6 +78,8 @@ def load(
         read = _read(dataset, annotations, sets)
         table, order, short = _table(read, wanted), read.images, read.dataset.n_images - len(read.images)
         paths = _find(order, images, dataset)
+    elif dataset.fetched_as == "tuxpaint-stamps":
+        table, order, paths = stamps.captions(datasets.images_path(images, dataset))
     else:
         table, order, paths = _own(dataset, images, annotations)
     for column, chosen, noun in (("captions", sets, "set of captions"), ("lang", wanted, "language")):

@@ -21,6 +21,8 @@ from babelatlas.base.synsets import class_list
 DEVKIT = "ILSVRC2012_devkit_t12.tar.gz"
 SUFFIXES = {".jpeg", ".jpg", ".png", ".webp"}
 WNID = re.compile(r"n\d{8}")
+# A photograph next to those of other classes: n01440764_tench.JPEG.
+SINGLE = re.compile(r"(n\d{8})_.+\.jpe?g", re.IGNORECASE)
 VALIDATION = re.compile(r"ILSVRC2012_val_(\d{8})(?:_(n\d{8}))?\.JPEG", re.IGNORECASE)
 
 
@@ -77,8 +79,9 @@ def devkit(path: Path) -> list[str]:
 def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
     """Return the images of a folder or an archive, which is unpacked once: `path` (absolute), `wnid` and `number`.
 
-    Three layouts are known: one folder for each class at any depth; the validation images side by side with the class
-    in the name (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie next
+    Four layouts are known: one folder for each class at any depth; images side by side with the class first in the name
+    (`n01440764_tench.JPEG`); the validation images with the class in the name
+    (`ILSVRC2012_val_00000001_n01751748.JPEG`); and without, for which the development kit has to lie next
     to the folder or archive. `name`: the data set, for messages.
     """
     kit = home.parent / DEVKIT
@@ -87,7 +90,8 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
     rows = []
     for path in paths:
         official = VALIDATION.fullmatch(path.name)
-        wnid = class_of(path.parent.name, numbered) or (official and official[2]) or ""
+        named = (official and official[2]) or SINGLE.sub(r"\1", path.name)
+        wnid = class_of(path.parent.name, numbered) or class_of(named, False)
         if official and not wnid:
             number_of = number_of or devkit(kit)
             wnid = number_of[int(official[1]) - 1]
@@ -117,7 +121,7 @@ def check(images: pd.DataFrame, dataset, wanted: Iterable[str] | None, missing: 
         number, surplus = int(lacking.sum()), (counts > each).any()
         some = ", ".join(f"{wnid} has {counts[wnid]} of {each}" for wnid in lacking[lacking > 0].index[:10])
     else:
-        number, surplus = max(0, dataset.n_images - len(images)), len(images) > dataset.n_images
+        number, surplus = max(0, dataset.n_images - len(images)), 0 < dataset.n_images < len(images)
         some = f"{len(images):,} of {len(counts)} of its {dataset.n_classes} classes are there"
     if surplus:
         raise InputError(f"There are more images than {dataset.name!r} has: give its own, not the training images.")

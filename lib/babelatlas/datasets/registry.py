@@ -19,7 +19,7 @@ from PIL import Image
 from babelatlas.base import download, own_tables, tables, validation
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
-from babelatlas.datasets import imagenet, stored_vectors
+from babelatlas.datasets import imagenet, stamps, stored_vectors
 from babelatlas.datasets.imagenet import SUFFIXES
 from babelatlas.datasets.layouts import geode
 
@@ -53,6 +53,9 @@ class Dataset(validation.Entry):
     default_captions: str = ""
     empty: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    fetched_as: str = ""
+    shared_captions: bool = False
     image_source: str = ""
     incomplete: int = 0
     trained_on: str = ""
@@ -125,8 +128,8 @@ def load(
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
     its variants the published archive too, which is unpacked once; or a file of `stored_vectors`. `wnids`: the classes
     to keep, None for all; those that ImageNet-1k has and a variant has not are passed over. `missing`: how many images
-    may be absent; how many are stands in the table's `attrs["missing"]`. The images of GeoDE have a further column,
-    `region`.
+    may be absent; how many are stands in the table's `attrs["missing"]`. Images of GeoDE have a further column,
+    `region`, stamps `stamp` and `drawing`.
     """
     dataset = get_dataset(name)
     if dataset.task != "zero-shot":
@@ -138,12 +141,14 @@ def load(
         table = table.assign(path=below(path, table["path"]))
     elif path.suffix == ".npz":
         table = stored_vectors.images(path)
-    elif dataset.labels == "imagenet-1k":
+    elif dataset.labels in ("imagenet-1k", "imagenet-100"):
         table = imagenet.scan(path, name, numbered=name == "imagenet-v2")
         absent = imagenet.check(table, dataset, wanted, missing)
     elif dataset.labels == "geode":
         table = geode.scan(path)
         absent = imagenet.check(table, dataset, wanted, missing)
+    elif dataset.fetched_as == "tuxpaint-stamps":
+        table = stamps.nouns(path)
     else:
         table = class_folders(path, name)
     if wanted is not None:
@@ -167,12 +172,17 @@ def load(
 
 
 def images_path(images: str | os.PathLike, dataset: Dataset) -> Path:
-    """Return the path of the images of a data set as the user gave it; InputError, with where to get them, for ""."""
-    if str(images):
-        return tables.locate(images)
+    """Return the path of the images of a data set as the user gave it; for "" that of a known place.
+
+    InputError, with where to get them, where they are in none (`Dataset.places`).
+    """
+    if found := str(images) or download.at_hand(dataset.places):
+        return tables.locate(found)
     how = f"run notebook {dataset.made_by}, which makes them, and give the table that it writes"
     if dataset.url:
         how = f"get them from {dataset.url} (licence: {dataset.licence}), and name the folder or archive in the config"
+    if dataset.fetched_as:
+        how = f"run `babelatlas fetch {dataset.fetched_as}`, or {how}"
     raise InputError(f"The images of the data set {dataset.name!r} are not given: {how}.")
 
 
@@ -194,11 +204,13 @@ def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> 
 
 
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
-    """Return a label set, schema `labels`; a CSV needs the columns lang, wnid and label only.
+    """Return a label set, schema `labels`, of a table, or of the folder of Tux Paint's stamps; see `stamps.names`.
 
-    There every label has the source "own"; `ambiguous` says whether its language has it for two classes.
+    A CSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether its language has it for two classes.
     """
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
+    if file.is_dir():
+        return stamps.names(file)
     if file.suffix != ".csv":
         return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
     table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)

@@ -109,7 +109,7 @@ def evaluate(
     captions for `minimum` images. `prompts`: those of the base, "" for the preset's. For the rest see `turns` and
     `classify`.
     """
-    task = datasets.get_dataset(dataset).task
+    task, shared = datasets.get_dataset(dataset).task, datasets.get_dataset(dataset).shared_captions
     given = {"precision": "auto" if entry.family == "own" else load("auto").precision}
     if task == "zero-shot":
         chosen = label_sets.check_label_set(datasets.read_labels(labels))
@@ -126,7 +126,7 @@ def evaluate(
             gallery = partial.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
         plan = turns(task, entry, given, sets=texts["captions"].unique())
         device = getattr(load("auto"), "device", "cpu")
-        table, left_out = retrieve(load, plan, gallery, texts, cache, device, nllb_fallback_language)
+        table, left_out = retrieve(load, plan, gallery, texts, cache, device, nllb_fallback_language, shared)
     named = table.assign(model=entry.name, dataset=dataset, labels=Path(labels).stem if task == "zero-shot" else "")
     return tables.check(named, "protocols"), left_out
 
@@ -181,10 +181,12 @@ def retrieve(
     cache: str = "",
     device: str = "cpu",
     nllb_fallback_language: str = "",
+    shared: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
 
-    `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets.
+    `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets. `shared`: as
+    `retrieval.evaluate` takes it.
     """
     paths, names = gallery["path"].tolist(), gallery["image"].tolist()
     sets = {name: retrieval.parts(rows) for name, rows in captions.groupby("captions", sort=False)}
@@ -207,7 +209,7 @@ def retrieve(
 
     def under(turn: dict) -> pd.DataFrame:
         pictures = _pictures(load, turn, paths, cache, seen)
-        ranked = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device)
+        ranked = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device, shared)
         hits = {metric: retrieval.hits(ranked, int(metric.removeprefix("recall@"))) for metric in RECALLS}
         rows = []
         for (lang, way), places in ranked.groupby(["lang", "direction"], sort=False).indices.items():

@@ -3,7 +3,8 @@
 A caption asks for its image ("t2i"), an image for any of its captions ("i2t"). Kept of a query is how many wrong
 candidates score higher than the best right one, and how many the same: every measure follows. Scores are float32
 cosines, or dot products (`zeroshot.RULES`), and those that differ by no more than `zeroshot.TIE` are equal; ties count
-as their expected value in random order. A caption that another image has too is right for its own image only.
+as their expected value in random order. A caption that another image has too is right for its own image only, unless
+the data set says that such captions are shared (`evaluate`).
 
 NDCG@20 is that of COCO-SM (README and script of the data set): how far a language ranks its first 20 candidates as
 English does with the same query. The gain of a candidate is the softmax of 100 times the English scores of the query,
@@ -29,7 +30,8 @@ ENGLISH = "en"
 PLACES, SHARPNESS = 20, 100
 # Queries whose scores are computed at once: on a CPU they should fit its caches.
 ROWS = 128
-COLUMNS = ["captions", "lang", "direction", "query", "rank", "tied", "n_tied_correct", "n_candidates", "ndcg20"]
+COUNTS = ["rank", "tied", "n_tied_correct", "n_right", "n_candidates"]
+COLUMNS = ["captions", "lang", "direction", "query", *COUNTS, "ndcg20"]
 
 
 def parts(captions: pd.DataFrame) -> list[pd.DataFrame]:
@@ -58,6 +60,7 @@ def evaluate(
     parallel: str = "",
     similarity: str = "cosine",
     device: str = "cpu",
+    shared: bool = False,
 ) -> pd.DataFrame:
     """Return one row for every query of every set and language of captions, both ways: `COLUMNS`.
 
@@ -67,7 +70,8 @@ def evaluate(
     "cosine". `device`: where to compute, as torch names it.
 
     A caption is looked for among all images, also those without a caption in its language; an image that has captions
-    among all captions of the language.
+    among all captions of the language. `shared`: an image is right for a caption, and a caption for an image, also
+    where it has the same text under another image, number or both ("A flower.").
 
     `parallel` says which captions are translations of English ones of the same set, which must come before: "all", by
     image and number; "first", those with number 0 only; "", none. NDCG is computed for these, from image to text among
@@ -91,20 +95,38 @@ def evaluate(
         sources = english["rows"] if english["set"] == name else {}
         pairs = [(row, sources[key]) for key, row in rows.items() if key in sources]
         owner = np.array([row_of[image] for image, _ in keys])
-        counts, ndcg = _rank_images(pictures, texts, owner, pairs, english)
+        matches = _matches(owner, captions["caption"] if shared else pd.Series(keys))
+        counts, ndcg = _rank_images(pictures, texts, matches, pairs, english)
         queries = [f"{image}#{number}" for image, number in keys]
         table.append((name, lang, "t2i", queries, *counts, len(pictures), ndcg))
-        counts, ndcg = _rank_captions(pictures, texts, owner, pairs, english)
+        counts, ndcg = _rank_captions(pictures, texts, matches, pairs, english)
         own = np.unique(owner)  # an image without a caption has nothing to look for
         table.append((name, lang, "i2t", [gallery[row] for row in own], *counts[:, own], len(texts), ndcg[own]))
     return pd.concat([pd.DataFrame(dict(zip(COLUMNS, each, strict=True))) for each in table], ignore_index=True)
 
 
-def _rank_images(images, texts, owner: np.ndarray, pairs: list, english: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Return how each text ranks its image, rank, tied and own (3, texts), and its NDCG; `pairs`: ours, English."""
+def _matches(owner: np.ndarray, same: pd.Series) -> pd.DataFrame:
+    """Return which texts are right for which images, each pair once; texts that are the `same` are so for the same."""
+    texts = pd.DataFrame({"text": np.arange(len(owner)), "image": owner, "same": pd.factorize(same)[0]})
+    return texts[["text", "same"]].merge(texts[["image", "same"]].drop_duplicates(), on="same")[["text", "image"]]
+
+
+def _in_rows(queries: pd.Series, right: pd.Series, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the right candidates of each of `n` queries in a row (n, most), and which of these are no filling."""
+    # Short rows are filled up with the first of the row.
+    order = np.argsort(queries.to_numpy(), kind="stable")
+    sizes = np.bincount(queries, minlength=n)
+    valid = np.arange(sizes.max()) < sizes[:, None]
+    rows = np.zeros(valid.shape, np.int64)
+    rows[valid] = right.to_numpy()[order]
+    return np.where(valid, rows, rows[:, :1]), valid
+
+
+def _rank_images(images, texts, matches: pd.DataFrame, pairs: list, english: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Return how each text ranks its images, the first of `COUNTS` (4, texts), and its NDCG; `pairs`: ours, English."""
     import torch
 
-    right = owner[:, None], np.ones((len(owner), 1), bool)
+    right = _in_rows(matches["text"], matches["image"], len(texts))
     ndcg = np.full(len(texts), np.nan)
     if not pairs:
         return _scan(texts, images, *right)[0], ndcg
@@ -125,17 +147,11 @@ def _rank_images(images, texts, owner: np.ndarray, pairs: list, english: dict) -
     return counts, ndcg
 
 
-def _rank_captions(images, texts, owner: np.ndarray, pairs: list, english: dict) -> tuple[np.ndarray, np.ndarray]:
+def _rank_captions(images, texts, matches: pd.DataFrame, pairs: list, english: dict) -> tuple[np.ndarray, np.ndarray]:
     """Return how each image ranks its texts, as `_rank_images`; the row of an image without texts means nothing."""
     import torch
 
-    # The texts of each image side by side, short rows filled up with the first of the row.
-    order = np.argsort(owner, kind="stable")
-    sizes = np.bincount(owner, minlength=len(images))
-    valid = np.arange(sizes.max()) < sizes[:, None]
-    right = np.zeros(valid.shape, np.int64)
-    right[valid] = order
-    right = np.where(valid, right, right[:, :1])
+    right, valid = _in_rows(matches["image"], matches["text"], len(images))
     if not pairs:
         return _scan(images, texts, right, valid)[0], np.full(len(images), np.nan)
     ours, theirs = np.array(sorted(pairs, key=lambda pair: pair[1])).T
@@ -153,13 +169,14 @@ def _rank_captions(images, texts, owner: np.ndarray, pairs: list, english: dict)
 
 
 def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tuple | None = None) -> tuple:
-    """Return rank, tied and own (3, queries), and what each query's ranking gains, None without `compare`."""
+    """Return the first of `COUNTS` (4, queries), and what each query's ranking gains, None without `compare`."""
     import torch
 
     # `right` (queries, most): the right candidates, of which those that are not `valid` only fill up. `compare`: the
     # candidates to rank for NDCG, None for all; what looks up their English scores; the best of these of each query.
+    n_right = valid.sum(1)
     right, valid = torch.from_numpy(right).to(queries.device), torch.from_numpy(valid).to(queries.device)
-    counts, gained = np.zeros((3, len(queries)), np.int64), []
+    counts, gained = np.zeros((4, len(queries)), np.int64), []
     for rows in torch.arange(len(queries), device=queries.device).split(ROWS):
         part = slice(int(rows[0]), int(rows[-1]) + 1)
         scores = queries[part] @ candidates.T
@@ -170,7 +187,8 @@ def _scan(queries, candidates, right: np.ndarray, valid: np.ndarray, compare: tu
         best = mine.amax(dim=1, keepdim=True)
         better, not_worse = _count(scores > best + zeroshot.TIE), _count(scores >= best - zeroshot.TIE)
         own = _count(mine >= best - zeroshot.TIE)
-        counts[:, part] = np.stack([1 + better, not_worse - better - own, own])  # no right one is better than the best
+        # No right one is better than the best.
+        counts[:, part] = np.stack([1 + better, not_worse - better - own, own, n_right[part]])
     return counts, torch.cat(gained) if gained else None
 
 
@@ -252,13 +270,10 @@ def images(table: pd.DataFrame) -> np.ndarray:
 def chance(table: pd.DataFrame) -> np.ndarray:
     """Return for each query what `hits` gives for the first place where all candidates tie: recall@1 by chance.
 
-    `table` has the schema `retrieval` and all queries of its sets and languages. A caption has one image among
-    `n_candidates`, an image all its captions: of 5 of 100 one comes first in 5 % of the cases, in 100 % of 5 of 5.
+    `table` has the schema `retrieval`. A caption has one image among `n_candidates` (with shared captions several), an
+    image all its captions: of 5 of 100 one comes first in 5 % of the cases, in 100 % of 5 of 5.
     """
-    key = [column for column in tables.QUERY if column != "direction"]
-    queries = table[key].assign(image=images(table), caption=table["direction"] == "t2i")
-    own = queries.groupby([*key, "image"], sort=False)["caption"].transform("sum")
-    return np.where(queries["caption"], 1, own) / table["n_candidates"].to_numpy()
+    return (table["n_right"] / table["n_candidates"]).to_numpy()
 
 
 def ties(table: pd.DataFrame) -> np.ndarray:

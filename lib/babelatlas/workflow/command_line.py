@@ -150,16 +150,21 @@ def tables(name: str, run: str, csv: bool) -> None:
 
 
 @app.command()
-@click.argument("names", nargs=-1, required=True, metavar="MODEL...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Download models or translators at their pinned revisions.
+    """Download models or translators at their pinned revisions, or the pictures tuxpaint-stamps.
 
     Files that are there are compared with the SHA-256 that the hub gives.
 
     Example: babelatlas fetch msiglip-b16
     """
+    from babelatlas.datasets import registry as datasets
+    from babelatlas.datasets import stamps
     from babelatlas.models import hub, registry, translators
 
+    if "tuxpaint-stamps" in names:
+        print(f"tuxpaint-stamps: {stamps.fetch(datasets.get_dataset('tuxpaint-stamps').places)}", flush=True)
+        names = tuple(name for name in names if name != "tuxpaint-stamps")
     known = translators.names()
     for entry in [(translators.get_translator if name in known else registry.get_model)(name) for name in names]:
         for line in hub.fetch(entry):

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import AfterValidator, ConfigDict, Field
 
-from babelatlas.base import languages, synsets, tables
+from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import check_writable
 from babelatlas.base.validation import Entry, validate
@@ -172,9 +172,12 @@ def _check_datasets(config: Config) -> None:
     for entry in dict.fromkeys([*entries.values(), *trained_on]):
         for key, needed in {"images": not entry.images, "annotations": entry.items_from == "files"}.items():
             if needed and not entry.made_by and entry.name not in getattr(config, key):
+                if key == "images" and download.at_hand(entry.places):
+                    continue
+                fetch = f"run `babelatlas fetch {entry.fetched_as}`, or " if entry.fetched_as else ""
                 raise InputError(
-                    f"The data set {entry.name!r} needs {key} (from {entry.url}): name their folder in the config, as "
-                    f"in {key}: {{{entry.name}: /data/{entry.name}}}."
+                    f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}name their folder in the "
+                    f"config, as in {key}: {{{entry.name}: /data/{entry.name}}}."
                 )
 
 

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-from babelatlas.base import synsets, tables
+from babelatlas.base import download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as datasets
@@ -48,12 +48,13 @@ class Plan:
         pairs = product(config.translators, self.of_task("disambiguation"))
         self.translation = [pair for pair in pairs if pair[1] in config.external_scores.get(pair[0], pair)]
         shipped = {name: os.path.relpath(DATA / file, tables.root()) for name, file in synsets.FURTHER_LISTS.items()}
-        listed = {name: entry.classes for name, entry in self.sets.items() if entry.classes}
-        described = {name: shipped.get(classes, classes) for name, classes in listed.items()}
+        listed = {entry.labels: entry.classes for entry in self.sets.values() if entry.classes}
+        named = [name for name in listed if name in synsets.CLASS_LISTS]  # their words ship
+        described = {name: shipped.get(classes, classes) for name, classes in listed.items() if name not in named}
         self.own_classes = config.classes | described  # name -> file
         # The labels that others released are for ImageNet alone: no word for a pictogram, no second one to compare.
         self.lexicons = bool({*self.values("senses")["sources"]} - {"babel-imagenet"})
-        self.classes = [*CLASSES[: 2 if self.lexicons or self.trained or self.drawn else 1], *self.own_classes]
+        self.classes = [*CLASSES[: 2 if self.lexicons or self.trained or self.drawn else 1], *named, *self.own_classes]
         # Data sets of statements, and with those that classifiers are trained on the ones that are read from files.
         self.judged = [name for name, entry in self.sets.items() if entry.trained_on]
         read = [name for name in self.judged if not self.sets[name].made_by]
@@ -288,7 +289,7 @@ class Plan:
     def material(self, dataset: str) -> dict[str, str | list[str]]:
         """Return the parameters that say where images and labels or annotations are, as far as the graph knows."""
         entry = datasets.get_dataset(dataset)
-        images = entry.images or self.config.images.get(dataset, "")
+        images = entry.images or self.config.images.get(dataset, "") or download.at_hand(entry.places)
         if dataset in self.config.stored_vectors:
             images = os.path.relpath(stored_vectors.place(entry.vectors), tables.root())
         texts = entry.annotations or self.config.annotations.get(dataset, "")
@@ -296,7 +297,8 @@ class Plan:
             images = self.at(f"images/{'pictograms' if entry.task == 'retrieval' else dataset}")
             texts = self.at(f"captions/{dataset}")
         if entry.task == "zero-shot":
-            return {"images": images, "labels": entry.label_table or self.at(f"labels/{entry.labels}")}
+            table = entry.label_table or self.at(f"labels/{entry.labels}")
+            return {"images": images, "labels": images if entry.labels == entry.fetched_as != "" else table}
         return {"images": images, "annotations": texts}
 
     def files(self, dataset: str) -> list[str]:

@@ -71,7 +71,8 @@ def _templates(stage: str) -> Callable:
 
 
 def _senses(plan, one: str, dataset: str) -> dict:
-    lists = [*CLASSES, "pictogram-senses"] if "pictograms" in plan.classes else [CLASSES[0]]
+    lists = [one for one in plan.classes if one not in plan.own_classes]
+    lists += ["pictogram-senses"] if "pictograms" in lists else []
     return {"classes": [*lists, *plan.own_classes.values()], "files": plan.config.words}
 
 

@@ -134,6 +134,9 @@ def _check_values(table: pd.DataFrame, kind: str) -> None:
         last = table["rank"] - 1 + table["tied"] + table["n_tied_correct"]
         fine = {"direction t2i or i2t": table["direction"].isin(["t2i", "i2t"])}
         fine["rank from 1 to n_candidates"] = (table["rank"] >= 1) & (last <= table["n_candidates"])
+        fine["n_right from n_tied_correct to n_candidates"] = table["n_right"].between(
+            table["n_tied_correct"], table["n_candidates"]
+        )
         fine["ndcg20 from 0 to 1, or none"] = table["ndcg20"].isna() | table["ndcg20"].between(0, 1 + 1e-6)
     else:
         rank = table["metric"].str.contains(r"\brank\b")
