@@ -15,17 +15,18 @@ from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps, stored_vectors
 from babelatlas.evaluation import zeroshot
 from babelatlas.models import registry
+from babelatlas.models.loaders import bridge
 
 # The data sets of pictures, each an ending of the names of a run's tables; with the whole ones first.
 DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-names", "tuxpaint-stamps", "imagenet-photos-100")
-# Name -> schema. "words": outcomes with translators' texts and with labels of lexicons, among the same classes.
-TABLES = {name: name for name in ("zeroshot", "retrieval", "subsets", "protocols", "predictions")} | {
-    "words": "zeroshot"
-}
+# Name -> schema. "words": outcomes with translators' texts and with labels of lexicons, among the same classes;
+# "held_out": with a class's own name left out of the bridge, and not, among the classes of its fold.
+TABLES = {name: name for name in ("zeroshot", "retrieval", "subsets", "protocols", "predictions")}
+TABLES |= {"words": "zeroshot", "held_out": "zeroshot"}
 # The data set that tells a run of the pictures themselves from one on vectors of some of them.
 WHOLE = "imagenet-photos"
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
-SHIPPED_TOWER = "bridge-lite2"
+SHIPPED_TOWER, HELD_OUT = "bridge-lite2", "bridge-lite2-folds"
 TEXTS = stored_vectors.FOLDER / "stamp_texts.csv"
 
 
@@ -43,8 +44,8 @@ def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
     if not (results and own(results)):
         return tables.read(stored_vectors.FOLDER / f"{name}.parquet", TABLES[name])
     folder = tables.locate(results)
-    if name in ("predictions", "words"):
-        return predictions(folder) if name == "predictions" else words(folder)
+    if name in COMPUTED:
+        return COMPUTED[name](folder)
     kinds = [f"*_{dataset}.parquet" for dataset in DATASETS] if name != "protocols" else ["*.parquet"]
     files = sorted({file for kind in kinds for file in folder.glob(f"{name}/{kind}")})
     return pd.concat([tables.read(file, name) for file in files], ignore_index=True)
@@ -79,18 +80,50 @@ def predictions(folder: Path) -> pd.DataFrame:
 
 def words(folder: Path) -> pd.DataFrame:
     """Return outcomes with two kinds of words, schema `zeroshot`, among the classes that a language has both of."""
-    parts = []
+    parts, names = [], ("tuxpaint-names", "tuxpaint-nouns")
     for file in sorted(folder.glob("embeddings/*/tuxpaint-names.npz")):
-        both = [zeroshot.read_vectors(file.with_stem(name)) for name in ("tuxpaint-names", "tuxpaint-nouns")]
-        protocol, prompts = zeroshot.read_protocol(file), zeroshot.read_prompts(file)
-        for lang in sorted(both[0][2].keys() & both[1][2].keys()):
-            common = sorted(set(both[0][2][lang][0]) & set(both[1][2][lang][0]))
-            for name, (images, wnids, classes) in zip(("tuxpaint-names", "tuxpaint-nouns"), both, strict=True):
-                rows = pd.Index(classes[lang][0]).get_indexer(common)
-                key = {"model": file.parent.name, "dataset": name, "labels": "common", "lang": lang}
-                key |= {"prompts": prompts[lang]} | protocol[lang]
-                parts.append(zeroshot.evaluate(images, wnids, classes[lang][1][rows], common).assign(**key))
+        files = [file.with_stem(name) for name in names]
+        labels = [zeroshot.read_vectors(one)[2] for one in files]
+        common = {
+            lang: sorted(set(labels[0][lang][0]) & set(labels[1][lang][0]))
+            for lang in labels[0].keys() & labels[1].keys()
+        }
+        parts += [_among(one, {lang: [wnids] for lang, wnids in common.items()}) for one in files]
     return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
+
+
+def held_out(folder: Path) -> pd.DataFrame:
+    """Return outcomes of the model whose folds are held out, and of the same without, schema `zeroshot`.
+
+    Each photograph is classified among the classes of its fold: the text of another one may name the class itself.
+    """
+    parts, n = [], registry.get_model(HELD_OUT).bridge.folds
+    for model in (SHIPPED_TOWER, HELD_OUT):
+        file = folder / f"embeddings/{model}/{WHOLE}.npz"
+        groups = {}
+        for lang, (wnids, _) in zeroshot.read_vectors(file)[2].items():
+            fold = bridge.fold_of(wnids, n)
+            groups[lang] = [list(np.array(wnids)[fold == one]) for one in np.unique(fold)]
+        parts.append(_among(file, groups))
+    return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
+
+
+def _among(file: Path, groups: dict[str, list[list[str]]]) -> pd.DataFrame:
+    """Return the outcomes of a file of vectors where each language's classes are chosen from within groups of them."""
+    images, wnids, classes = zeroshot.read_vectors(file)
+    protocol, prompts, parts = zeroshot.read_protocol(file), zeroshot.read_prompts(file), []
+    for lang, several in groups.items():
+        key = {
+            "model": file.parent.name,
+            "dataset": file.stem,
+            "labels": "part",
+            "lang": lang,
+            "prompts": prompts[lang],
+        }
+        for group in several:
+            vectors = classes[lang][1][pd.Index(classes[lang][0]).get_indexer(group)]
+            parts.append(zeroshot.evaluate(images, wnids, vectors, group).assign(**key | protocol[lang]))
+    return pd.concat(parts, ignore_index=True)
 
 
 def texts() -> pd.DataFrame:
@@ -99,9 +132,13 @@ def texts() -> pd.DataFrame:
 
 
 def count_texts(home: Path) -> pd.DataFrame:
-    """Return `texts` of a folder of stamps, of the things alone: those equal to the English ones, and different others."""
+    """Return `texts` of a folder of stamps, of things alone; `n_different`: those that are not the English one."""
     pictures, found = stamps.read(home)
     found = found[found["stamp"].isin(pictures.loc[pictures["thing"], "stamp"])]
     counts = found.groupby("lang").agg(n_texts=("text", "size"), n_untranslated=("untranslated", "sum"))
     counts["n_different"] = found[~found["untranslated"]].groupby("lang")["text"].nunique()
     return counts.fillna(0).astype(int).reset_index()
+
+
+# What is computed from a run's vectors.
+COMPUTED = {"predictions": predictions, "words": words, "held_out": held_out}

@@ -206,7 +206,8 @@ def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> 
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     """Return a label set, schema `labels`, of a table, or of the folder of Tux Paint's stamps; see `stamps.names`.
 
-    A CSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether its language has it for two classes.
+    A CSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether its
+    language has it for two classes.
     """
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.is_dir():
