@@ -53,7 +53,7 @@ def test_the_lock_holds_everything_that_is_needed_directly():
     locked = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
     for line in (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            name, version = re.fullmatch(r"([A-Za-z0-9_-]+)(?:==(.+)|[<>].*)?", line).groups()
+            name, version = re.fullmatch(r"([A-Za-z0-9_-]+)(?:==(.+)|[<>].*)?", line.partition(" ;")[0]).groups()
             versions = locked[name.lower().replace("_", "-")]
             assert version is None or versions == {version}
 

@@ -14,7 +14,8 @@ from babelatlas.models import registry as models
 from conftest import ROOT
 
 PUBLIC = [model for model in models.MODELS if not model.embedded]
-SOURCES = [source for model in PUBLIC for source in (model.source, *model.companions.values())]
+ON_HUB = [model for model in PUBLIC if not model.bridge]
+SOURCES = [source for model in ON_HUB for source in (model.source, *model.companions.values())]
 # The English text tower of CLIP, and XLM-R's pooler: weights that these four hold and never use, in millions.
 UNUSED = {"mclip-mbert-b32": 64, "mclip-xlmr-b32": 64.5, "mclip-xlmr-b16plus": 92.2, "mclip-xlmr-l14": 124.7}
 UNUSED |= {"st-mbert-b32": 63.4}
@@ -53,7 +54,7 @@ def test_one_repository_is_pinned_to_one_commit():
 
 def test_an_entry_is_complete():
     for model in PUBLIC:
-        sizes = (0,) if model.family == "sentence-embedder" else (224, 240, 256, 336, 378, 384, 512)
+        sizes = (0,) if model.family == "sentence-embedder" else (224, 240, 256, 260, 336, 378, 384, 512)
         assert model.image_size in sizes
         assert 2021 <= model.year <= 2026
         assert model.dimension >= 256
@@ -68,7 +69,7 @@ def test_families_have_the_switches_that_their_loaders_need():
         assert model.remote_code == (model.family in ("jina-clip", "mexma-siglip") or model.series == "e5-omni")
         assert model.upstream_normalises != (model.family in ("mclip", "sentence-transformers"))
         assert ("image" in model.companions) == (model.family in ("mclip", "sentence-transformers", "mexma-siglip"))
-        assert bool(model.architecture) == (model.family == "open_clip")
+        assert bool(model.architecture) == (model.family in ("open_clip", "bridge"))
 
 
 def test_languages_are_the_studys_codes_each_once_and_no_more_than_the_authors_speak_of():
@@ -105,13 +106,17 @@ def test_every_fact_that_is_not_the_studys_own_says_where_it_was_seen():
     assert not rows.duplicated(["model", "field"]).any()
     assert rows["source"].str.len().min() > 5
     said = rows.set_index(["model", "field"])["value"]
-    facts = {(model.name, field) for model in PUBLIC for field in ("licence", "parameters", "languages", "revision")}
+    facts = {(model.name, field) for model in PUBLIC for field in ("licence", "parameters", "languages")}
+    facts |= {(model.name, "requires" if model.bridge else "revision") for model in PUBLIC}
     assert facts - {*said.index} == set(), "add a row to models_sources.csv"
     for model in PUBLIC:
         assert said[model.name, "licence"] == model.licence
         assert said[model.name, "parameters"] == f"{model.parameters:g}"
         assert said[model.name, "languages"] == str(model.n_languages)
-        assert said[model.name, "revision"] == model.source.revision
+        if model.bridge:
+            assert said[model.name, "requires"] == " ".join(model.requires)
+        else:
+            assert said[model.name, "revision"] == model.source.revision
         for field in ("objective", "pooling"):
             assert said.get((model.name, field), getattr(model, field)) == getattr(model, field)
         assert said.get((model.name, "context"), str(model.context_length)) == str(model.context_length)

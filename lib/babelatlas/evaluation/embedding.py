@@ -4,12 +4,12 @@ The work is cut into shards. Threads tokenise the next shards, or decode the nex
 Within a shard texts go to the model by their length, so that a batch has little padding. A batch is as large as a
 number of tokens allows; where memory runs out it is halved, and stays so.
 
-In the cache each model has a folder for pictures and one for texts, `images-HASH` and `texts-HASH`, with a hash of its
-name, weights and precision; in that lies one .npz file for each shard, named by a hash of its rows' names. The name of
-a row is a hash of what decides its vector: the contents of a picture, or text, templates and normalisation, and what
-the model's own preparation makes of a sample. So what is new is embedded alone, and a run goes on where another was
-killed. A shard holds `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`), each
-with a checksum. A damaged one is named, deleted and made again.
+In the cache each model (a bridge: each of its towers) has a folder for pictures and one for texts, `images-HASH` and
+`texts-HASH`, with a hash of its name, weights and precision; in that lies one .npz file for each shard, named by a hash
+of its rows' names. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
+templates and normalisation, and what the model's own preparation makes of a sample. So what is new is embedded alone,
+and a run goes on where another was killed. A shard holds `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of
+float32, `counts` (rows, `COUNTS`), each with a checksum. A damaged one is named, deleted and made again.
 """
 
 import dataclasses
@@ -31,7 +31,6 @@ from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.datasets import registry as datasets
-from babelatlas.datasets import stored_vectors
 from babelatlas.evaluation import zeroshot
 from babelatlas.models.encoder import Encoder
 from babelatlas.models.tokens import Tokenizer
@@ -50,20 +49,16 @@ COUNTS = ("unique", "tokens", "padded", "cut")
 SAMPLE = "A photo of: Größe, 貓!"
 
 
-def embed_images(
-    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", images: str | os.PathLike = ""
-) -> np.ndarray:
+def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = "") -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `images`:
-    where the pictures are from: of a file of `stored_vectors` their vectors are taken, and nothing is encoded. Raises
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. Raises
     InputError for a file that does not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
+    encoder = getattr(encoder, "image_tower", encoder)
     limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
     paths = [str(path) for path in paths]
-    if str(images).endswith(".npz"):
-        return stored_vectors.read(images, paths, encoder.image_tower)
     different = list(dict.fromkeys(paths))
     missing = [path for path in different if not os.path.isfile(path)]
     if missing:
@@ -124,11 +119,14 @@ def embed_classes(
     its place, with "" for those without a code. `tell`: whether to print how many texts lost their end.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
+    Of a bridge (`loaders.bridge`) its text tower embeds the prompts, and it makes vectors of all rows of a call and of
+    the classes that a column wnid of `labels` names.
     """
     templates = templates.groupby("lang", sort=False)["template"].agg(list).to_dict()
     without = sorted(set(labels["lang"]) - set(templates))
     if without:
         raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
+    bridge, encoder = encoder, getattr(encoder, "text_tower", encoder)
     tokenizer = encoder.tokenizer
     budget = TOKENS if _on_cpu(encoder) else TOKENS_GPU
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
@@ -183,6 +181,10 @@ def embed_classes(
             f"{words[cut.min()][:80]!r}.",
             flush=True,
         )
+    if bridge is not encoder:
+        names = embed_texts(encoder, bridge.names, cache, "en")
+        vectors = bridge.join(vectors, names, langs, labels.get("wnid"))
+        vectors = zeroshot.normalise(vectors) if cosine else vectors
     texts = sum(len(templates[lang]) for lang in langs)
     return vectors, {"texts": texts} | dict(zip(COUNTS, counts.sum(0).tolist(), strict=True))
 

