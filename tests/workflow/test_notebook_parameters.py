@@ -21,7 +21,7 @@ rules = ["all"]
 shares = {"en": 0.2}
 fix = False
 fallback = ""
-metrics: list[str] = ["CIDEr"]  # one of: CIDEr, chrF++
+metrics: list[str] = ["TC"]  # one of: TC, IC
 """
 
 
@@ -41,7 +41,7 @@ def notebook(tmp_path_factory):
     "values",
     [
         {"n_resamples": 1, "level": 0.5, "choice": "all", "limit": 3, "seeds": [1, 2], "rules": [], "fix": True},
-        {"choice": "", "limit": "", "shares": {"de": 1}, "fallback": ["label", "own.csv"], "metrics": ["chrF++"]},
+        {"choice": "", "limit": "", "shares": {"de": 1}, "fallback": ["label", "own.csv"], "metrics": ["IC"]},
         {"level": 0.5, "fallback": "label", "shares": {}},
     ],
 )
@@ -66,7 +66,7 @@ def test_values_of_the_type_and_within_the_bounds_are_accepted(notebook, values)
         ({"rules": [1]}, "valid string"),
         ({"fix": 1}, "fix = 1"),
         ({"shares": {"en": "much"}}, "valid number"),
-        ({"metrics": ["BLEU"]}, "'CIDEr'"),
+        ({"metrics": ["BLEU"]}, "'TC'"),
     ],
 )
 def test_a_value_of_another_type_or_out_of_bounds_is_one_sentence(notebook, values, sentence):
