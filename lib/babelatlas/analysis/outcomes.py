@@ -13,6 +13,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as data_sets
 from babelatlas.evaluation import retrieval
+from babelatlas.models import registry
 from babelatlas.stats import bootstrap
 
 # How a result was obtained: the columns of a `zeroshot` or `retrieval` table that say it.
@@ -34,7 +35,7 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
         for model in models:
             paths = {task: f"{results}/{task}/{model}_{dataset}.parquet" for task in TASKS}
             present = [(model, dataset, task, path) for task, path in paths.items() if tables.locate(path).is_file()]
-            if not present:
+            if not present and not (model in registry.names() and registry.get_model(model).needs_classes):
                 raise InputError(
                     f"There are no results of {model!r} on {dataset!r}, expected {' or '.join(paths.values())}: run "
                     "the stage of this pair, or name other models or data sets."

@@ -121,6 +121,11 @@ class Model(Entry):
         return self.source is None and self.bridge is None and self.family != "own"
 
     @property
+    def needs_classes(self) -> bool:
+        """Whether each text has to be of a class, since the model holds a text's own class out: it only classifies."""
+        return bool(self.bridge and self.bridge.folds)
+
+    @property
     def series(self) -> str:
         """What the field calls the model's family; `family` is the loader's. A user's own model is one of its own."""
         return self.name if self.family == "own" else SERIES.get(self.name.split("-")[0], self.name)

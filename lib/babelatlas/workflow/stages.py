@@ -39,8 +39,12 @@ class Stage:
 
 
 def pairs(task: str) -> Callable:
-    """Return the function that gives every model of a plan with every data set for a task."""
-    return lambda plan: [(model, dataset) for model in plan.models for dataset in plan.of_task(task)]
+    """Return the function that gives every model of a plan that can do a task with every data set for it."""
+
+    def able(plan) -> list[str]:
+        return [name for name in plan.models if task == "zero-shot" or not plan.entries[name].needs_classes]
+
+    return lambda plan: [(model, dataset) for model in able(plan) for dataset in plan.of_task(task)]
 
 
 def _classified(plan) -> list[tuple[str, str]]:
