@@ -44,7 +44,7 @@ def read(path: str | os.PathLike, paths: list[str], tower: str) -> np.ndarray:
 def _read(path: str | os.PathLike) -> dict[str, np.ndarray]:
     file = tables.locate(path)
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with file.open("rb") as content, np.load(content, allow_pickle=False) as stored:
             return {name: stored[name] for name in ("wnids", "vectors", "tower")}
     except Exception as error:  # NumPy, zipfile and zlib each raise their own
         raise InputError(f"The vectors {file} cannot be read ({error}): get the file again.") from error

@@ -40,11 +40,11 @@ class Stage:
 
 def pairs(task: str) -> Callable:
     """Return the function that gives every model of a plan that can do a task with every data set for it."""
+    return lambda plan: [(model, dataset) for model in _able(plan, task) for dataset in plan.of_task(task)]
 
-    def able(plan) -> list[str]:
-        return [name for name in plan.models if task == "zero-shot" or not plan.entries[name].needs_classes]
 
-    return lambda plan: [(model, dataset) for model in able(plan) for dataset in plan.of_task(task)]
+def _able(plan, task: str) -> list[str]:
+    return [name for name in plan.models if task == "zero-shot" or not plan.entries[name].needs_classes]
 
 
 def _classified(plan) -> list[tuple[str, str]]:
@@ -60,7 +60,8 @@ def _in_turn(kind: str) -> Callable:
     """Return the function that gives what a bridge waits for: the table of the bridge that is evaluated before it."""
 
     def before(plan, one: str, dataset: str) -> list[str]:
-        earlier = plan.bridges[: plan.bridges.index(one)] if one in plan.bridges else []
+        bridges = [name for name in _able(plan, plan.sets[dataset].task) if name in plan.bridges]
+        earlier = bridges[: bridges.index(one)] if one in bridges else []
         return [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier[-1:]]
 
     return before

@@ -1,0 +1,93 @@
+"""The run of real models on real pictures: what is computed from its vectors, and what ships of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from babelatlas.analysis import real_run
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.datasets import stored_vectors
+from babelatlas.evaluation import zeroshot
+from babelatlas.models.loaders import bridge
+
+HOW = dict.fromkeys(tables.PROTOCOL, "as it is")
+# The accuracies of a trial of lite2 with the original text tower on the photographs, in percent (issue tracker).
+EXPECTED = {"en": 90, "de": 39, "ru": 40, "hi": 38, "sw": 15}
+
+
+def stored(folder, model: str, dataset: str, images: np.ndarray, wnids: list[str], classes: dict):
+    """Write vectors as notebook 67 does."""
+    path = folder / "embeddings" / model / f"{dataset}.npz"
+    zeroshot.write_vectors(path, images, wnids, classes, dict.fromkeys(classes, "label"), dict.fromkeys(classes, HOW))
+
+
+def test_wrong_predictions_are_counted_by_class_and_by_what_they_were_taken_for(tmp_path):
+    cat, dog, cow = np.eye(3)
+    classes = {"de": (["n1", "n2"], np.array([cat, dog]))}
+    stored(tmp_path, "a", "imagenet-photos", np.array([cat, dog, dog, cow]), ["n1", "n1", "n1", "n3"], classes)
+    found = real_run.predictions(tmp_path)
+    assert found.to_dict("records") == [
+        {"model": "a", "dataset": "imagenet-photos", "lang": "de", "wnid": "n1", "predicted": "n2", "n_images": 2}
+    ]
+
+
+def test_two_kinds_of_words_are_compared_among_the_classes_that_both_have(tmp_path):
+    cat, dog, _ = np.eye(3)
+    pictures = np.array([cat, dog]), ["n1", "n2"]
+    # Among all its classes the second set would take the cat for the cow.
+    stored(tmp_path, "a", "tuxpaint-names", *pictures, {"de": (["n1", "n2"], np.array([cat, dog]))})
+    stored(tmp_path, "a", "tuxpaint-nouns", *pictures, {"de": (["n1", "n3"], np.array([0.5 * cat + dog, cat]))})
+    found = real_run.words(tmp_path)
+    assert found[["dataset", "wnid", "n_correct"]].to_numpy().tolist() == [
+        ["tuxpaint-names", "n1", 1.0], ["tuxpaint-nouns", "n1", 1.0]
+    ]  # fmt: skip
+
+
+def test_with_names_held_out_a_photograph_is_classified_among_the_classes_of_its_fold(tmp_path):
+    wnids = [f"n{number:08d}" for number in range(12)]
+    folds, vectors = bridge.fold_of(wnids, 5), np.eye(12)
+    # The vector of every text is that of the next class: right among all classes for none, wrong within a fold only
+    # where the next class is of the same fold.
+    moved = np.roll(vectors, -1, axis=0)
+    for model in (real_run.SHIPPED_TOWER, real_run.HELD_OUT):
+        stored(tmp_path, model, "imagenet-photos", vectors, wnids, {"en": (wnids, moved)})
+    found = real_run.held_out(tmp_path).query("model == @real_run.HELD_OUT").set_index("wnid")
+    sizes = pd.Series(folds).value_counts()
+    for place, wnid in enumerate(wnids):
+        same = folds[(place - 1) % 12] == folds[place]
+        assert found.loc[wnid, "n_correct"] == (0 if same else 1 / sizes[folds[place]]), wnid
+
+
+def test_stored_vectors_stand_for_pictures_of_one_image_tower(tmp_path):
+    path = tmp_path / "vectors.npz"
+    np.savez(path, wnids=np.array(["n1", "n1", "n2"]), vectors=np.eye(3, dtype=np.float16), tower=np.array("small"))
+    table = stored_vectors.images(path)
+    assert table.to_numpy().tolist() == [["0", "n1", 0], ["1", "n1", 1], ["2", "n2", 0]]
+    assert stored_vectors.read(path, ["2", "0"], "small").tolist() == [[0, 0, 1], [1, 0, 0]]
+    with pytest.raises(InputError, match="are of the image tower 'small', not of 'large'"):
+        stored_vectors.read(path, ["0"], "large")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match="cannot be read"):
+        stored_vectors.images(path)
+
+
+def test_what_ships_is_of_five_languages_as_accurate_as_a_trial_was():
+    rows = real_run.read("zeroshot").query("model == 'bridge-lite2' and dataset == 'imagenet-photos'")
+    counts = rows.groupby("lang")[["n_correct", "n_images"]].sum()
+    for lang, percent in EXPECTED.items():
+        accuracy = 100 * counts.loc[lang, "n_correct"] / counts.loc[lang, "n_images"]
+        assert accuracy == pytest.approx(percent, abs=2), lang
+
+
+def test_the_vectors_that_ship_take_at_most_six_megabytes():
+    files = list(stored_vectors.FOLDER.glob("*.npz"))
+    assert len(files) == 2
+    assert sum(file.stat().st_size for file in files) <= 6_000_000
+
+
+def test_a_folder_without_such_a_run_ships_nothing(tmp_path):
+    from babelatlas.analysis import shipped
+
+    with pytest.raises(InputError, match="holds no run of real models"):
+        shipped.rebuild("real-run", tmp_path)
