@@ -10,6 +10,7 @@ import os
 import threading
 import warnings
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -184,6 +185,19 @@ def images_path(images: str | os.PathLike, dataset: Dataset) -> Path:
     if dataset.fetched_as:
         how = f"run `babelatlas fetch {dataset.fetched_as}`, or {how}"
     raise InputError(f"The images of the data set {dataset.name!r} are not given: {how}.")
+
+
+@cache
+def annotation_files(path: str, patterns: tuple[str, ...]) -> list[str]:
+    """Return the files of captions or sentences that a config's path stands for, none for a name.
+
+    Of a folder those below it whose names fit one of `patterns` (as "*.json"), but hidden ones. Paths are relative to
+    the folder of the study where they are below it.
+    """
+    place, root = tables.locate(path), tables.root()
+    inside = (file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
+    files = [file for file in (sorted(inside) if place.is_dir() else [place]) if path and file.is_file()]
+    return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]
 
 
 def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> pd.DataFrame:

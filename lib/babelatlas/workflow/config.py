@@ -129,6 +129,8 @@ def check_config(values: dict, project: str | os.PathLike) -> Plan:
     _check_models(config)
     plan = Plan(config, project)
     plan.check_parameters()
+    for reason in plan.unable.values():
+        print(f"{reason} This run leaves it out.", file=sys.stderr)
     for name in plan.models:
         if models.base_of(name) and not plan.checkpoint(name):
             raise InputError(

