@@ -26,9 +26,9 @@ def class_list(classes: str) -> pd.DataFrame:
     """Return a list of classes: columns `wnid` and `name`, in the list's own order.
 
     `classes` is "imagenet-1k", "pictograms", "pictogram-senses" (the senses of ambiguous words), "stamps" (what Tux
-    Paint's stamps surely show, named as the first of them), "geode" (the objects of that data set), "imagenet-21k" (the
-    21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of a
-    text file with one wnid at the start of each line.
+    Paint's stamps surely show, named as the first of them), "geode" (the objects of that data set), "imagenet-21k"
+    (the 21,843 of timm, which has to be installed), the path of a CSV file with a column `wnid` (perhaps `name`), or
+    of a text file with one wnid at the start of each line.
     """
     ours = CLASS_LISTS | FURTHER_LISTS
     path = DATA / ours[classes] if classes in ours else tables.locate(classes)
