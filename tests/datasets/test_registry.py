@@ -268,7 +268,7 @@ def test_every_entry_is_complete_cites_what_the_bibliography_has_and_says_what_t
         assert bool(one.pairs_of) == (one.items_from == "lexicons")
         assert bool(one.trained_on) == (one.task == "reasoning" and not one.name.endswith("-train"))
         texts = one.task == "retrieval" or one.items_from == "files"
-        assert bool(one.annotation_files) == (texts and not one.made_by)
+        assert bool(one.annotation_files) == (texts and not one.made_by and not one.fetched_as)
 
 
 def test_images_and_labels_of_ones_own_are_read_as_those_of_any_data_set(tmp_path, monkeypatch):
