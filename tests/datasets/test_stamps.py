@@ -37,26 +37,14 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "stamps"
 
 
-@pytest.fixture
-def published(mirror):
-    """The stamps of the mirror as two tables, pictures and texts."""
-    if not (mirror / "tuxpaint-stamps").is_dir():
-        pytest.skip("the mirror has no stamps")
-    return stamps.read(mirror / "tuxpaint-stamps")
-
-
-def test_the_published_stamps_are_950_in_77_locales(published):
-    pictures, texts = published
+def test_the_published_stamps_are_950_in_77_locales_and_every_thing_is_in_the_list_of_synsets(mirror):
+    pictures, texts = stamps.read(mirror / "tuxpaint-stamps")
     assert (len(pictures), int(pictures["thing"].sum())) == (950, 701)
     counts = texts["locale"].value_counts()
     assert (counts["en"], len(counts), texts["lang"].nunique()) == (950, 77 + 1, 73)
     assert counts[["ach", "iu", "kab", "son", "sw", "zh_CN", "oc"]].tolist() == [907, 918, 484, 949, 191, 773, 25]
     own = texts[texts["stamp"].isin(pictures.loc[pictures["thing"], "stamp"]) & ~texts["untranslated"]]
     assert (own.groupby("lang")["stamp"].nunique() >= 300).sum() == 63
-
-
-def test_every_thing_and_nothing_else_has_a_row_in_the_list_of_synsets(published):
-    pictures, _ = published
     known = pd.DataFrame(paths.rows("stamp_senses.csv"))
     assert sorted(known["stamp"]) == sorted(pictures.loc[pictures["thing"], "stamp"])
     assert {*known["sure"], *known["drawing"]} == {"true", "false"}
@@ -74,16 +62,13 @@ def test_varieties_come_second_and_what_is_left_in_english_is_dropped_and_counte
     assert table.attrs["untranslated"] == {"fr": 1}  # British English is English as well
 
 
-def test_pictures_are_laid_on_white_and_drawings_rendered(home):
+def test_pictures_are_laid_on_white_drawings_rendered_and_classes_those_whose_synset_is_sure(home):
     pytest.importorskip("resvg_py")
     rose, tulip = map(datasets.open_image, captions.load("tuxpaint-stamps", home)[0]["path"])
     assert rose.getpixel((0, 0)) == (255, 255, 255)
     # 30 by 15 points are 40 by 20 pixels of 1/96 inch, and the square has sides of nine of these.
     assert tulip.size == (stamps.SIZE, stamps.SIZE // 2)
     assert [tulip.getpixel(place) for place in ((80, 80), (100, 100))] == [(0, 0, 0), (255, 255, 255)]
-
-
-def test_classes_are_the_stamps_whose_synset_is_sure(home):
     table = datasets.load("tuxpaint-nouns", home)
     assert table[["wnid", "number", "stamp", "drawing"]].to_numpy().tolist() == [["n12620196", 0, "plants/rose", False]]
 
