@@ -157,6 +157,13 @@ def test_every_kind_of_picture_gets_its_colours(tmp_path):
 # --- ImageNet: three classes in each of the layouts in which it is published ------------------------------------------
 
 
+def test_photographs_side_by_side_have_their_class_first_in_the_name_and_may_be_of_any_number(small, tmp_path):
+    for name in (f"{SHARK}_great-white_shark.JPEG", f"{TENCH}_tench.JPEG", f"{TENCH}_another.jpg"):
+        (tmp_path / name).write_bytes(JPEG.getvalue())
+    found = datasets.load("imagenet-photos", tmp_path)[["wnid", "number"]].to_numpy().tolist()
+    assert found == [[TENCH, 0], [TENCH, 1], [SHARK, 0]]
+
+
 def test_a_folder_for_each_class_is_read_in_order_at_any_depth(small, tmp_path):
     folders(tmp_path / "val", [SHARK, TENCH, GOLDFISH])
     (tmp_path / "val" / TENCH / "notes.txt").write_text("x")
@@ -260,7 +267,7 @@ def test_every_entry_is_complete_cites_what_the_bibliography_has_and_says_what_t
         assert bool(one.pairs_of) == (one.items_from == "lexicons")
         assert bool(one.trained_on) == (one.task == "reasoning" and not one.name.endswith("-train"))
         texts = one.task == "retrieval" or one.items_from == "files"
-        assert bool(one.annotation_files) == (texts and not one.made_by)
+        assert bool(one.annotation_files) == (texts and not one.made_by and not one.fetched_as)
 
 
 def test_images_and_labels_of_ones_own_are_read_as_those_of_any_data_set(tmp_path, monkeypatch):

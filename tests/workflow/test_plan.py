@@ -9,6 +9,7 @@ import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 
 from babelatlas.base.errors import InputError
+from babelatlas.datasets import registry as datasets
 from babelatlas.workflow import config as configs
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.stages import STAGES
@@ -188,6 +189,25 @@ def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_
     del folders["nlvr2-train"]
     with pytest.raises(InputError, match="'nlvr2-train' needs images"):
         configs.check_config(config | changes, ROOT)
+
+
+def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(tmp_path, config, monkeypatch):
+    names = ["tuxpaint-stamps", "tuxpaint-nouns", "imagenet-photos"]
+    changes = {"datasets": names, "models": ["msiglip-b16"], "protocol_datasets": [], "adaptations": {}}
+    changes |= {"translators": [], "captioned_datasets": [], "external_scores": {}, "parameters": {}}
+    entries = [one.model_copy(update={"places": one.places[-1:]}) for one in datasets.DATASETS]  # none of the system's
+    monkeypatch.setattr(datasets, "DATASETS", entries)
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match=r"'tuxpaint-stamps' needs images .*: run `babelatlas fetch tuxpaint-stamps`"):
+        configs.check_config(config | changes, ROOT)
+    for name in ("tuxpaint-stamps", "imagenet-sample-images"):
+        (tmp_path / name).mkdir()
+    plan = configs.check_config(config | changes, ROOT)
+    asked = told(plan, "zeroshot", "msiglip-b16", "tuxpaint-nouns")
+    assert (asked["images"], asked["labels"]) == (str(tmp_path / "tuxpaint-stamps"), plan.at("labels/stamps"))
+    assert told(plan, "labels", "stamps")["classes"] == "stamps"
+    assert "stamps" in told(plan, "senses")["classes"]
 
 
 def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_what_reads_them(tmp_path, config):

@@ -279,6 +279,7 @@ def details(name: str) -> str:
         row = known[file]
         lines += [f"file {file}", f"  {row['url'] or 'by hand, from the address above'}"]
         lines += [f"  below BABELATLAS_MIRROR: {row['mirror']}", f"  SHA-256: {row['sha256'] or 'not published'}"]
+    lines += [f"got by `babelatlas fetch {one.fetched_as}`, or"] * bool(one.fetched_as)
     if one.url:
         lines += ["in a config:", "  images:", f"    {name}: /path/to/the/folder/or/archive"]
     if one.annotation_files:
