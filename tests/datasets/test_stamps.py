@@ -24,6 +24,7 @@ ROSE = {"stamp": "plants/rose", "wnid": "n12620196", "sure": "true", "drawing": 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A folder of three stamps, the first transparent, the second an SVG file; an empty cache, and no mirror."""
+    pytest.importorskip("resvg_py")
     monkeypatch.delenv("BABELATLAS_MIRROR", raising=False)
     monkeypatch.setattr(download, "cache", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(stamps, "rows", lambda name: [ROSE, ROSE | {"stamp": "plants/tulip", "sure": "false"}])
@@ -63,7 +64,6 @@ def test_varieties_come_second_and_what_is_left_in_english_is_dropped_and_counte
 
 
 def test_pictures_are_laid_on_white_drawings_rendered_and_classes_those_whose_synset_is_sure(home):
-    pytest.importorskip("resvg_py")
     rose, tulip = map(datasets.open_image, captions.load("tuxpaint-stamps", home)[0]["path"])
     assert rose.getpixel((0, 0)) == (255, 255, 255)
     # 30 by 15 points are 40 by 20 pixels of 1/96 inch, and the square has sides of nine of these.
@@ -84,7 +84,6 @@ def test_pictures_are_laid_on_white_drawings_rendered_and_classes_those_whose_sy
     ],
 )
 def test_a_damaged_file_is_named(home, file, content, message):
-    pytest.importorskip("resvg_py")
     (home / file).write_bytes(content)
     with pytest.raises(InputError, match=message):
         stamps.captions(home)

@@ -152,9 +152,9 @@ def tables(name: str, run: str, csv: bool) -> None:
 @app.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Download models or translators at their pinned revisions, or the pictures tuxpaint-stamps.
+    """Download models, translators or tuxpaint-stamps.
 
-    Files that are there are compared with the SHA-256 that the hub gives.
+    Models come at their pinned revisions; files that are there are compared with the SHA-256 that the hub gives.
 
     Example: babelatlas fetch msiglip-b16
     """
