@@ -61,10 +61,27 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     assert [found[name] for name in ("senses", "pictograms", "items", "scenes", "book")] == [1] * 5
     assert [found[name] for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")] == [3] * 5
     assert [found[name] for name in ("protocols", "label_sets", "subsets", "chapter_43_model")] == [3] * 4
-    assert (found["labels"], found["adapt"]) == (2, 2)
+    assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 2, 2)
     assert not {"translators", "matching", "statements"} & found.keys()
     chapters = {path.stem for path in (ROOT / "notebooks" / "chapters").glob("*.ipynb")}
     assert {name.removeprefix("chapter_") for name in found if name.startswith("chapter_")} == chapters
+
+
+def test_bridges_take_turns_so_that_each_text_is_encoded_once_and_real_models_run_on_vectors_that_ship(config):
+    plan = configs.check_config(config, ROOT)
+    assert told(plan, "zeroshot_stored", "bridge-lite2", "imagenet-photos-100")["images"].endswith(
+        "imagenet-photos.npz"
+    )
+    real = configs.read(ROOT / "config" / "real.yml")
+    images = dict.fromkeys(real["datasets"], "somewhere")
+    plan = configs.check_config(real | {"images": images}, ROOT)
+    retrieval = next(stage for stage in plan.stages if stage.name == "retrieval")
+    first, *others = plan.stages[retrieval]
+    assert plan.inputs(retrieval, *first)["before"] == []
+    assert plan.inputs(retrieval, *others[0])["before"] == [plan.outputs(retrieval, *first)["output"]]
+    # A model that holds a text's own class out cannot take captions.
+    assert "bridge-lite2-folds" not in [model for model, _ in plan.stages[retrieval]]
+    assert len({plan.common(retrieval, *job)["cache"] for job in plan.stages[retrieval]}) == 1
 
 
 def test_a_run_without_models_has_the_chapters_on_what_others_released():
@@ -194,7 +211,7 @@ def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_
 def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(tmp_path, config, monkeypatch):
     names = ["tuxpaint-stamps", "tuxpaint-nouns", "imagenet-photos"]
     changes = {"datasets": names, "models": ["msiglip-b16"], "protocol_datasets": [], "adaptations": {}}
-    changes |= {"translators": [], "captioned_datasets": [], "external_scores": {}, "parameters": {}}
+    changes |= {"translators": [], "external_scores": {}, "parameters": {}}
     entries = [one.model_copy(update={"places": one.places[-1:]}) for one in datasets.DATASETS]  # none of the system's
     monkeypatch.setattr(datasets, "DATASETS", entries)
     monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))

@@ -47,15 +47,6 @@ def _able(plan, task: str) -> list[str]:
     return [name for name in plan.models if task == "zero-shot" or not plan.entries[name].needs_classes]
 
 
-def _classified(plan) -> list[tuple[str, str]]:
-    return pairs("zero-shot")(plan) + plan.stored
-
-
-def _alone(plan, one: str, dataset: str) -> dict:
-    """Return the prompts of an evaluation on stored vectors: the label alone, since only texts take time there."""
-    return {"prompts": "label"} if (one, dataset) in plan.stored else {}
-
-
 def _in_turn(kind: str) -> Callable:
     """Return the function that gives what a bridge waits for: the table of the bridge that is evaluated before it."""
 
@@ -184,8 +175,11 @@ STAGES = (
           {"labels": PICTOGRAMS, "senses": SENSES}),
     Stage("statements", lambda plan: [("", name) for name in plan.statements], {"output": "pairs/{dataset}"},
           {"texts": _texts}),
-    Stage("zeroshot", _classified, {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
-          MODEL | FILES | {"templates": _templates("zeroshot"), "before": _in_turn("zeroshot")}, _alone, gpu=True),
+    Stage("zeroshot", pairs("zero-shot"), {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
+          MODEL | FILES | {"templates": _templates("zeroshot"), "before": _in_turn("zeroshot")}, gpu=True),
+    # The label alone: only texts take time there.
+    Stage("zeroshot", lambda plan: plan.stored, {"output": "stored/{one}_{dataset}", "vectors": VECTORS}, FILES,
+          lambda plan, one, dataset: {"prompts": "label"}, rule="zeroshot_stored"),
     Stage("retrieval", pairs("retrieval"), {"output": "retrieval/{one}_{dataset}"},
           MODEL | FILES | {"before": _in_turn("retrieval")}, gpu=True),
     Stage("disambiguation", pairs("disambiguation"), {"output": "disambiguation/{one}_{dataset}"},
