@@ -151,7 +151,7 @@ def test_the_paper_config_has_the_papers_models_languages_and_protocol():
     assert {registry.get_model(name).paper_row for name in values["models"]} == set(published.models()["model"])
     assert sorted(values["parameters"]["67_zeroshot"]["languages"]) == sorted(published.groups()["lang"])
     assert plan.classes == ["imagenet-1k"]
-    jobs = {stage.name: jobs for stage, jobs in plan.stages.items()}
+    jobs = {stage.rule or stage.name: jobs for stage, jobs in plan.stages.items()}
     assert (jobs["label_sets"], len(jobs["zeroshot"]), len(jobs["retrieval"])) == ([], 12, 36)
     for stage in (stage for stage in plan.stages if stage.name in ("zeroshot", "retrieval")):
         for model, dataset in plan.stages[stage]:

@@ -276,7 +276,7 @@ class Plan:
     def check_parameters(self) -> None:
         """Raise InputError where the config gives a parameter that the graph sets: it would have no effect."""
         for stage, jobs in self.stages.items():
-            given = self.configured(stage.name)
+            given = {} if stage.rule == "zeroshot_stored" else self.configured(stage.name)  # which has its own prompts
             ours = {*self.own(stage, *jobs[0]), "reads", "reads_if_made"} if given and jobs else ()
             if strange := next((name for name in given if name in ours), None):
                 raise InputError(
