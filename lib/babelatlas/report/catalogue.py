@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from babelatlas.analysis import real_run
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
@@ -36,6 +37,7 @@ def _csv(path: Path) -> pd.DataFrame:
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
     "senses": lambda: tables.read(DATA / "senses.parquet", "senses"),
+    **{name: lambda name=name: real_run.read(name) for name in ("zeroshot", "retrieval", "predictions")},
     "languages": lambda: languages.table().copy(),
     "models": registry.table,
     "published": _published,
