@@ -119,11 +119,6 @@ class Model(Entry):
         return self.name if self.family == "own" else SERIES.get(self.name.split("-")[0], self.name)
 
     @property
-    def folds(self) -> int:
-        """Into how many folds classes are divided, of which each is compared only with classes of its own; 0: none."""
-        return self.bridge.folds if self.bridge else 0
-
-    @property
     def distilled(self) -> bool:
         """Whether the text tower learned to imitate an English one."""
         return self.objective.startswith("distilled")

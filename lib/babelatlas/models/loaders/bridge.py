@@ -104,9 +104,8 @@ class BridgeEncoder(Encoder):
         """Return vectors (texts, d), comparable with those of pictures, of embeddings `texts` and `names` (1000, n).
 
         A text is centred by the mean of all `texts` of its language, one alone in its language by that of the names.
-        `wnids`: the class of each text. With folds, names and rows of all classes of its fold are left out: its vector
-        can then be compared with others of its fold only, as those of other folds are made of its class. InputError for
-        folds without wnids.
+        `wnids`: the class of each text. With folds, which need them (InputError), a text is joined by no class of its
+        fold. Only vectors of one fold can then be compared: those of another are made of its classes.
         """
         n, weights, langs = self.how.folds, self.image_tower.weights, np.asarray(list(langs))
         if n and wnids is None:
@@ -127,12 +126,12 @@ class BridgeEncoder(Encoder):
 
 
 class ImageTower(Encoder):
-    """A classifier up to its last layer, of the `weights` (1000, d); the rest is made at first use."""
+    """A classifier up to its last layer, of `weights` (1000, d), made of its `tensors` at first use."""
 
     def __init__(self, entry: Model, file: Path, key: str, device: str, precision: str):
         super().__init__(entry.architecture, key, device, precision, None)
-        self.size, self._tensors = entry.image_size, Checkpoint(entry, {"": file.parent}).read_weights(file)
-        self.weights = self._tensors["_fc.weight"].numpy()
+        self.size, self.tensors = entry.image_size, Checkpoint(entry, {"": file.parent}).read_weights(file)
+        self.weights = self.tensors["_fc.weight"].numpy()
 
     @cached_property
     def _loaded(self) -> LoadedEncoder:
@@ -141,7 +140,7 @@ class ImageTower(Encoder):
 
         module = timm.create_model(self.name, pretrained=False).eval()
         # Both list the layers in the same order, under other names.
-        module.load_state_dict(dict(zip(module.state_dict(), self._tensors.values(), strict=True)))
+        module.load_state_dict(dict(zip(module.state_dict(), self.tensors.values(), strict=True)))
         module.reset_classifier(0)
         module.to(self.device, getattr(torch, self.precision))
         towers = Towers(module, module, None, self.transform, self.tokenizer)
@@ -173,8 +172,8 @@ class TextTower(user_model.WholeEncoder):
 
             self.model = E5(model_path=str(file))
         except Exception as error:  # of the loader of libraries, the package and its engine
-            what = f"The text tower of {entry.name!r} cannot be loaded ({first_line(error)})"
-            raise InputError(f"{what}: its engine is for Linux on x86-64 and macOS on arm64.") from error
+            reason = f"({first_line(error)}): its engine is for Linux on x86-64 and macOS on arm64."
+            raise InputError(f"The text tower of {entry.name!r} cannot be loaded {reason}") from error
 
     def vectors(self, noun: str, inputs: list[str]) -> np.ndarray:
         """Return the embeddings (texts, n) of texts, each of length 1."""
@@ -182,5 +181,4 @@ class TextTower(user_model.WholeEncoder):
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    """Return vectors brought to length 1; one of zeros stays."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
