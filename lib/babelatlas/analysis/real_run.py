@@ -15,7 +15,6 @@ from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps, stored_vectors
 from babelatlas.evaluation import zeroshot
 from babelatlas.models import registry
-from babelatlas.models.loaders import bridge
 
 # The data sets of pictures, each an ending of the names of a run's tables; with the whole ones first.
 DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-names", "tuxpaint-stamps", "imagenet-photos-100")
@@ -63,10 +62,10 @@ def vectors(folder: Path) -> dict[Path, dict[str, np.ndarray]]:
 
 
 def predictions(folder: Path) -> pd.DataFrame:
-    """Return what the models of a run took pictures of another class for, schema `predictions`."""
+    """Return what the models of a run took pictures of another class for, schema `predictions`; without HELD_OUT."""
     parts = []
     for file in sorted(folder.glob("embeddings/*/*.npz")):
-        if file.stem in DATASETS:
+        if file.stem in DATASETS and file.parent.name != HELD_OUT:
             images, wnids, classes = zeroshot.read_vectors(file)
             for lang, (of_classes, vectors) in classes.items():
                 here = np.isin(wnids, of_classes)
@@ -88,41 +87,29 @@ def words(folder: Path) -> pd.DataFrame:
             lang: sorted(set(labels[0][lang][0]) & set(labels[1][lang][0]))
             for lang in labels[0].keys() & labels[1].keys()
         }
-        parts += [_among(one, {lang: [wnids] for lang, wnids in common.items()}) for one in files]
+        parts += [_among(one, common) for one in files]
     return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
 
 
 def held_out(folder: Path) -> pd.DataFrame:
-    """Return outcomes of the model whose folds are held out, and of the same without, schema `zeroshot`.
-
-    Each photograph is classified among the classes of its fold: the text of another one may name the class itself.
-    """
-    parts, n = [], registry.get_model(HELD_OUT).bridge.folds
-    for model in (SHIPPED_TOWER, HELD_OUT):
-        file = folder / f"embeddings/{model}/{WHOLE}.npz"
-        groups = {}
-        for lang, (wnids, _) in zeroshot.read_vectors(file)[2].items():
-            fold = bridge.fold_of(wnids, n)
-            groups[lang] = [list(np.array(wnids)[fold == one]) for one in np.unique(fold)]
-        parts.append(_among(file, groups))
+    """Return outcomes with classes held out and without, schema `zeroshot`: both among the classes of a fold."""
+    n = registry.get_model(HELD_OUT).bridge.folds
+    files = [folder / f"embeddings/{model}/{WHOLE}.npz" for model in (SHIPPED_TOWER, HELD_OUT)]
+    labels = [zeroshot.read_vectors(file)[2] for file in files]
+    parts = [_among(file, {lang: own[lang][0] for lang in own}, n) for file, own in zip(files, labels, strict=True)]
     return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
 
 
-def _among(file: Path, groups: dict[str, list[list[str]]]) -> pd.DataFrame:
-    """Return the outcomes of a file of vectors where each language's classes are chosen from within groups of them."""
+def _among(file: Path, groups: dict[str, list[str]], folds: int = 0) -> pd.DataFrame:
+    """Return the outcomes of a file of vectors among some classes of each language, in folds if any."""
     images, wnids, classes = zeroshot.read_vectors(file)
     protocol, prompts, parts = zeroshot.read_protocol(file), zeroshot.read_prompts(file), []
-    for lang, several in groups.items():
-        key = {
-            "model": file.parent.name,
-            "dataset": file.stem,
-            "labels": "part",
-            "lang": lang,
-            "prompts": prompts[lang],
-        }
-        for group in several:
-            vectors = classes[lang][1][pd.Index(classes[lang][0]).get_indexer(group)]
-            parts.append(zeroshot.evaluate(images, wnids, vectors, group).assign(**key | protocol[lang]))
+    for lang, some in groups.items():
+        key = {"model": file.parent.name, "dataset": file.stem, "labels": "part", "lang": lang}
+        vectors = classes[lang][1][pd.Index(classes[lang][0]).get_indexer(some)]
+        parts.append(
+            zeroshot.evaluate(images, wnids, vectors, some, folds).assign(**key | protocol[lang], prompts=prompts[lang])
+        )
     return pd.concat(parts, ignore_index=True)
 
 

@@ -56,7 +56,7 @@ def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = 
     InputError for a file that does not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
-    encoder = getattr(encoder, "image_tower", encoder)
+    transform, encoder = encoder.transform, getattr(encoder, "image_tower", encoder)
     limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
@@ -64,7 +64,7 @@ def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = 
     if missing:
         raise InputError(f"{len(missing)} image(s) do not exist, the first: {missing[0]}; make or fetch them again.")
     shades = (np.arange(40 * 60 * 3).reshape(40, 60, 3) * 7 // 29 % 256).astype(np.uint8)
-    sample = encoder.transform(Image.fromarray(shades))
+    sample = transform(Image.fromarray(shades))
     # A model of the user's own takes pictures as they are: the array holds the picture, not its shades.
     protocol = (sample.item() if sample.dtype == object else np.ascontiguousarray(sample)).tobytes()
 
@@ -83,7 +83,7 @@ def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = 
         names = dict(zip(different, names, strict=True))
 
         def prepare(rows: np.ndarray) -> np.ndarray:
-            return np.stack(list(pool.map(lambda row: encoder.transform(datasets.open_image(paths[row])), rows)))
+            return np.stack(list(pool.map(lambda row: transform(datasets.open_image(paths[row])), rows)))
 
         keys, ones, order = [names[path] for path in paths], np.ones(len(paths), np.int64), np.arange(len(paths))
         # Two batches ahead, each decoded by all threads: more would only take memory.

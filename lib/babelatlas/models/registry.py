@@ -42,10 +42,9 @@ class Source(Entry):
 class Bridge(Entry):
     """How `loaders.bridge` joins a text tower to an image classifier.
 
-    `text`: the variant of the text tower, and `prefix` what it is told that texts are. `by`: how a text's vector is
-    made, "softmax" with its `temperature` or "ridge" with its `penalty`. `centred`: whether embeddings of texts lose
-    the mean of their language. `folds`: into how many folds classes are divided so that no text is joined by classes of
-    its own fold; 0 for none.
+    `text`: the variant of the text tower; `prefix`: what it is told that texts are. `by`: "softmax" with `temperature`
+    or "ridge" with `penalty` makes a text's vector. `centred`: whether embeddings of texts lose their language's mean.
+    `folds`: into how many folds classes are divided, so that none of its own fold joins a text; 0 for none.
     """
 
     text: Literal["original", "enpt"] = "original"
@@ -65,7 +64,7 @@ class Model(Entry):
     image tower first; `companions`: further sources by role, as the image tower of M-CLIP ("image") or the
     configuration of a text tower ("text"). `architecture`: what open_clip calls the model, of a bridge what timm calls
     its image tower. `parameters` in millions, of the two towers that are used; `image_size` in pixels, 0 where images
-    keep theirs. "locked image": the image tower stays as it was trained before; "not on pairs": both towers do.
+    keep theirs. "locked image": the image tower stays as it was trained before; "no pairs": both towers do.
     `languages`: codes that the authors list; `basis`: what the list is one of, a key of `BASES`. `n_languages`: how
     many are spoken of, 0 where nobody says; `counted_by`: by whom. `paper_row`: the model's name in the tables of
     Geigle et al. (2024). `citation`: a key of book/references.bib.
@@ -84,13 +83,7 @@ class Model(Entry):
     image_size: int
     parameters: float
     objective: Literal[
-        "contrastive",
-        "sigmoid",
-        "distilled",
-        "distilled, then locked image",
-        "locked image",
-        "not on pairs",
-        "not stated",
+        "contrastive", "sigmoid", "distilled", "distilled, then locked image", "locked image", "no pairs", "not stated"
     ]
     data: str
     licence: str
@@ -271,20 +264,19 @@ def training_languages():
 def table():
     """Return the list of the models as a DataFrame, one row each, in the order of `MODELS`.
 
-    Columns: fields and properties of `Model`; repository and revision of its source, of a bridge its packages, "" for
-    the embedded; n_listed.
+    Columns: fields and properties of `Model`; repository and revision of its source, "" for the embedded, of a bridge
+    its packages; n_listed.
     """
     import pandas as pd
 
     columns = "name series repository revision family licence year parameters dimension image_size objective distilled"
     columns += " data n_languages counted_by n_listed basis normalise upstream_normalises canonicalise context_length"
     columns += " pooling needs_language remote_code paper_row citation"
-    facts = [
-        dict(model.source or {"repository": " ".join(model.requires)})
-        | {"series": model.series, "distilled": model.distilled}
-        for model in MODELS
-    ]
-    facts = [dict(model) | row | {"n_listed": len(model.languages)} for model, row in zip(MODELS, facts, strict=True)]
+    facts = []
+    for model in MODELS:
+        origin = dict(model.source or {"repository": ", ".join(model.requires)})
+        more = {"series": model.series, "distilled": model.distilled, "n_listed": len(model.languages)}
+        facts.append(dict(model) | origin | more)
     return pd.DataFrame(facts).reindex(columns=columns.split()).fillna({"repository": "", "revision": ""})
 
 

@@ -44,6 +44,7 @@ def pairs(task: str) -> Callable:
 
 
 def _able(plan, task: str) -> list[str]:
+    """Return the models that can do a task: one that holds classes out can only classify, within folds."""
     return [name for name in plan.models if task == "zero-shot" or not plan.entries[name].needs_classes]
 
 
@@ -133,6 +134,11 @@ def _protocol_files(plan, one: str, dataset: str) -> list[str]:
     return [path for name in plan.config.protocol_datasets for path in plan.files(name)]
 
 
+def _unrestricted(plan) -> list[tuple[str, str]]:
+    """Return the pairs to classify whose model can choose among any classes."""
+    return [(model, dataset) for model in _able(plan, "all") for dataset in plan.of_task("zero-shot")]
+
+
 def _subsets(plan, one: str, dataset: str) -> dict:
     return {"labels": plan.sets[dataset].labels, "prompts": plan.values("zeroshot")["prompts"]}
 
@@ -199,8 +205,8 @@ STAGES = (
           {"output": "adaptations/{one}", "counts": "adapted/{one}"},
           {"weights": _base_files, "vectors": _base_vectors, "labels": _base_labels,
            "other_labels": "labels/imagenet-1k"}, _adapt, gpu=True),
-    Stage("protocols", lambda plan: [(model, "") for model in plan.models if plan.config.protocol_datasets],
+    Stage("protocols", lambda plan: [(model, "") for model in _able(plan, "all") if plan.config.protocol_datasets],
           {"output": "protocols/{one}"}, MODEL | {"material": _protocol_files, "templates": _templates("protocols")},
           _protocols, gpu=True),
-    Stage("subsets", pairs("zero-shot"), {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS}, _subsets),
+    Stage("subsets", _unrestricted, {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS}, _subsets),
 )  # fmt: skip
