@@ -13,15 +13,16 @@ import pandas as pd
 from babelatlas.base import tables
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps, stored_vectors
-from babelatlas.evaluation import zeroshot
+from babelatlas.evaluation import retrieval, zeroshot
 from babelatlas.models import registry
+from babelatlas.stats import bootstrap
 
 # The data sets of pictures, each an ending of the names of a run's tables; with the whole ones first.
 DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-names", "tuxpaint-stamps", "imagenet-photos-100")
 # Name -> schema. "words": outcomes with translators' texts and with labels of lexicons, among the same classes;
 # "held_out": with a class's own name left out of the bridge, and not, among the classes of its fold.
 TABLES = {name: name for name in ("zeroshot", "retrieval", "subsets", "protocols", "predictions")}
-TABLES |= {"words": "zeroshot", "held_out": "zeroshot"}
+TABLES |= {"words": "zeroshot", "held_out": "zeroshot", "scores": "scores"}
 # The data set that tells a run of the pictures themselves from one on vectors of some of them.
 WHOLE = "imagenet-photos"
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
@@ -113,6 +114,19 @@ def _among(file: Path, groups: dict[str, list[str]], folds: int = 0) -> pd.DataF
     return pd.concat(parts, ignore_index=True)
 
 
+def scores(folder: Path) -> pd.DataFrame:
+    """Return accuracies and recall@10 by model and language with intervals over classes and pictures, schema `scores`.
+
+    `variant`: of retrieval the direction. Without the control that holds classes out, and what is a part of another.
+    """
+    rows = read("zeroshot", folder).query("model != @HELD_OUT and dataset in ['imagenet-photos', 'tuxpaint-nouns']")
+    accuracy = bootstrap.accuracy_interval(rows, by=["model", "dataset", "lang"])
+    found = retrieval.scores(read("retrieval", folder), ["recall@10"], 2000).rename(columns={"direction": "variant"})
+    accuracy = accuracy.assign(task="zeroshot", metric="accuracy@1", variant="")
+    both = pd.concat([accuracy, found.assign(task="retrieval")]).assign(group="")
+    return tables.check(both[[*tables.SCORE]].reset_index(drop=True), "scores")
+
+
 def texts() -> pd.DataFrame:
     """Return how many texts the stamps have in each language: lang, n_texts, n_untranslated, n_different."""
     return pd.read_csv(TEXTS, keep_default_na=False)
@@ -128,4 +142,4 @@ def count_texts(home: Path) -> pd.DataFrame:
 
 
 # What is computed from a run's vectors.
-COMPUTED = {"predictions": predictions, "words": words, "held_out": held_out}
+COMPUTED = {"predictions": predictions, "words": words, "held_out": held_out, "scores": scores}

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from babelatlas.analysis import outcomes
+from babelatlas.analysis import outcomes, real_run
 from babelatlas.analysis.released import real_models
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError
@@ -51,6 +51,9 @@ PUBLISHED["thapliyal2022", "xm3600", "CIDEr", ""] = (
     ("Captioning", "CIDEr", ""),
     "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
 )
+# The pictures of this study's own run of real models.
+OWN = {"imagenet-photos": "photographs of ImageNet's classes", "tuxpaint-nouns": "nouns among Tux Paint's stamps"}
+OWN |= {"tuxpaint-stamps": "Tux Paint's stamps"}
 # What a run's models are compared by, in the order of the pages: metric -> task and measure.
 METRICS = {"accuracy@1": ("Image classification", "top-1 accuracy")}
 METRICS |= {f"{way} recall@1": ("Image retrieval", "recall@1") for way in ("t2i", "i2t")}
@@ -130,6 +133,22 @@ def published_results() -> pd.DataFrame:
     return pd.concat(parts)
 
 
+@cache
+def own_results() -> pd.DataFrame:
+    """Return what this study measured on real pictures (`real_run`), as `all_results` has it; do not change it."""
+    table = real_run.read("scores")
+    boards = table[["dataset", "variant"]].drop_duplicates()
+    boards["id"] = [_identity("own", row.dataset, row.variant) for row in boards.itertuples()]
+    boards["task"] = boards["variant"].map({"": "Image classification"}).fillna("Image retrieval")
+    named = boards["task"] + boards["variant"].map(DIRECTIONS) + ": " + boards["dataset"].map(OWN)
+    boards["title"] = named + " (this study)"
+    return table.drop(columns="task").merge(boards, on=["dataset", "variant"]).assign(
+        measure=lambda rows: rows["metric"].replace({"accuracy@1": "top-1 accuracy"}),
+        direction=lambda rows: rows["variant"],
+        guess=np.nan, address="", origin="own",
+    )  # fmt: skip
+
+
 def boards(scores: pd.DataFrame) -> pd.DataFrame:
     """Return of a `languages` table the rows that pages show: `outcomes.main`, of the metrics of METRICS.
 
@@ -161,10 +180,10 @@ def run_results(scores: pd.DataFrame, images: dict[str, int]) -> pd.DataFrame:
 def all_results(scores: pd.DataFrame | None = None, images: dict[str, int] | None = None) -> pd.DataFrame:
     """Return all results, one row each: BOARD, then ROW without "board"; boards in the order in which pages show them.
 
-    `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it. `origin` is "released", "published" or
-    "run"; `guess` what guessing scores, NaN where not known; `address` where the number was read.
+    `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it. `origin` is "released", "published",
+    "own" or "run"; `guess` what guessing scores, NaN where not known; `address` where the number was read.
     """
-    parts = [released_results(), published_results()]
+    parts = [released_results(), published_results(), own_results()]
     if scores is not None and len(scores):
         parts.append(run_results(scores, images or {}))
     return pd.concat(parts, ignore_index=True)[[*BOARD, *ROW[1:]]]
@@ -197,6 +216,9 @@ def facts(names: Sequence[str]) -> pd.DataFrame:
     known = real_models.registry().set_index("model").reindex(names)[FACTS]
     known["miniature"] = known.index.isin(small.index)
     known["title"] = known["title"].fillna(pd.Series(names, index=names))
+    for entry in (entry for entry in registry.MODELS if entry.bridge and entry.name in known.index):
+        known.loc[entry.name, ["title", "weights", "licence"]] = entry.name, "open", entry.licence
+        known.loc[entry.name, ["parameters_m", "release_date"]] = entry.parameters, str(entry.year)
     for name in known.index.intersection(small.index):
         known.loc[name, ["title", "weights"]] = f"{name} (miniature)", "open"
         known.loc[name, ["parameters_m", "licence"]] = small.loc[name, ["parameters", "licence"]].to_numpy()
@@ -213,11 +235,11 @@ def value_text(row) -> str:
 
 @cache
 def by_language() -> dict[str, pd.DataFrame]:
-    """Return the released and published results of each language, with the facts about the models.
+    """Return the released, published and own results of each language, with the facts about the models.
 
     `name` is the model's title, and `result` the value with its interval as text.
     """
-    table = pd.concat([released_results(), published_results()], ignore_index=True)
+    table = pd.concat([released_results(), published_results(), own_results()], ignore_index=True)
     table = table.merge(facts(list(table["model"].unique())).rename(columns={"title": "name"}), on="model")
     columns = [*BOARD, *ROW[1:], "name", "dataset", "direction", "variant", "n_correct", *FACTS[1:]]
     table = table[columns].assign(result=[value_text(row) for row in table.itertuples()])
