@@ -13,7 +13,6 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as data_sets
 from babelatlas.evaluation import retrieval
-from babelatlas.models import registry
 from babelatlas.stats import bootstrap
 
 # How a result was obtained: the columns of a `zeroshot` or `retrieval` table that say it.
@@ -27,7 +26,7 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
     """Return where a run keeps the outcomes of its models: model, dataset, task ("zeroshot" or "retrieval"), path.
 
     `results`: the folder of the run; of `datasets` those to classify and to retrieve, others have their chapters.
-    Raises InputError where a model has no table for a data set, and where no model or no such data set is named.
+    Raises InputError where a model has no table at all, and where no model or no such data set is named.
     """
     others = {entry.name for entry in data_sets.DATASETS if entry.task not in ("zero-shot", "retrieval")}
     rows = []
@@ -35,7 +34,8 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
         for model in models:
             paths = {task: f"{results}/{task}/{model}_{dataset}.parquet" for task in TASKS}
             present = [(model, dataset, task, path) for task, path in paths.items() if tables.locate(path).is_file()]
-            if not present and not (model in registry.names() and registry.get_model(model).needs_classes):
+            elsewhere = any(tables.locate(results).glob(f"*/{model}_*.parquet"))  # it is evaluated on others only
+            if not present and not elsewhere:
                 raise InputError(
                     f"There are no results of {model!r} on {dataset!r}, expected {' or '.join(paths.values())}: run "
                     "the stage of this pair, or name other models or data sets."

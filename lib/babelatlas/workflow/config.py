@@ -64,7 +64,8 @@ class Config(Entry):
 
     `chapters` empty: all that this run can make. `external_scores`: translator -> data set -> a table, or language ->
     the files of its correct and of its incorrect translations. `stored_vectors`: data set -> models to evaluate on
-    vectors that ship in its pictures' place. `parameters`: notebook -> parameter -> value.
+    vectors that ship in its pictures' place. `only`: model -> the data sets that it is evaluated on, of those of the
+    run. `parameters`: notebook -> parameter -> value.
     """
 
     model_config = ConfigDict(strict=True)
@@ -75,6 +76,7 @@ class Config(Entry):
     translators: Annotated[list[OwnName], AfterValidator(_each_once)] = []
     protocol_datasets: Names = []
     stored_vectors: dict[str, Names] = {}
+    only: dict[str, Names] = {}
     chapters: Names = []
     checkpoints: dict[str, Place] = {}
     custom_models: dict[OwnName, Module] = {}
@@ -162,6 +164,7 @@ def _check_datasets(config: Config) -> None:
     entries = {name: datasets.get_dataset(name) for name in config.datasets}
     for name in (*config.images, *config.annotations):
         datasets.get_dataset(name)
+    _check_among("only", {name for some in config.only.values() for name in some}, config.datasets, "data sets")
     with_vectors = [entry.name for entry in datasets.DATASETS if entry.vectors]
     _check_among("stored_vectors", config.stored_vectors, with_vectors, "data sets whose vectors ship")
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS}:
@@ -185,7 +188,8 @@ def _check_datasets(config: Config) -> None:
 
 def _check_models(config: Config) -> None:
     """Raise InputError for models and translators that are not known, and for code that may not run or that is none."""
-    _check_among("custom_models", config.custom_models, config.models, "models")
+    for key in ("custom_models", "only"):
+        _check_among(key, getattr(config, key), config.models, "models")
     entries = [models.find(name, config.custom_models.get(name, "")) for name in config.models]
     # Of a translator of the user's own, whose folder may be on the machine that is to run it only, nothing is known.
     own = {*config.checkpoints, *config.external_scores} - {*translators.names()}

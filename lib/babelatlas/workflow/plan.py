@@ -89,6 +89,10 @@ class Plan:
         """Return the run's data sets for a task."""
         return [name for name in self.config.datasets if self.sets[name].task == task]
 
+    def evaluates(self, model: str, dataset: str) -> bool:
+        """Return whether a model is evaluated on a data set: on all, unless the config's `only` names others."""
+        return dataset in self.config.only.get(model, [dataset])
+
     def notebook(self, name: str) -> str:
         """Return the path of a chapter, or of the stage with a name (its number is the file's), from here."""
         return _notebook(self.project / "notebooks", name)

@@ -7,6 +7,7 @@ its data set.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
 # The class lists of every run: the labels of ImageNet, and of the pictograms where something is drawn or labelled.
 CLASSES = ("imagenet-1k", "pictograms")
@@ -39,20 +40,19 @@ class Stage:
 
 
 def pairs(task: str) -> Callable:
-    """Return the function that gives every model of a plan that can do a task with every data set for it."""
-    return lambda plan: [(model, dataset) for model in _able(plan, task) for dataset in plan.of_task(task)]
-
-
-def _able(plan, task: str) -> list[str]:
-    """Return the models that can do a task: one that holds classes out can only classify, within folds."""
-    return [name for name in plan.models if task == "zero-shot" or not plan.entries[name].needs_classes]
+    """Return the function that gives the models of a plan with its data sets for a task, but what `only` leaves out."""
+    return lambda plan: [
+        (model, dataset)
+        for model, dataset in product(plan.models, plan.of_task(task))
+        if plan.evaluates(model, dataset)
+    ]
 
 
 def _in_turn(kind: str) -> Callable:
     """Return the function that gives what a bridge waits for: the table of the bridge that is evaluated before it."""
 
     def before(plan, one: str, dataset: str) -> list[str]:
-        bridges = [name for name in _able(plan, plan.sets[dataset].task) if name in plan.bridges]
+        bridges = [name for name in plan.bridges if plan.evaluates(name, dataset)]
         earlier = bridges[: bridges.index(one)] if one in bridges else []
         return [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier[-1:]]
 
@@ -130,13 +130,20 @@ def _protocols(plan, one: str, dataset: str) -> dict:
     return {key: {name: one[key] for name, one in each.items() if key in one} for key in keys} | {"datasets": names}
 
 
+def _varied(plan) -> list[tuple[str, str]]:
+    """Return the models that are evaluated on all data sets on which the protocol is varied."""
+    names = plan.config.protocol_datasets
+    able = [model for model in plan.models if not plan.entries[model].needs_classes]
+    return [(model, "") for model in able if names and all(plan.evaluates(model, name) for name in names)]
+
+
 def _protocol_files(plan, one: str, dataset: str) -> list[str]:
     return [path for name in plan.config.protocol_datasets for path in plan.files(name)]
 
 
 def _unrestricted(plan) -> list[tuple[str, str]]:
-    """Return the pairs to classify whose model can choose among any classes."""
-    return [(model, dataset) for model in _able(plan, "all") for dataset in plan.of_task("zero-shot")]
+    """Return the pairs to classify whose model can choose among any classes, and not within folds alone."""
+    return [(model, dataset) for model, dataset in pairs("zero-shot")(plan) if not plan.entries[model].needs_classes]
 
 
 def _subsets(plan, one: str, dataset: str) -> dict:
@@ -205,7 +212,7 @@ STAGES = (
           {"output": "adaptations/{one}", "counts": "adapted/{one}"},
           {"weights": _base_files, "vectors": _base_vectors, "labels": _base_labels,
            "other_labels": "labels/imagenet-1k"}, _adapt, gpu=True),
-    Stage("protocols", lambda plan: [(model, "") for model in _able(plan, "all") if plan.config.protocol_datasets],
+    Stage("protocols", _varied,
           {"output": "protocols/{one}"}, MODEL | {"material": _protocol_files, "templates": _templates("protocols")},
           _protocols, gpu=True),
     Stage("subsets", _unrestricted, {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS}, _subsets),
