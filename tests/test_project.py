@@ -89,7 +89,7 @@ def test_the_package_needs_nothing_that_the_lock_lacks():
 )
 def test_no_file_names_one_machine_or_a_package_index(pattern):
     for path in tracked():
-        if path.suffix in {".parquet", ".png"} or path == ROOT / "tests" / "test_project.py":
+        if path.suffix in {".npz", ".parquet", ".png"} or path == ROOT / "tests" / "test_project.py":
             continue
         found = re.search(pattern, path.read_text(encoding="utf-8"))
         assert not found, f"{path.relative_to(ROOT)}: {found.group()}"

@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 
 from babelatlas.analysis import real_run
-from babelatlas.base import tables
+from babelatlas.base import synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import stored_vectors
 from babelatlas.evaluation import zeroshot
-from babelatlas.models.loaders import bridge
 
 HOW = dict.fromkeys(tables.PROTOCOL, "as it is")
 # The accuracies of an independent trial of lite2 with the original text tower, in percent. In English it can be at most
@@ -47,7 +46,7 @@ def test_two_kinds_of_words_are_compared_among_the_classes_that_both_have(tmp_pa
 
 def test_with_names_held_out_a_photograph_is_classified_among_the_classes_of_its_fold(tmp_path):
     wnids = [f"n{number:08d}" for number in range(12)]
-    folds, vectors = bridge.fold_of(wnids, 5), np.eye(12)
+    folds, vectors = synsets.fold_of(wnids, 5), np.eye(12)
     # The vector of every text is that of the next class: right among all classes for none, wrong within a fold only
     # where the next class is of the same fold.
     moved = np.roll(vectors, -1, axis=0)

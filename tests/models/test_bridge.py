@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from babelatlas.base import synsets
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.evaluation import embedding, zeroshot
@@ -96,7 +97,7 @@ def test_bridges_of_one_text_tower_share_what_it_embedded(tmp_path):
 
 def test_with_folds_no_text_is_joined_by_a_class_of_its_own_fold():
     encoder, langs = joined("bridge-lite2-folds"), ["en"] * 1000
-    fold = bridge.fold_of(encoder.wnids, 5)
+    fold = synsets.fold_of(encoder.wnids, 5)
     names, weights = NAMES.copy(), WEIGHTS.copy()
     names[fold == 2], weights[fold == 2] = 7, -7
 
@@ -129,7 +130,8 @@ def test_a_missing_package_a_damaged_file_a_folder_and_an_old_processor_are_one_
     monkeypatch.setattr(bridge, "PROCESSOR", tmp_path / "cpuinfo")
     monkeypatch.setattr(bridge, "machine", lambda: "x86_64")
     with pytest.raises(InputError, match="needs a processor with AVX2"):
-        bridge.TextTower(entry, file, "")
+        bridge.check(entry)
+    assert "AVX2" in bridge.unable(entry)
 
 
 def real(name, mirror):

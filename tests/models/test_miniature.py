@@ -14,7 +14,7 @@ from babelatlas.datasets import pictograms, training_set
 from babelatlas.models import encoder as encoders
 from babelatlas.models import loading
 from babelatlas.models import registry as models
-from babelatlas.models.loaders import openclip, sentence_embedders
+from babelatlas.models.loaders import bridge, openclip, sentence_embedders
 from babelatlas.models.training import miniature as training
 
 ENTRY = models.get_model("picto-en")
@@ -129,7 +129,7 @@ def test_a_gpu_is_taken_where_there_is_one_in_the_precision_that_it_has(monkeypa
 
 
 def test_every_entry_has_a_loader_and_every_loader_an_entry():
-    assert {model.family for model in models.MODELS} == {*loading.LOADERS, *sentence_embedders.FAMILIES}
+    assert {model.family for model in models.MODELS} == {*loading.LOADERS, bridge.FAMILY, *sentence_embedders.FAMILIES}
 
 
 def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):

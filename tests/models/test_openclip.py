@@ -139,7 +139,7 @@ def test_entries_agree_with_what_open_clip_publishes():
     import open_clip
     from open_clip.pretrained import _PRETRAINED
 
-    for model in [model for model in models.MODELS if model.architecture]:
+    for model in [model for model in models.MODELS if model.architecture and model.source]:
         configuration = open_clip.get_model_config(model.architecture)
         text = configuration["text_cfg"]
         assert configuration["vision_cfg"]["image_size"] == model.image_size

@@ -1,9 +1,12 @@
 """Lists of classes: noun synsets of WordNet 3.0, each known by its `wnid`, "n" and the eight digits of its offset."""
 
 import re
+import zlib
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from babelatlas.base import own_tables, tables
@@ -58,3 +61,12 @@ def class_list(classes: str) -> pd.DataFrame:
         raise InputError(f"The class list {classes} has {what}: expected 'n' and eight digits, once for each class.")
     table = table.assign(name=table["name"] if "name" in table else table["wnid"])[["wnid", "name"]]
     return own_tables.check_texts(table.reset_index(drop=True), ["name"], path)
+
+
+def fold_of(wnids: Iterable[str], n: int) -> np.ndarray:
+    """Return in which of `n` folds each class is, from 0, by a checksum of its name.
+
+    >>> fold_of(["n01440764", "n02123045", "n01440764"], 5).tolist()
+    [3, 4, 3]
+    """
+    return np.array([zlib.crc32(wnid.encode()) % n for wnid in wnids], dtype=np.int64)

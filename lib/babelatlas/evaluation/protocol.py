@@ -44,8 +44,8 @@ TASKS = ("zero-shot", "retrieval", "disambiguation")
 # Setting -> its options. `prompts` and `fallback_prompts` (sets for languages that the first lacks, in order) may also
 # be paths of tables of templates. Which preparation of pictures: see `prepare`. `choice`: which captions of an image.
 SETTINGS = {
-    "prompts": ("label", "pictograms", "openai-80", "nllb-80"),
-    "fallback_prompts": ("label", "pictograms", "openai-80", "nllb-80"),
+    "prompts": ("label", "photo", "pictograms", "openai-80", "nllb-80"),
+    "fallback_prompts": ("label", "photo", "pictograms", "openai-80", "nllb-80"),
     "similarity": zeroshot.RULES,
     "precision": ("float32", "bfloat16", "float16", "auto"),
     "preprocessing": ("model", "crop", "squash", "pad"),

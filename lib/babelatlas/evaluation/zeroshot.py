@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from babelatlas.base import synsets
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, locate
 from babelatlas.base.tables import PROTOCOL
-from babelatlas.models.loaders import bridge
 from babelatlas.stats import bootstrap
 
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
@@ -99,7 +99,7 @@ def evaluate(
 
     `images` (images, d) with their classes `image_wnids`; `classes` (classes, d) with `class_wnids`; scores are those
     of `similarity`. Images of classes without a label are left out: a language is tested on the classes that it names.
-    With `folds` only classes of an image's own fold (`bridge.fold_of`) are candidates, which a bridge did not have.
+    With `folds` only classes of an image's own fold (`synsets.fold_of`) are candidates, which a bridge did not have.
     Returns one row for each class: wnid, n_correct, n_correct_top5 (expected values), n_ties, n_images.
     """
     images, counts = np.asarray(images), np.zeros((4, len(class_wnids)))
@@ -109,7 +109,7 @@ def evaluate(
         rows = known[start : start + CHUNK]
         scores, right = similarity(images[rows], classes), target[rows]
         if folds:
-            fold = bridge.fold_of(class_wnids, folds)
+            fold = synsets.fold_of(class_wnids, folds)
             scores[fold[right][:, None] != fold] = -2  # below any cosine
         each = hits(scores, right), hits(scores, right, k=5), tied(scores, right), np.ones(len(right))
         for row, values in enumerate(each):

@@ -9,7 +9,6 @@ Both towers are encoders of their own, so that bridges share what these make. Im
 """
 
 import base64
-import zlib
 from collections.abc import Iterable
 from functools import cached_property
 from importlib import metadata
@@ -19,7 +18,7 @@ from platform import machine
 import numpy as np
 from PIL import Image
 
-from babelatlas.base import checksums, paths
+from babelatlas.base import checksums, paths, synsets
 from babelatlas.base.errors import InputError
 from babelatlas.models import hub
 from babelatlas.models.checkpoint import Checkpoint, fetch_hint, first_line
@@ -77,15 +76,6 @@ def unable(entry: Model) -> str:
     return ""
 
 
-def fold_of(wnids: Iterable[str], n: int) -> np.ndarray:
-    """Return in which of `n` folds each class is, from 0, by a checksum of its name.
-
-    >>> fold_of(["n01440764", "n02123045", "n01440764"], 5).tolist()
-    [3, 4, 3]
-    """
-    return np.array([zlib.crc32(wnid.encode()) % n for wnid in wnids], dtype=np.int64)
-
-
 def class_vectors(texts: np.ndarray, names: np.ndarray, weights: np.ndarray, how: Bridge) -> np.ndarray:
     """Return the vectors (texts, d) of embedded texts, of length 1 and already centred where `how.centred`.
 
@@ -132,7 +122,11 @@ class BridgeEncoder(Encoder):
             rows = langs == lang
             texts[rows] -= texts[rows].mean(0) if rows.sum() > 1 else names.mean(0)
         texts = _unit(texts)
-        fold, own = (fold_of(wnids, n), fold_of(self.wnids, n)) if n else (np.zeros(len(texts)), np.ones(len(names)))
+        fold, own = (
+            (synsets.fold_of(wnids, n), synsets.fold_of(self.wnids, n))
+            if n
+            else (np.zeros(len(texts)), np.ones(len(names)))
+        )
         made = np.empty((len(texts), weights.shape[1]), np.float32)
         for one in np.unique(fold):
             rows = np.flatnonzero(fold == one)
