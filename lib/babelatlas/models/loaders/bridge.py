@@ -122,11 +122,9 @@ class BridgeEncoder(Encoder):
             rows = langs == lang
             texts[rows] -= texts[rows].mean(0) if rows.sum() > 1 else names.mean(0)
         texts = _unit(texts)
-        fold, own = (
-            (synsets.fold_of(wnids, n), synsets.fold_of(self.wnids, n))
-            if n
-            else (np.zeros(len(texts)), np.ones(len(names)))
-        )
+        fold, own = np.zeros(len(texts)), np.ones(len(names))
+        if n:
+            fold, own = synsets.fold_of(wnids, n), synsets.fold_of(self.wnids, n)
         made = np.empty((len(texts), weights.shape[1]), np.float32)
         for one in np.unique(fold):
             rows = np.flatnonzero(fold == one)
