@@ -84,6 +84,16 @@ def test_bridges_take_turns_so_that_each_text_is_encoded_once_and_real_models_ru
     assert len({plan.common(retrieval, *job)["cache"] for job in plan.stages[retrieval]}) == 1
 
 
+def test_where_the_packages_of_real_models_cannot_be_installed_the_run_leaves_them_out_and_says_so(
+    config, monkeypatch, capsys
+):
+    monkeypatch.setattr("babelatlas.workflow.plan.bridge.unable", lambda entry: f"No package for {entry.name}.")
+    plan = configs.check_config(config, ROOT)
+    assert plan.stored == []
+    assert "No package for bridge-lite2. This run leaves it out." in capsys.readouterr().err
+    assert "20_photographs" in plan.chapters
+
+
 def test_a_run_without_models_has_the_chapters_on_what_others_released():
     plan = configs.check_config(configs.read(ROOT / "tests" / "no_models.yml"), ROOT)
     assert {"00_summary", "11_leaderboard", "34_scorecard"} <= {*plan.chapters}
