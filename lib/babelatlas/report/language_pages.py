@@ -97,9 +97,10 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     """Return what a page says of real models: `takeaway`, `rank`, `best`, `boards`, `missing`, `english`."""
     best = _best_models(boards)
     first = best.iloc[0]
+    kind = "95 % interval over classes or pictures" if boards[0]["origin"].iloc[0] == "own" else "exact"
     takeaway = (
         f"{escape(first['best open model'])} has the highest result on {escape(first['benchmark'])}: {first['result']} "
-        f"(exact; open models: {first['open models']}; not significantly lower: {first['not significantly lower']})."
+        f"({kind}; open models: {first['open models']}; not significantly lower: {first['not significantly lower']})."
     )
     caption = (
         f"<b>The best open model, and the best of at most {BUDGET} million parameters.</b> Models are compared by "
