@@ -319,7 +319,7 @@ def measures(root: Path) -> list[Measure]:
             [f"{room}: {len(contents[room])}" for room in fullest],
         ),
         most("lines of the longest module", module, 400, by_length),
-        most("lines of the library", lines(files.values()), 19_900),
+        most("lines of the library", lines(files.values()), 19_950),
         most("lines of papercheck", lines((root / "lib" / "papercheck").rglob("*.py")), 3_500),
         most("lines of rules, Snakefile and the room workflow", lines(filter(Path.is_file, machinery)), 2_000),
         most("lines of the tests", lines(tested), 20_700),

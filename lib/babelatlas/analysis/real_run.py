@@ -5,10 +5,13 @@
 """
 
 import os
+from datetime import date
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from packaging.requirements import Requirement
 
 from babelatlas.base import tables
 from babelatlas.datasets import registry as datasets
@@ -27,7 +30,7 @@ TABLES |= {"words": "zeroshot", "held_out": "zeroshot", "scores": "scores"}
 WHOLE = "imagenet-photos"
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
 SHIPPED_TOWER, HELD_OUT = "bridge-lite2", "bridge-lite2-folds"
-TEXTS = stored_vectors.FOLDER / "stamp_texts.csv"
+TEXTS, MADE = stored_vectors.FOLDER / "stamp_texts.csv", stored_vectors.FOLDER / "made.csv"
 
 
 def own(results: str | os.PathLike) -> bool:
@@ -86,7 +89,7 @@ def words(folder: Path) -> pd.DataFrame:
         labels = [zeroshot.read_vectors(one)[2] for one in files]
         common = {
             lang: sorted(set(labels[0][lang][0]) & set(labels[1][lang][0]))
-            for lang in labels[0].keys() & labels[1].keys()
+            for lang in sorted(labels[0].keys() & labels[1].keys())
         }
         parts += [_among(one, common) for one in files]
     return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
@@ -125,6 +128,16 @@ def scores(folder: Path) -> pd.DataFrame:
     accuracy = accuracy.assign(task="zeroshot", metric="accuracy@1", variant="")
     both = pd.concat([accuracy, found.assign(task="retrieval")]).assign(group="")
     return tables.check(both[[*tables.SCORE]].reset_index(drop=True), "scores")
+
+
+def made(results: str | os.PathLike = "") -> dict[str, str]:
+    """Return the day on which a run evaluated the pictures, or what ships was made, and versions of packages."""
+    if not (results and own(results)):
+        return dict(pd.read_csv(MADE, dtype=str).to_numpy())
+    newest = max(file.stat().st_mtime for file in tables.locate(results).glob(f"zeroshot/*_{WHOLE}.parquet"))
+    packages = sorted({Requirement(one).name for entry in registry.MODELS if entry.bridge for one in entry.requires})
+    versions = {name: metadata.version(name) for name in [*packages, "torch", "timm", "pillow", "numpy"]}
+    return {"day": date.fromtimestamp(newest).isoformat()} | versions
 
 
 def texts() -> pd.DataFrame:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from babelatlas.analysis import coverage, label_quality, real_run
 from babelatlas.analysis.released import harness_results
@@ -65,7 +66,9 @@ def _real_run(folder: Path) -> dict:
         raise InputError(f"The folder {folder} holds no run of real models: run `make book CONFIG=config/real.yml`.")
     made = {stored_vectors.FOLDER / f"{name}.parquet": real_run.read(name, folder) for name in real_run.TABLES}
     home = stamps.fetch(datasets.get_dataset("tuxpaint-stamps").places)
-    return made | real_run.vectors(folder) | {real_run.TEXTS: real_run.count_texts(Path(home))}
+    versions = pd.DataFrame(real_run.made(folder).items(), columns=["name", "version"])
+    made |= {real_run.TEXTS: real_run.count_texts(Path(home)), real_run.MADE: versions}
+    return made | real_run.vectors(folder)
 
 
 # Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy of it, "" where none is given).
