@@ -259,7 +259,8 @@ def score_table(rows: pd.DataFrame, linked: Sequence[str], images: dict[str, int
 def index_page(codes: Sequence[str]) -> str:
     """Return the page that lists languages by name, each with its family and its best released results."""
     codes = sorted(codes, key=languages.name)
-    known = len({*codes} & {*results.by_language()})
+    others = {lang for lang, rows in results.by_language().items() if (rows["origin"] != "own").any()}
+    known = len({*codes} & others)
     family = {code: name if name != code else "no family" for code, name in languages.families(codes).items()}
     about = languages.table().set_index("code").loc[[languages.canonical(code) for code in codes]]
     addresses = [Path(file_name(code)).with_suffix(".html") for code in codes]
@@ -270,8 +271,8 @@ def index_page(codes: Sequence[str]) -> str:
     table["family"] = [family[code][0].upper() + family[code][1:] for code in codes]
     table = table.assign(script=about["script_name"].to_numpy(), code=codes)
     caption = (
-        f"<b>Real models have results in {known} of {counted(len(codes), 'language')}.</b> Highest result of an open "
-        "model; the best of several is partly luck."
+        f"<b>Real models have results in {known} of {counted(len(codes), 'language')} from others; the rest are of this "
+        "study.</b> Highest result of an open model; the best of several is partly luck."
     )
     return (
         TEMPLATES.get_template("languages.md").render(table=reading.table(table, caption, raw=["language"]).data) + "\n"
