@@ -271,7 +271,7 @@ def index_page(codes: Sequence[str]) -> str:
     table["family"] = [family[code][0].upper() + family[code][1:] for code in codes]
     table = table.assign(script=about["script_name"].to_numpy(), code=codes)
     caption = (
-        f"<b>Real models have results in {known} of {counted(len(codes), 'language')} from others; the rest are of this "
+        f"<b>Real models have results in {known} of {counted(len(codes), 'language')} from others, else from this "
         "study.</b> Highest result of an open model; the best of several is partly luck."
     )
     return (
