@@ -72,6 +72,15 @@ def test_stored_vectors_stand_for_pictures_of_one_image_tower(tmp_path):
         stored_vectors.images(path)
 
 
+def test_what_a_run_of_photographs_alone_has_not_made_is_what_ships(tmp_path):
+    mine = real_run.read("zeroshot").query("model == 'bridge-lite0' and dataset == 'imagenet-photos' and lang == 'de'")
+    tables.write(mine, tmp_path / "zeroshot" / "bridge-lite0_imagenet-photos.parquet", "zeroshot")
+    assert real_run.own(tmp_path)
+    assert len(real_run.read("zeroshot", tmp_path)) == len(mine)
+    for name in ("retrieval", "words", "held_out"):
+        assert real_run.read(name, tmp_path).equals(real_run.read(name)), name
+
+
 def test_what_ships_is_of_five_languages_as_accurate_as_a_trial_was():
     rows = real_run.read("zeroshot").query("model == 'bridge-lite2' and dataset == 'imagenet-photos'")
     counts = rows.groupby("lang")[["n_correct", "n_images"]].sum()

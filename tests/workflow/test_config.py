@@ -70,6 +70,7 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ({"only": {"picto-en": ["pictogarms"]}}, "names 'pictogarms'.*did you mean pictograms"),
         ({"only": {"bridge-lite2": ["pictograms"]}}, "'only' names 'bridge-lite2', which is not among its models"),
         ({"stored_vectors": {"imagenet-1k": ["bridge-lite2"]}}, "not among its data sets whose vectors ship"),
+        ({"datasets": ["imagenet-photos-100"]}, "'imagenet-photos-100' under 'datasets' and under 'stored_vectors'"),
         ({"chapters": ["00_summry"]}, r"names the chapter '00_summry': did you mean 00_summary\?"),
         ({"chapters": [ACCURACY]}, "no title page"),
         ({"chapters": ["00_summary", ACCURACY], "models": []}, f"chapter {ACCURACY} reads .* does not make"),

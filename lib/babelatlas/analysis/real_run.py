@@ -41,17 +41,21 @@ def own(results: str | os.PathLike) -> bool:
 def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
     """Return one of TABLES: of the run in `results` where it has evaluated the pictures itself, else what ships.
 
-    "predictions" has the pictures that a model takes for another class, counted by both; the others are as a run's
-    tables of this name.
+    What a run has not made of it ships, too: one of photographs alone has no retrieval. "predictions" has the pictures
+    that a model takes for another class, counted by both; the others are as a run's tables of this name.
     """
-    if not (results and own(results)):
-        return tables.read(stored_vectors.FOLDER / f"{name}.parquet", TABLES[name])
-    folder = tables.locate(results)
-    if name in COMPUTED:
-        return COMPUTED[name](folder)
+    if results and own(results):
+        table = COMPUTED.get(name, lambda folder: _made(folder, name))(tables.locate(results))
+        if len(table):
+            return table
+    return tables.read(stored_vectors.FOLDER / f"{name}.parquet", TABLES[name])
+
+
+def _made(folder: Path, name: str) -> pd.DataFrame:
+    """Return a run's tables of one name and of the real pictures as one."""
     kinds = [f"*_{dataset}.parquet" for dataset in DATASETS] if name != "protocols" else ["*.parquet"]
     files = sorted({file for kind in kinds for file in folder.glob(f"{name}/{kind}")})
-    return pd.concat([tables.read(file, name) for file in files], ignore_index=True)
+    return pd.concat([tables.empty(name), *(tables.read(file, name) for file in files)], ignore_index=True)
 
 
 def vectors(folder: Path) -> dict[Path, dict[str, np.ndarray]]:
@@ -92,13 +96,15 @@ def words(folder: Path) -> pd.DataFrame:
             for lang in sorted(labels[0].keys() & labels[1].keys())
         }
         parts += [_among(one, common) for one in files]
-    return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
+    return tables.check(pd.concat([tables.empty("zeroshot"), *parts], ignore_index=True), "zeroshot")
 
 
 def held_out(folder: Path) -> pd.DataFrame:
     """Return outcomes with classes held out and without, schema `zeroshot`: both among the classes of a fold."""
     n = registry.get_model(HELD_OUT).bridge.folds
     files = [folder / f"embeddings/{model}/{WHOLE}.npz" for model in (SHIPPED_TOWER, HELD_OUT)]
+    if not all(file.is_file() for file in files):
+        return tables.empty("zeroshot")
     labels = [zeroshot.read_vectors(file)[2] for file in files]
     parts = [_among(file, {lang: own[lang][0] for lang in own}, n) for file, own in zip(files, labels, strict=True)]
     return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")

@@ -167,6 +167,8 @@ def _check_datasets(config: Config) -> None:
     _check_among("only", {name for some in config.only.values() for name in some}, config.datasets, "data sets")
     with_vectors = [entry.name for entry in datasets.DATASETS if entry.vectors]
     _check_among("stored_vectors", config.stored_vectors, with_vectors, "data sets whose vectors ship")
+    if both := {*config.datasets} & {*config.stored_vectors}:
+        raise InputError(f"The config names {min(both)!r} under 'datasets' and under 'stored_vectors': leave one out.")
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
