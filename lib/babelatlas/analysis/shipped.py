@@ -68,6 +68,7 @@ def _real_run(folder: Path) -> dict:
     home = stamps.fetch(datasets.get_dataset("tuxpaint-stamps").places)
     versions = pd.DataFrame(real_run.made(folder).items(), columns=["name", "version"])
     made |= {real_run.TEXTS: real_run.count_texts(Path(home)), real_run.MADE: versions}
+    made[real_run.TOKENS] = real_run.count_tokens(folder)
     return made | real_run.vectors(folder)
 
 
