@@ -248,8 +248,9 @@ class Plan:
         """Return what the graph sets of every notebook that declares it: model and data set, and where files are."""
         found = {"run": self.config.run, "results": self.folder}
         if one:
-            cache_folder = "_".join(filter(None, [stage.name, dataset]))  # jobs share none: batches decide last digits
-            cache_folder = f"{'bridge' if one in self.bridges else one}/{cache_folder}"
+            # Jobs share none, since batches decide last digits; bridges share one, as theirs do not depend on batches.
+            own = f"{one}/{'_'.join(filter(None, [stage.name, dataset]))}"
+            cache_folder = "bridge" if one in self.bridges else own
             found |= {"model": one, "checkpoint": self.checkpoint(one), "remote_code": self.consent(one)}
             found |= {"cache": f"{self.folder}/cache/{cache_folder}"}
         return found | ({"dataset": dataset, **self.material(dataset)} if dataset else {})
