@@ -6,12 +6,11 @@ row of `data/columns.csv`: of one table, or of all that have the column.
 
 import csv
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.analysis import real_run
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
@@ -29,6 +28,12 @@ def _real_models() -> pd.DataFrame:
     return real_models.registry()
 
 
+def _real_run(name: str) -> pd.DataFrame:
+    from babelatlas.analysis import real_run
+
+    return real_run.read(name)
+
+
 def _csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, keep_default_na=False, na_values={"recomputed": [""]})
 
@@ -37,7 +42,7 @@ def _csv(path: Path) -> pd.DataFrame:
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
     "senses": lambda: tables.read(DATA / "senses.parquet", "senses"),
-    **{name: lambda name=name: real_run.read(name) for name in ("zeroshot", "retrieval", "predictions")},
+    **{name: partial(_real_run, name) for name in ("zeroshot", "retrieval", "predictions")},
     "languages": lambda: languages.table().copy(),
     "models": registry.table,
     "published": _published,
