@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
+from babelatlas.analysis.released import generative_results
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.stats import bootstrap
@@ -21,14 +23,16 @@ READ = ["checkpoint", "dataset", "lang", "variant", "direction", "metric", "valu
 KEY = tables.SCHEMAS["released"][1]
 # Codes that mean another language there than here, or that have been withdrawn; and codes of varieties that have none
 # of their own here, with the language that they belong to (Glottolog): the variety becomes part of `variant`.
-CODES = {"als": "gsw", "nrm": "nrf", "eml": "egl"}
+CODES = {"als": "gsw", "nrm": "nrf", "eml": "egl", "ara-arab": "ar"}
 VARIETIES = {"simple": ("en", "Simple English"), "be_x_old": ("be", "Taraškievica")}
 VARIETIES |= {"nds_nl": ("nds", "Dutch Low Saxon"), "gmq_bot": ("sv", "Westrobothnian"), "bh": ("bho", "code bh")}
 TASKS = {"xm3600": "retrieval", "xtd": "retrieval", "xflickrco": "retrieval", "wit": "retrieval"}
 TASKS |= {"flickr30k": "retrieval", "mscoco": "retrieval", "babel-imagenet": "zeroshot", "imagenet-1k": "zeroshot"}
 TASKS |= dict.fromkeys(["imagenet-v2", "imagenet-r", "imagenet-sketch", "imagenet-a"], "zeroshot")
 TASKS |= {"sts17-visual": "sts", "stsb-visual": "sts", "xvnli": "entailment", "xgqa": "question answering"}
-TASKS |= {"marvl": "reasoning", "nlvr2": "reasoning", "nlvr2-1k": "reasoning"}
+TASKS |= dict.fromkeys(["marvl", "nlvr2", "nlvr2-1k", "indian-reasoning"], "reasoning")
+# Of the data sets that the beginning of the name tells.
+KINDS = {"vidore": "document retrieval", "jinavdr": "document retrieval", "immich": "retrieval"}
 OPEN_CLIP_ENGLISH = {
     f"{title} {searched} retr. R@{k}": (dataset, direction, f"recall@{k}")
     for title, dataset in (("Flickr", "flickr30k"), ("MSCOCO", "mscoco"))
@@ -43,6 +47,8 @@ IMAGENETS = {
     "ImageNet-A": "a",
 }
 OPEN_CLIP_ENGLISH |= {title: (f"imagenet-{name}", "", "accuracy@1") for title, name in IMAGENETS.items()}
+BASELINES = ["baseline", "baseline_name", "excess_low", "broken"]
+NEVER = 0.001  # how improbable so few correct answers must be for one who guesses
 SHARES = ("recall@", "accuracy")  # metrics that are shares of cases, by the beginning of their names
 FULL = 6  # decimals that a mean in single precision tells
 
@@ -207,6 +213,12 @@ READERS: dict[str, tuple[str, Callable[[Path, str], pd.DataFrame]]] = {
     "babel-imagenet-retrieval": ("babel-imagenet", read_babel_imagenet_retrieval),
     "iglue": ("iglue", read_iglue),
     "marvl": ("marvl", read_marvl),
+    "worldcuisines": ("worldcuisines", generative_results.read_worldcuisines),
+    "vizwiz": ("vizwiz", generative_results.read_vizwiz),
+    "indian-reasoning": ("indian-reasoning", generative_results.read_indian_reasoning),
+    "llm-jp": ("llm-jp", generative_results.read_llm_jp),
+    "mteb-documents": ("mteb", generative_results.read_documents),
+    "immich": ("immich", generative_results.read_immich),
 }
 
 
@@ -227,12 +239,49 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
     table = table.assign(model=_canonical(table), variant=table["variant"] + variety)
-    table = table.assign(lang=table["lang"].map(_codes(table["lang"])), task=table["dataset"].map(TASKS))
+    table = table.assign(lang=table["lang"].map(_codes(table["lang"])), task=table["dataset"].map(_task))
+    table = with_baselines(with_intervals(table))
     wrong = ~table["value"].between(np.where(table["metric"] == "spearman", -1, 0), 1) | table.duplicated(KEY)
     if wrong.any():
         row = ", ".join(f"{name} {value}" for name, value in table[wrong].iloc[0].items())
         raise InputError(f"{wrong.sum()} released value(s) are no fractions or occur twice, the first: {row}.")
-    return tables.check(with_intervals(table)[list(tables.SCHEMAS["released"][0])], "released")
+    return tables.check(table[list(tables.SCHEMAS["released"][0])], "released")
+
+
+def _task(dataset: str) -> str:
+    """Return the task of a data set; what the lists do not name are questions with short answers."""
+    kind = next((kind for start, kind in KINDS.items() if dataset.startswith(start)), "question answering")
+    return TASKS.get(dataset, kind)
+
+
+def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with baseline, baseline_name, excess_low and broken, where their reader did not say these.
+
+    The baseline is guessing: k of as many choices as `sources.toml` states ("classes": 50 images each). A result is
+    broken where its checkpoint is (`checkpoints.csv`), and where it is below guessing (exact test, p < 0.001) on
+    questions that are not asked to mislead: then answers were not read as what they chose.
+    """
+    chance = [_stated(row.harness, row.dataset).get("chance", np.nan) for row in table.itertuples()]
+    choices = pd.to_numeric(pd.Series(chance, index=table.index).mask(lambda said: said == "classes", table["n"] / 50))
+    first = table["metric"].str.extract(r"^(?:recall|accuracy)@(\d+)$")[0].astype(float)
+    guessing = (first.mask(table["metric"] == "accuracy", 1) / choices).mask(table["metric"] == "spearman", 0)
+    table = table.reindex(columns=[*table, *(name for name in BASELINES if name not in table)])
+    baseline = table["baseline"].fillna(guessing)
+    name = table["baseline_name"].where(table["baseline_name"].fillna("") != "", np.where(guessing.isna(), "", "guessing"))
+    excess = table["excess_low"].fillna(table["ci_low"] - guessing)
+    told = released.checkpoints().query("use == 'broken'").set_index(["harness", "checkpoint"])["note"]
+    notes = told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])).fillna("").to_numpy()
+    low = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
+    misread = low & (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
+    broken = table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as the choices they are")
+    broken = broken.where(notes == "", notes)
+    return table.assign(baseline=baseline, baseline_name=name, excess_low=excess, broken=broken)
+
+
+def _stated(harness: str, dataset: str) -> dict:
+    """Return what `sources.toml` says of a data set, or of those whose names begin like it."""
+    known = released.facts()["harnesses"][harness]["datasets"]
+    return known.get(dataset, known.get(dataset.partition("-")[0], {}))
 
 
 def _canonical(table: pd.DataFrame) -> pd.Series:
@@ -277,7 +326,9 @@ def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     certain = shares & (n > 0) & (10.0 ** -table["decimals"] < 1 / n.where(n > 0, np.nan))
     low, high = bootstrap.exact_interval(counts[certain], n[certain])
     ends = pd.DataFrame({"ci_low": low, "ci_high": high}, index=table.index[certain]).reindex(table.index)
-    return table.assign(n=n, n_correct=counts.where(certain), **ends).sort_values(KEY, ignore_index=True)
+    if "stated" in table:  # of what has an interval of its own
+        n, ends = n.mask(table["stated"].notna(), table["stated"]), ends.fillna(table[["ci_low", "ci_high"]])
+    return table.assign(n=n.astype(int), n_correct=counts.where(certain), **ends).sort_values(KEY, ignore_index=True)
 
 
 def _slack(decimals: np.ndarray, n: int) -> np.ndarray:
@@ -308,10 +359,9 @@ def _expected(table: pd.DataFrame) -> pd.Series:
     counts = published.read("mteb-xm3600").query("metric == 'captions'").set_index("lang")["value"]
     statements = {"id": 1128, "sw": 1108, "ta": 1242, "tr": 1180, "zh": 1012}
     stated = []
-    known = released.facts()["harnesses"]
     classes = table["cases"] if "cases" in table else pd.Series(np.nan, index=table.index)
     for row, cases in zip(table.itertuples(), classes, strict=True):
-        fact = known[row.harness]["datasets"].get(row.dataset, {})
+        fact = _stated(row.harness, row.dataset)
         said = fact.get(row.direction or "n", fact.get("n", ""))
         said = counts.get(row.lang, "") if said == "captions" else said
         said = cases if said == "classes" else said

@@ -1,0 +1,160 @@
+"""Read released results of generative models, of retrieval of documents, and of Immich, and what a score must beat.
+
+The readers return rows as those of `harness_results` do. Where a file says what an answer without looking scores, or
+how often answers could not be read, their rows also have the columns `baseline`, `baseline_name`, `excess_low` (the low
+end of the 95 % interval of value - baseline) and `broken` (why a result does not count).
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.base import languages
+from babelatlas.stats import bootstrap
+
+CUISINES = {"1a": "dish", "1b": "context", "1c": "adversarial", "2.": "cuisine"}
+FORMS = {"mc": "accuracy", "oe": "open accuracy", "oe_dual": "open accuracy, two languages"}
+FORMS |= {"oe_multi": "open accuracy, all languages"}
+NEVER_READ = 0.5  # share of answers without a readable choice from which a result says nothing of a language
+WHOLE = 0.9  # share of the questions that a run must have answered
+# Metrics of the Japanese leaderboard that are shares; the others are marks of a judging model, or none of a task.
+JAPANESE = {"Acc": "accuracy", "Rouge": "ROUGE", "macro_f1": "macro F1"}
+
+BM25 = "mteb/baseline-bm25s"
+NOT_PUBLIC = ["nuclear", "telecom", "esgreportshl"]  # sets that few evaluate; and the English half of another
+IMMICH_LANGUAGES = {"Bengali": "bn", "Chinese (Simplified)": "zh", "Cusco Quechua": "quz", "Filipino": "tl", "Maori": "mi"}
+
+
+def _text(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)  # "nan" is a language
+
+
+def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
+    """Return the accuracy on questions about dishes, of the larger set of 500 questions each.
+
+    A data set is a task, a variant a way of speaking (formal, casual, krama, ngoko, spoken). Answers are one of five
+    ("accuracy") or open, compared with the reference in the language, in two, or in all ("open accuracy").
+    """
+    table = _text(path).query("subset == 'large'")
+    return table.assign(
+        checkpoint=table["model"],
+        dataset="worldcuisines-" + table["task"].str[:2].map(CUISINES),
+        lang=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[0],
+        variant=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[2],
+        direction="",
+        metric=table["form"].map(FORMS),
+        value=table["percent"].astype(float) / 100,
+        decimals=4,
+        address=address,
+    )
+
+
+def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
+    """Return the accuracy on questions of blind people, min(1, people who gave the answer / 3), and what a constant has.
+
+    Intervals, of the accuracy and of what it is above always answering "unanswerable", resample the questions.
+    """
+    items, parts = pd.read_parquet(path), []
+    constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
+    items["constant"] = items["image"].map(constant)
+    for (lang, model), rows in items.groupby(["lang", "model"]):
+        score = bootstrap.mean_interval(rows["score"]).iloc[0]
+        part = {"checkpoint": model, "lang": lang, **score[["value", "ci_low", "ci_high"]]}
+        part["excess_low"] = bootstrap.mean_interval(rows["score"] - rows["constant"])["ci_low"].iloc[0]
+        part |= {"baseline": rows["constant"].mean(), "stated": len(rows)}
+        whole = len(rows) >= WHOLE * len(constant)
+        parts.append(part | {"broken": "" if whole else f"answers to {len(rows)} of {len(constant)} questions alone"})
+    named = {"dataset": "vizwiz", "variant": "", "direction": "", "metric": "accuracy", "address": address}
+    return pd.DataFrame(parts).assign(**named, decimals=6, baseline_name="always answering “unanswerable”")
+
+
+def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
+    """Return the accuracy in seven languages, with thinking aloud or without the image as variants.
+
+    The baseline of a result is the one model that was also asked without the image, in the same language.
+    """
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    table = _text(path).query("lang != 'family_analysis'")
+    counts = table[["n_correct", "n_total", "n_failed_extract"]].astype(float)
+    variant = table["model"].str.extract("-(cot|no_image)$")[0].map({"cot": "chain of thought", "no_image": "no image"})
+    blind = counts["n_correct"].where(variant == "no image").groupby(table["lang"]).transform("max")
+    low = confint_proportions_2indep(counts["n_correct"], counts["n_total"], blind, counts["n_total"], method="newcomb")[0]
+    unread = counts["n_failed_extract"] / counts["n_total"]
+    reason = (100 * unread).round().astype(int).astype(str) + " % of its answers could not be read"
+    return table.assign(
+        checkpoint=table["model"].str.replace("-(cot|no_image)$", "", regex=True),
+        dataset="indian-reasoning",
+        variant=variant.fillna(""),
+        direction="",
+        metric="accuracy",
+        value=counts["n_correct"] / counts["n_total"],
+        decimals=6,
+        address=address,
+        baseline=(blind / counts["n_total"]).mask(variant == "no image"),
+        baseline_name=np.where(variant == "no image", "", "Qwen2.5-VL-7B without the image"),
+        excess_low=np.where(variant == "no image", np.nan, low),
+        broken=reason.where(unread > NEVER_READ, ""),
+    )
+
+
+def read_llm_jp(path: Path, address: str) -> pd.DataFrame:
+    """Return the results of the Japanese leaderboard that are shares; MMMU is in English."""
+    table = _text(path)
+    table = table[table["metric"].isin(JAPANESE)]
+    return table.assign(
+        checkpoint=table["model"],
+        dataset=table["task"].str.lower().replace({"cvqa": "cvqa-ja"}),
+        lang=np.where(table["task"] == "MMMU", "en", "ja"),
+        variant="",
+        direction="",
+        metric=table["metric"].map(JAPANESE),
+        value=table["value"].astype(float) / 100,
+        decimals=4,
+        address=address,
+    )
+
+
+def read_documents(path: Path, address: str) -> pd.DataFrame:
+    """Return NDCG@10 of searching pages of documents, by language of the query: of each set, and means over sets.
+
+    A mean (data set "vidore2" or "vidore3") is over the public sets, where a model has all. In the second version
+    ("v2") models may read a page's text next to its image. The baseline of ViDoRe 3 is BM25 on that text.
+    """
+    table = _text(path).query("model != 'experiments'")  # no model: trials of several
+    names = table["task"].str.extract(r"^(Vidore2|Vidore3|JinaVDR)(\w+?)(?:Retrieval)?(?:\.(v2))?$")
+    place = table["model"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
+    table = pd.DataFrame({
+        "checkpoint": table["model"], "bench": names[0].str.lower(), "set": names[1].str.lower(),
+        "variant": names[2].fillna(""), "lang": table["languages"],
+        "value": table["ndcg_at_10"].astype(float), "address": address + "/" + place,
+    })  # fmt: skip
+    public = table[table["bench"].str.startswith("vidore") & ~table["set"].isin(NOT_PUBLIC)]
+    by = public.groupby(["checkpoint", "bench", "variant", "lang"], as_index=False)
+    means = by.agg(value=("value", "mean"), sets=("set", "nunique"), address=("address", "first"))
+    means = means[means["sets"] == means["bench"].map(public.groupby("bench")["set"].nunique())]
+    rows = pd.concat([means.assign(dataset=means["bench"]), table.assign(dataset=table["bench"] + "-" + table["set"])])
+    text = rows[rows["checkpoint"] == BM25].set_index(["dataset", "lang"])["value"]
+    baseline = text.reindex(pd.MultiIndex.from_frame(rows[["dataset", "lang"]])).to_numpy()
+    baseline = np.where(rows["checkpoint"] == BM25, np.nan, baseline)
+    named = np.where(np.isnan(baseline), "", "BM25 on the pages’ text")
+    rows = rows.assign(baseline=baseline, baseline_name=named, direction="", metric="NDCG@10", decimals=5)
+    return rows.drop(columns=["bench", "set", "sets"])
+
+
+def read_immich(path: Path, address: str) -> pd.DataFrame:
+    """Return Immich's mean of recall@1, 5 and 10 from text to image, of the languages in which a model is not weak."""
+    table = _text(path)
+    names = languages.table().set_index("name")["code"].to_dict() | IMMICH_LANGUAGES
+    return table.assign(
+        checkpoint=table["model"],
+        dataset="immich",
+        lang=table["language"].map(names),
+        variant="",
+        direction="t2i",
+        metric="mean of recall@1, 5, 10",
+        value=table["recall_mean_1_5_10"].astype(float) / 100,
+        decimals=4,
+        address=address,
+    )
