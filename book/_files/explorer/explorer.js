@@ -7,13 +7,15 @@
   if (!form) return;
   const part = (name) => document.getElementById(`explorer-${name}`);
   const field = (name) => form.elements[name];
-  const LISTS = ["lang", "models", "licence"], BOUNDS = { max_params: "parameters_m", max_gflops: "gflops" };
+  const LISTS = ["lang", "models", "licence"], BOUNDS = { max_params: "parameters_m", max_gflops: "gflops", max_memory: "memory_mib", max_ms: "milliseconds" };
   const NUMBERS = Object.keys(BOUNDS), DATES = ["since", "until"], SWITCHES = ["closed", "miniature"];
-  const FILTERS = ["models", "licence", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
-  const COLUMNS = ["language", "title", "value", "parameters_m", "gflops", "licence", "release_date", "n"];
+  const FILTERS = ["kind", "models", "licence", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
+  const COLUMNS = ["language", "title", "value", "parameters_m", "gflops", "memory_mib", "milliseconds", "licence", "release_date", "n"];
   const COST = { // what a plot has on its horizontal axis
     size: { column: "parameters_m", label: "million parameters", type: "log", rival: "as few parameters" },
     gflops: { column: "gflops", label: "GFLOPs for an image and a text", type: "log", rival: "as few FLOPs" },
+    ms: { column: "milliseconds", label: "milliseconds for an image and a text", type: "log", rival: "as few milliseconds" },
+    memory: { column: "memory_mib", label: "MiB of memory", type: "log", rival: "as little memory" },
     date: { column: "date", label: "release date", type: "utc", rival: "the same or an earlier date" },
   };
   const NAMED = 3, DRAWN = 25, PANELS = 4; // languages with a sentence; models and languages of a plot
@@ -37,7 +39,7 @@
   const rows = data.rows.n.map(record);
   const real = new Set(rows.filter((row) => !row.miniature).map((row) => row.code));
   const KNOWN = { // of the words in an address: what may stand there
-    models, licence: new Set(licences), task: tasks, benchmark: boards,
+    models, kind: new Set(data.models.map((one) => one.kind)), licence: new Set(licences), task: tasks, benchmark: boards,
     plot: new Set(["intervals", ...Object.keys(COST)]), sort: new Set(COLUMNS.flatMap((one) => [one, `-${one}`])),
   };
 
@@ -59,7 +61,7 @@
     const of = (name) => data.rows[name][i];
     const model = data.models[of("model")], language = data.languages[of("lang")];
     const row = { ...model, licence: licenceOf(model), code: language.code, language: language.name, n: n || null };
-    for (const name of ["value", "ci_low", "ci_high", "guess"]) row[name] = of(name);
+    for (const name of ["value", "ci_low", "ci_high", "baseline", "above"]) row[name] = of(name);
     return Object.assign(row, { board: data.boards[of("board")], address: data.addresses[of("address")] });
   }
 
@@ -67,7 +69,7 @@
 
   function read() {
     const given = new URLSearchParams(location.hash.slice(1)), notes = [];
-    state = { lang: [], models: [], licence: [], task: "", benchmark: "", ...STANDARD };
+    state = { lang: [], models: [], licence: [], task: "", benchmark: "", kind: "", ...STANDARD };
     for (const name of [...NUMBERS, ...DATES]) state[name] = "";
     for (const [name, value] of given) {
       const words = LISTS.includes(name) ? value.split(",") : [value];
@@ -116,7 +118,7 @@
 
   function update(notes = []) {
     const all = state.lang[0] === "all";
-    const near = rows.filter((row) => (all || state.lang.includes(row.code)) && (state.miniature || !row.miniature));
+    const near = rows.filter((row) => (all || state.lang.includes(row.code)) && (state.miniature || !row.miniature) && (!state.kind || row.kind === state.kind));
     const there = data.boards.filter((board) => near.some((row) => row.board === board));
     if (state.task && !there.some((board) => slug(board.task) === state.task)) {
       notes.push(`No result of the task “${tasks.get(state.task)}” in ${named()}; another task is shown.`);
@@ -140,7 +142,8 @@
     verdict(open.length);
     part("count").textContent = `${count(shown.length, "result")} of ${count(distinct(shown, "model"), "model")}`
       + (all || state.lang.length > 1 ? ` in ${count(distinct(shown, "code"), "language")}.` : ".")
-      + (unknown ? ` Left out: ${count(unknown, "model")} for which nobody states what is filtered.` : "");
+      + (unknown ? ` Left out: ${count(unknown, "model")} for which nobody states what is filtered.` : "")
+      + (shown.some((row) => row.above === 0) ? ` ▽: not above ${chosen.baseline_name}.` : "");
     tabulate(distinct(shown, "code") > 1);
     draw();
     history.replaceState(null, "", hash());
@@ -181,7 +184,7 @@
   function told(row) {
     const text = (value) => (shares() ? (100 * value).toFixed(1) : value.toFixed(2)).replace(/^-(0\.0+)$/, "$1");
     const ends = row.ci_low === null ? "" : ` (${text(row.ci_low)}–${text(row.ci_high)})`;
-    return `${text(row.value)}${shares() ? " %" : ""}${ends}`;
+    return `${text(row.value)}${shares() ? " %" : ""}${ends}${row.above === 0 ? " ▽" : ""}`;
   }
 
   function ranked() { // the rows of each language, the best first; languages in the order of the state
@@ -218,9 +221,13 @@
       const near = others.filter((row) => row.ci_high !== null && row.ci_high >= best.ci_low), one = near.length === 1;
       text += near.length ? ` The interval${one ? "" : "s"} of ${join(near)} overlap${one ? "s" : ""} with it; overlap is no test.` : " No other interval overlaps with it.";
     }
-    if (best.guess !== null && best.ci_low !== null && best.ci_low <= best.guess) text += ` Its interval includes what guessing scores (${(100 * best.guess).toFixed(1)} %).`;
+    if (best.above === 0) text += ` That is not above ${baseline(best)}.`;
     const page = element("a", { href: `language-${best.code}.html` }, `the page on ${best.language}`);
     return [element("strong", {}, `${best.language}.`), ` ${text}`, ...(languages.get(best.code).page ? [" More: ", page, "."] : [])];
+  }
+
+  function baseline(row) { // what an answer without looking scores
+    return `${row.board.baseline_name} (${shares() ? `${(100 * row.baseline).toFixed(row.baseline < 0.001 ? 2 : 1)} %` : row.baseline})`;
   }
 
   function join(list) {
@@ -246,7 +253,7 @@
     options(field("benchmark"), offered.map((board) => [board.id, board.title]));
     options(part("langs"), pairs.map(([, text]) => [text]));
     options(part("models"), data.models.filter((one) => state.miniature || !one.miniature).map((one) => [one.title]));
-    for (const [name, value] of [["lang", state.lang[0]], ["task", state.task], ["benchmark", chosen?.id], ["plot", state.plot]]) field(name).value = value;
+    for (const [name, value] of [["lang", state.lang[0]], ["kind", state.kind], ["task", state.task], ["benchmark", chosen?.id], ["plot", state.plot]]) field(name).value = value;
     for (const name of [...NUMBERS, ...DATES]) if (document.activeElement !== field(name)) field(name).value = state[name];
     for (const name of SWITCHES) field(name).checked = Boolean(state[name]);
     for (const box of part("licences").querySelectorAll("input")) box.checked = state.licence.includes(box.value);
@@ -275,7 +282,7 @@
       update();
     });
     form.addEventListener("submit", (event) => event.preventDefault());
-    for (const name of ["task", "benchmark", "plot"]) on(name, "change", () => {
+    for (const name of ["kind", "task", "benchmark", "plot"]) on(name, "change", () => {
       state[name] = field(name).value;
       if (name === "task") state.benchmark = "";
       update();
@@ -318,9 +325,10 @@
         column("Language", "language", wide ? 100 : 80, { visible: false }),
         column("Result (95 % interval)", "value", 145, { ...right, formatter: (cell) => source(cell.getRow().getData()) }),
         column("Million parameters", "parameters_m", 105, right), column("GFLOPs", "gflops", 85, right),
+        column("Memory (MiB)", "memory_mib", 90, { ...right, visible: false }), column("Milliseconds", "milliseconds", 100, { ...right, visible: false }),
         column("Licence", "licence", 125), column("Released", "release_date", 100, { sorterParams: { alignEmptyValues: "bottom" } }),
         column("n", "n", 75, right), hidden("ci_low"), hidden("ci_high"), hidden("model"), hidden("code"), hidden("address"),
-        hidden("board", (board) => board.id), hidden("measure", () => chosen.measure),
+        hidden("board", (board) => board.id), hidden("measure", () => chosen.measure), hidden("kind"), hidden("baseline"), hidden("above"),
       ],
     });
     made.on("tableBuilt", () => { // the part that scrolls by keyboard is the one that holds the rows
@@ -356,6 +364,8 @@
 
   function tabulate(several) {
     if (table.getColumn("language").isVisible() !== several) table.toggleColumn("language");
+    const measured = ["ms", "memory"].includes(state.plot) || state.max_memory !== "" || state.max_ms !== "";
+    for (const name of ["memory_mib", "milliseconds"]) if (table.getColumn(name).isVisible() !== measured) table.toggleColumn(name);
     const [sorter] = table.getSorters(), dir = state.sort.startsWith("-") ? "desc" : "asc", by = state.sort.replace("-", "");
     if (sorter?.field !== by || sorter.dir !== dir) table.setSort(by, dir);
     table.replaceData(shown);
@@ -388,7 +398,7 @@
     const left = new Set(shown.map((row) => row.code)).size - lists.length;
     part("caption").textContent = [
       `${chosen.title}. Bars: 95 % intervals over images or queries, where known.`,
-      !cost && drawn.some((row) => row.guess !== null) ? "Dashed: guessing." : "",
+      !cost && drawn.some((row) => row.baseline !== null) ? `Dashed: ${chosen.baseline_name}.` : "",
       points.length < lists.flat().length ? `Models drawn: the best ${Math.ceil(DRAWN / lists.length)}${several ? " of each language" : ""}.` : "",
       cost ? `Line and names: models that none with ${cost.rival} exceeds; a comparison of values, not a test.` : "",
       few ? `Not drawn: ${count(few, "result")} of models whose ${cost.label} nobody states.` : "",
@@ -402,14 +412,14 @@
   }
 
   function intervals(drawn, look, panels, width, insetTop, marks) {
-    const names = [...new Set(drawn.map((row) => row.title))], guesses = drawn.filter((row) => row.guess !== null);
+    const names = [...new Set(drawn.map((row) => row.title))], guesses = drawn.filter((row) => row.baseline !== null);
     const marginLeft = Math.min(6.4 * d3.max(names, (name) => name.length) + 16, width * 0.48), most = Math.floor((marginLeft - 14) / 6.2);
     const tickFormat = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
     return {
       marginLeft, marginTop: 40, height: 50 + panels * (20 * names.length + 28),
       x: { ...scale(), axis: "top", ticks: width < 500 ? 4 : 8 }, y: { domain: names, label: null, tickFormat, tickSize: 0, insetTop },
       marks: [
-        ...marks, Plot.ruleX(d3.groups(guesses, (row) => row.code).map(([, list]) => list[0]), { fy: look.fy, x: "guess", strokeDasharray: "4,3" }),
+        ...marks, Plot.ruleX(d3.groups(guesses, (row) => row.code).map(([, list]) => list[0]), { fy: look.fy, x: "baseline", strokeDasharray: "4,3" }),
         Plot.ruleY(drawn.filter((row) => row.ci_low !== null), { fy: look.fy, y: "title", x1: "ci_low", x2: "ci_high", strokeWidth: 2 }),
         Plot.dot(drawn, { ...look, x: "value", y: "title", r: 4 }),
       ],

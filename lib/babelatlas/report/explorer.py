@@ -31,14 +31,14 @@ def payload(
     coded, lists = {}, {}
     for column, by in (("board", "id"), ("model", "model"), ("lang", "lang"), ("address", "address")):
         coded[column], lists[column] = pd.factorize(table[by])
-    numbers = table[["value", "ci_low", "ci_high", "guess"]].round(DIGITS)
+    numbers = table[["value", "ci_low", "ci_high", "baseline", "above"]].round(DIGITS)
     coded |= {column: _plain(numbers[column]) for column in numbers} | {"n": table["n"].astype(int)}
     names = languages.table().set_index("code").loc[lists["lang"]]
     aliases = (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"]).str.lower().str.replace("_", "-")
     facts = results.facts(list(lists["model"]))
     return {
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
-        "models": facts.assign(**facts[["parameters_m", "gflops"]].apply(_plain)).to_dict("records"),
+        "models": facts.assign(**facts[["parameters_m", "gflops", "memory_mib", "milliseconds"]].apply(_plain)).to_dict("records"),
         "languages": [
             {"code": code, "name": name, "aliases": other.split(), "page": code in paged}
             for code, name, other in zip(names.index, names["name"], aliases, strict=True)

@@ -32,12 +32,23 @@ DATASETS = {
     "xgqa": ("Questions about an image", "accuracy"),
     "xvnli": ("Entailment", "accuracy"),
     "imagenet-1k": ("Image classification", "accuracy@1"),
+    "worldcuisines": ("Questions about dishes", "accuracy"),
+    "vizwiz": ("Questions of blind people", "accuracy"),
+    "indian-reasoning": ("Reasoning about diagrams", "accuracy"),
+    "jmmmu": ("Examination questions", "accuracy"),
+    "mmmu": ("Examination questions", "accuracy"),
+    "cvqa-ja": ("Questions about an image", "accuracy"),
+    "vidore3": ("Document retrieval", "NDCG@10"),
+    "vidore2": ("Document retrieval", "NDCG@10"),
+    "jinavdr-wikimediacommonsdocuments": ("Document retrieval", "NDCG@10"),
+    "immich": ("Image retrieval", "mean of recall@1, 5, 10"),
 }
 LISTED = {"xm3600": "Crossmodal-3600, recall@1", "babel-imagenet": "Babel-ImageNet, top-1 accuracy"}
-ZERO_SHOT = ("", "label", "translated prompts", "English prompts", "zero-shot")  # variants that stand on a page
-MEASURES = {"recall@1": "recall@1", "accuracy@1": "top-1 accuracy", "accuracy": "accuracy", "spearman": "correlation"}
+# Variants that stand on a page: of prompts and training, and ways of speaking.
+ZERO_SHOT = ("", "label", "translated prompts", "English prompts", "zero-shot")
+ZERO_SHOT += ("formal", "casual", "krama", "ngoko", "spoken")
+MEASURES = {"accuracy@1": "top-1 accuracy", "spearman": "correlation"}
 DIRECTIONS = {"t2i": ", text to image", "i2t": ", image to text", "": ""}
-QUERIES = {"xm3600": 3600, "xtd": 1000, "xflickrco": 2000, "marvl": 2}  # what guessing chooses from
 # Papers' results by language that are in no released table: source, data set, metric and variant -> task, measure,
 # direction and the board's title. They have no intervals.
 PUBLISHED = {
@@ -51,23 +62,24 @@ PUBLISHED["thapliyal2022", "xm3600", "CIDEr", ""] = (
     ("Captioning", "CIDEr", ""),
     "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
 )
+NOT_ABOVE = "▽"  # next to a result that does not exceed its baseline
+NO_BASELINE = {"baseline": np.nan, "baseline_name": "", "above": np.nan}
 # The pictures of this study's own run of real models.
 OWN = {"imagenet-photos": "photographs of ImageNet's classes", "tuxpaint-nouns": "nouns among Tux Paint's stamps"}
 OWN |= {"tuxpaint-stamps": "Tux Paint's stamps"}
 # What a run's models are compared by, in the order of the pages: metric -> task and measure.
 METRICS = {"accuracy@1": ("Image classification", "top-1 accuracy")}
 METRICS |= {f"{way} recall@1": ("Image retrieval", "recall@1") for way in ("t2i", "i2t")}
-FACTS = ["title", "parameters_m", "gflops", "release_date", "licence", "weights"]
-BOARD = ["id", "task", "title", "measure", "origin"]
-ROW = ["board", "model", "lang", "value", "ci_low", "ci_high", "n", "guess", "address"]
+FACTS = ["title", "kind", "parameters_m", "gflops", "memory_mib", "milliseconds", "release_date", "licence", "weights"]
+BOARD = ["id", "task", "title", "measure", "origin", "baseline_name"]
+ROW = ["board", "model", "lang", "value", "ci_low", "ci_high", "n", "baseline", "above", "address"]
 
 
 @cache
 def released_results() -> pd.DataFrame:
     """Return the released results that pages show: one run of a model, the main measure of each data set, zero-shot.
 
-    The columns of `released`, BOARD, and `guess`: what guessing scores, NaN where not known. Rows stand by board, in
-    the order of the explorer. Do not change the table: every caller gets the same one.
+    The columns of `released`, BOARD, and `above` (`above_baseline`). Rows stand by board, in the order of the explorer. Do not change the table: every caller gets the same one.
     """
     table = released.one_run(released.read())
     # A later revision of a data set is the same queries where every result is a whole number of as many.
@@ -88,15 +100,22 @@ def released_results() -> pd.DataFrame:
     boards["id"] = [_identity(row.dataset, row.direction, row.harness, row.variant) for row in boards.itertuples()]
     boards["title"] = [board_title(*row) for row in boards[key].itertuples(index=False)]
     table = table.drop(columns="task").merge(boards, on=key)
-    queries = (
-        table["dataset"].map(QUERIES).where(table["dataset"] != "babel-imagenet", table["n"].replace(0, np.nan) / 50)
-    )
     return table.assign(
         task=table["dataset"].map({name: task for name, (task, _) in DATASETS.items()}),
-        measure=table["metric"].map(MEASURES),
-        guess=1 / queries,
+        measure=table["metric"].replace(MEASURES),
+        baseline_name=table.groupby("id")["baseline_name"].transform("max"),  # of all but the baseline itself
+        above=above_baseline(table),
         origin="released",
     )
+
+
+def above_baseline(table: pd.DataFrame) -> pd.Series:
+    """Return whether each value exceeds its baseline, as 1 or 0, NaN where no baseline is known.
+
+    The 95 % interval of the difference must lie above 0; where none is known, the difference itself.
+    """
+    excess = table["excess_low"].fillna(table["value"] - table["baseline"])
+    return (excess > 0).astype(float).where(excess.notna())
 
 
 def board_title(dataset: str, harness: str, variant: str, direction: str) -> str:
@@ -129,7 +148,7 @@ def published_results() -> pd.DataFrame:
         table = table[(table["dataset"] == dataset) & (table["metric"] == metric) & (table["variant"] == variant)]
         table = table[table["lang"] != ""].drop_duplicates(["model", "lang"]).replace({"model": named})
         facts = {"id": _identity(dataset, direction, source), "task": task, "title": title, "measure": measure}
-        parts.append(table.assign(**facts, guess=np.nan, address="", origin="published"))
+        parts.append(table.assign(**facts, **NO_BASELINE, address="", origin="published"))
     return pd.concat(parts)
 
 
@@ -145,7 +164,7 @@ def own_results() -> pd.DataFrame:
     return table.drop(columns="task").merge(boards, on=["dataset", "variant"]).assign(
         measure=lambda rows: rows["metric"].replace({"accuracy@1": "top-1 accuracy"}),
         direction=lambda rows: rows["variant"],
-        guess=np.nan, address="", origin="own",
+        **NO_BASELINE, address="", origin="own",
     )  # fmt: skip
 
 
@@ -166,12 +185,15 @@ def boards(scores: pd.DataFrame) -> pd.DataFrame:
 def run_results(scores: pd.DataFrame, images: dict[str, int]) -> pd.DataFrame:
     """Return rows of `boards` as `all_results` has them; `images`: as `gallery_sizes` gives it."""
     tasks = scores["metric"].map(METRICS)
+    guess = pd.Series([guessing(row, images) for row in scores.itertuples()], index=scores.index)
+    scores = scores.assign(baseline=guess, excess_low=scores["ci_low"] - guess)
     return scores.assign(
         id=[_identity("run", title) for title in scores["title"]],
         task=tasks.str[0],
         title=tasks.str[0] + ": " + scores["title"] + " (this run)",
         measure=tasks.str[1],
-        guess=[guessing(row, images) for row in scores.itertuples()],
+        baseline_name="guessing",
+        above=above_baseline(scores),
         address="",
         origin="run",
     )
@@ -181,7 +203,7 @@ def all_results(scores: pd.DataFrame | None = None, images: dict[str, int] | Non
     """Return all results, one row each: BOARD, then ROW without "board"; boards in the order in which pages show them.
 
     `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it. `origin` is "released", "published",
-    "own" or "run"; `guess` what guessing scores, NaN where not known; `address` where the number was read.
+    "own" or "run"; `baseline` what an answer without looking scores, NaN where not known; `address` where it was read.
     """
     parts = [released_results(), published_results(), own_results()]
     if scores is not None and len(scores):
@@ -222,6 +244,7 @@ def facts(names: Sequence[str]) -> pd.DataFrame:
     for name in known.index.intersection(small.index):
         known.loc[name, ["title", "weights"]] = f"{name} (miniature)", "open"
         known.loc[name, ["parameters_m", "licence"]] = small.loc[name, ["parameters", "licence"]].to_numpy()
+    known["kind"] = known["kind"].mask(known["kind"].fillna("") == "", "embedding")  # of what is no released model
     texts = ["release_date", "licence", "weights"]
     return known.assign(**known[texts].fillna("")).rename_axis("model").reset_index()
 
@@ -230,7 +253,7 @@ def value_text(row) -> str:
     """Return a result with its interval: "39.4 % (37.8–41.0)"; correlations and CIDEr are no shares."""
     if row.measure in ("correlation", "CIDEr"):
         return f"{row.value:.2f}"
-    return formatting.interval(row.value, row.ci_low, row.ci_high)
+    return formatting.interval(row.value, row.ci_low, row.ci_high) + (f" {NOT_ABOVE}" if row.above == 0 else "")
 
 
 @cache

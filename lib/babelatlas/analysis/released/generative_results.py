@@ -14,6 +14,8 @@ from babelatlas.base import languages
 from babelatlas.stats import bootstrap
 
 CUISINES = {"1a": "dish", "1b": "context", "1c": "adversarial", "2.": "cuisine"}
+QUESTIONS = 500  # of each task
+FULL = 6  # decimals of a whole number of cases
 FORMS = {"mc": "accuracy", "oe": "open accuracy", "oe_dual": "open accuracy, two languages"}
 FORMS |= {"oe_multi": "open accuracy, all languages"}
 NEVER_READ = 0.5  # share of answers without a readable choice from which a result says nothing of a language
@@ -33,19 +35,24 @@ def _text(path: Path) -> pd.DataFrame:
 def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy on questions about dishes, of the larger set of 500 questions each.
 
-    A data set is a task, a variant a way of speaking (formal, casual, krama, ngoko, spoken). Answers are one of five
-    ("accuracy") or open, compared with the reference in the language, in two, or in all ("open accuracy").
+    A data set is a task, or the mean of the four ("worldcuisines"); a variant is a way of speaking (formal, casual,
+    krama, ngoko, spoken). Answers are one of five ("accuracy"), or open and compared with the reference in the
+    language, in two languages, or in all ("open accuracy").
     """
     table = _text(path).query("subset == 'large'")
+    table = table.assign(dataset="worldcuisines-" + table["task"].str[:2].map(CUISINES))
+    table["percent"] = table["percent"].astype(float)
+    means = table.groupby(["model", "form", "variety"], as_index=False)["percent"].mean()
+    table = pd.concat([table, means.assign(dataset="worldcuisines")], ignore_index=True)
     return table.assign(
         checkpoint=table["model"],
-        dataset="worldcuisines-" + table["task"].str[:2].map(CUISINES),
         lang=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[0],
         variant=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[2],
         direction="",
         metric=table["form"].map(FORMS),
-        value=table["percent"].astype(float) / 100,
-        decimals=4,
+        value=table["percent"] / 100,
+        decimals=FULL,
+        stated=np.where(table["dataset"] == "worldcuisines", 4, 1) * QUESTIONS,
         address=address,
     )
 
@@ -66,7 +73,7 @@ def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
         whole = len(rows) >= WHOLE * len(constant)
         parts.append(part | {"broken": "" if whole else f"answers to {len(rows)} of {len(constant)} questions alone"})
     named = {"dataset": "vizwiz", "variant": "", "direction": "", "metric": "accuracy", "address": address}
-    return pd.DataFrame(parts).assign(**named, decimals=6, baseline_name="always answering “unanswerable”")
+    return pd.DataFrame(parts).assign(**named, decimals=FULL, baseline_name="always answering “unanswerable”")
 
 
 def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
@@ -90,7 +97,7 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
         direction="",
         metric="accuracy",
         value=counts["n_correct"] / counts["n_total"],
-        decimals=6,
+        decimals=FULL,
         address=address,
         baseline=(blind / counts["n_total"]).mask(variant == "no image"),
         baseline_name=np.where(variant == "no image", "", "Qwen2.5-VL-7B without the image"),

@@ -49,7 +49,7 @@ IMAGENETS = {
 OPEN_CLIP_ENGLISH |= {title: (f"imagenet-{name}", "", "accuracy@1") for title, name in IMAGENETS.items()}
 BASELINES = ["baseline", "baseline_name", "excess_low", "broken"]
 NEVER = 0.001  # how improbable so few correct answers must be for one who guesses
-SHARES = ("recall@", "accuracy")  # metrics that are shares of cases, by the beginning of their names
+SHARES = ("recall@", "accuracy", "open accuracy")  # metrics that are shares of cases, by the beginning of their names
 FULL = 6  # decimals that a mean in single precision tells
 
 
