@@ -56,14 +56,19 @@ def checkpoints() -> pd.DataFrame:
 
 
 def one_run(table: pd.DataFrame, everywhere: bool = False) -> pd.DataFrame:
-    """Return the released results that count for a model; `everywhere`: those of use "English" on all data sets."""
+    """Return the released results that count for a model; `everywhere`: those of use "English" on all data sets.
+
+    A result that is broken (column `broken`) does not count, whatever its checkpoint.
+    """
     use = table[["harness", "checkpoint"]].merge(checkpoints(), how="left")["use"].to_numpy()
     kept = everywhere | ~table["dataset"].isin(_table().query("lang != 'en'")["dataset"])
-    return table[(use == "yes") | (use == "English") & kept].reset_index(drop=True)
+    counts = (use == "yes") | (use == "English") & kept
+    return table[counts & (table["broken"] == "")].reset_index(drop=True)
 
 
 def _listed(name: str) -> pd.DataFrame:
-    numbers = {column: [""] for column in ("parameters_m", "gflops", "image_size", "samples_seen")}
+    numbers = ("parameters_m", "gflops", "memory_mib", "milliseconds", "image_size", "samples_seen")
+    numbers = {column: [""] for column in numbers}
     return pd.read_csv(FOLDER / name, keep_default_na=False, na_values=numbers)
 
 

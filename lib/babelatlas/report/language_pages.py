@@ -22,6 +22,7 @@ from babelatlas.base import checksums, languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import wordnets
 from babelatlas.report import reading, results
+from babelatlas.report.results import NOT_ABOVE
 from babelatlas.report.formatting import counted, english_note, escape, interval, literal, percent, word
 
 EXAMPLES = 8  # labels of each label set
@@ -95,22 +96,16 @@ def _boards(lang: str) -> list[pd.DataFrame]:
 
 def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     """Return what a page says of real models: `takeaway`, `rank`, `best`, `boards`, `missing`, `english`."""
-    best = _best_models(boards)
-    first = best.iloc[0]
-    kind = "95 % interval over classes or pictures" if boards[0]["origin"].iloc[0] == "own" else "exact"
-    takeaway = (
-        f"{escape(first['best open model'])} has the highest result on {escape(first['benchmark'])}: {first['result']} "
-        f"({kind}; open models: {first['open models']}; not significantly lower: {first['not significantly lower']})."
-    )
     caption = (
         f"<b>The best open model, and the best of at most {BUDGET} million parameters.</b> Models are compared by "
-        "their counts of correct answers, as if on different queries, which is careful; tests are Holm-adjusted."
+        "their counts of correct answers, as if on different queries, which is careful; tests are Holm-adjusted. "
+        f"{NOT_ABOVE}: not above the baseline."
     )
     there = {rows["dataset"].iloc[0] for rows in boards} | {"imagenet-1k"}
     return {
-        "takeaway": reading.takeaway(takeaway).data,
+        "takeaway": reading.takeaway(" ".join(verdicts(boards))).data,
         "rank": _rank(lang),
-        "best": reading.table(best, caption).data,
+        "best": reading.table(_best_models(boards), caption).data,
         "boards": [
             {"title": html_escape(rows["title"].iloc[0]), "n": len(rows), "table": _board_table(rows)}
             for rows in boards
@@ -118,6 +113,27 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
         "missing": ", ".join(escape(real_models.DATASETS[name]) for name in results.DATASETS if name not in there),
         "english": f" {published.ENGLISH_NAMES}" if lang == "en" else "",
     }
+
+
+def verdicts(boards: list[pd.DataFrame]) -> list[str]:
+    """Return a sentence on the best open model of each kind, embedding or generative, on the first board that has it.
+
+    A language without a model of these kinds has a sentence on the first board.
+    """
+    kinds = {kind: [rows for rows in boards if (rows["kind"] == kind).any()] for kind in ("embedding", "generative")}
+    chosen = {kind: there[0] for kind, there in kinds.items() if there} or {"": boards[0]}
+    sentences = []
+    for kind, rows in chosen.items():
+        first = _best_models([rows[rows["kind"] == kind] if kind else rows]).iloc[0]
+        over = {"own": "95 % interval over classes or pictures", "published": "no interval is known"}
+        over = over.get(rows["origin"].iloc[0], "exact interval" if rows["n_correct"].notna().all() else "95 % interval over questions")
+        of = "" if rows is boards[0] else f"Among {kind} models, "
+        said = f"{of}{escape(first['best open model'])} has the highest result on {escape(first['benchmark'])}: "
+        said += f"{first['result'].removesuffix(f' {NOT_ABOVE}')} ({over}; open models: {first['open models']}; not "
+        said += f"significantly lower: {first['not significantly lower']})"
+        below = first["result"].endswith(NOT_ABOVE)
+        sentences.append(said + (f", which is not above {escape(first['baseline'])}." if below else "."))
+    return sentences
 
 
 def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
@@ -132,7 +148,7 @@ def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
                 "benchmark": top["title"],
                 "best open model": top["name"],
                 "result": top["result"],
-                "guessing": "–" if pd.isna(top["guess"]) else f"{100 * top['guess']:.2g} %",
+                "baseline": "–" if pd.isna(top["baseline"]) else f"{top['baseline_name']} ({100 * top['baseline']:.3g} %)",
                 "open models": len(rows),
                 "not significantly lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "not known",
                 "best small model": small["name"].iloc[0] if len(small) else "–",

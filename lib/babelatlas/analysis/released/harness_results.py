@@ -33,6 +33,10 @@ TASKS |= {"sts17-visual": "sts", "stsb-visual": "sts", "xvnli": "entailment", "x
 TASKS |= dict.fromkeys(["marvl", "nlvr2", "nlvr2-1k", "indian-reasoning"], "reasoning")
 # Of the data sets that the beginning of the name tells.
 KINDS = {"vidore": "document retrieval", "jinavdr": "document retrieval", "immich": "retrieval"}
+TASKS |= {"multi30k": "retrieval", "glami-1m": "retrieval", "mvl-sib": "matching"}
+# mteb's tasks of retrieval in both directions, by the beginning of their names.
+MTEB = {"XM3600": "xm3600", "WIT": "wit", "XFlickr30kCo": "xflickrco", "Flickr30k": "flickr30k", "MSCOCO": "mscoco"}
+MTEB |= {"Multi30k": "multi30k", "GLAMI1M": "glami-1m"}
 OPEN_CLIP_ENGLISH = {
     f"{title} {searched} retr. R@{k}": (dataset, direction, f"recall@{k}")
     for title, dataset in (("Flickr", "flickr30k"), ("MSCOCO", "mscoco"))
@@ -89,23 +93,23 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     """Return mteb's results with images: retrieval, ImageNet in English, and similarity of sentences as images.
 
     Left out: the two tasks that are means over languages of another one. Later versions of mteb report no share of
-    queries with a hit among the first k (cv_recall): in text-to-image retrieval, where each query has one image, the
-    recall is that. A task whose data set was evaluated in a second revision has this in `variant`.
+    queries with a hit among the first k (cv_recall): where each query has one answer, as from text to image, the recall
+    is that. MVL-SIB's variant is the script, where a language has several. A task whose data set was evaluated in a second revision has this in `variant`.
     """
     metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {"ndcg_at_10": "NDCG@10"}
     metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
     later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
     table = _csv(path)
-    names = {"XM3600T2IRetrieval": "xm3600", "WITT2IRetrieval": "wit", "XFlickr30kCoT2IRetrieval": "xflickrco"}
-    names |= {f"{title}{way}Retrieval": name for title, name in (("Flickr30k", "flickr30k"), ("MSCOCO", "mscoco"))
-              for way in ("T2I", "I2T")}  # fmt: skip
-    names |= {"Imagenet1kZeroShot": "imagenet-1k", "STS17MultilingualVisualSTS": "sts17-visual"}
+    names = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
+    names |= {"MVLSIBSent2Img": "mvl-sib", "Imagenet1kZeroShot": "imagenet-1k", "STS17MultilingualVisualSTS": "sts17-visual"}
     names |= {"STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
     table = table[table["task"].isin(names)].rename(columns={"model": "checkpoint"})
     places = table["checkpoint"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
     for column, other in later.items():
-        one = (table[column] == "") & table["task"].str.contains("T2I")
+        one = (table[column] == "") & table["task"].str.contains("T2I|Co|Multi30k")
         table[column] = table[column].mask(one, table[other])
+        hits = table.get(column.replace("cv_recall", "hit"), "")  # as the latest versions call it
+        table[column] = table[column].mask(table[column] == "", hits)
     pair = table["subset"].str.split("-")
     usual = table.groupby("task")["dataset_revision"].transform(lambda revisions: revisions.mode()[0])
     other = np.where(table["dataset_revision"] != usual, "data set " + table["dataset_revision"].str[:7], "")
@@ -116,9 +120,12 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
         variant=np.where(pair.str.len() > 1, table["subset"], np.where(table["split"] == "dev", "dev", "")) + other,
         address=address + "/" + places,
     )
+    scripts = table["subset"].str.extract("_(.+)")[0].fillna("")
+    several = table.assign(plain=table["subset"].str.partition("_")[0]).duplicated(["task", "checkpoint", "plain"], keep=False)
+    table["variant"] = table["variant"].mask(several & (table["dataset"] == "mvl-sib"), scripts)
     parts = []
     for column, metric in metrics.items():
-        tasks = {"accuracy": ["zeroshot"], "cosine_spearman": ["sts"]}.get(column, ["retrieval"])
+        tasks = {"accuracy": ["zeroshot", "matching"], "cosine_spearman": ["sts"]}.get(column, ["retrieval"])
         part = table[(table[column] != "") & table["dataset"].map(TASKS).isin(tasks)]
         digits = part.groupby("dataset")[column].transform(lambda texts: _decimals(texts))
         parts.append(part.assign(metric=metric, value=part[column].astype(float), decimals=digits))
@@ -262,7 +269,8 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     questions that are not asked to mislead: then answers were not read as what they chose.
     """
     chance = [_stated(row.harness, row.dataset).get("chance", np.nan) for row in table.itertuples()]
-    choices = pd.to_numeric(pd.Series(chance, index=table.index).mask(lambda said: said == "classes", table["n"] / 50))
+    choices = pd.Series(chance, index=table.index, dtype=object).mask(lambda said: said == "classes", table["n"] / 50)
+    choices = pd.to_numeric(choices.mask(choices == "queries", table["n"]).replace(0, np.nan))
     first = table["metric"].str.extract(r"^(?:recall|accuracy)@(\d+)$")[0].astype(float)
     guessing = (first.mask(table["metric"] == "accuracy", 1) / choices).mask(table["metric"] == "spearman", 0)
     table = table.reindex(columns=[*table, *(name for name in BASELINES if name not in table)])
