@@ -136,6 +136,17 @@ def scores(folder: Path) -> pd.DataFrame:
     return tables.check(both[[*tables.SCORE]].reset_index(drop=True), "scores")
 
 
+def guessing() -> pd.Series:
+    """Return what guessing scores, of the rows of `scores`: one of the classes, or a random order of the pictures.
+
+    The index is dataset, lang and variant.
+    """
+    ranks = read("retrieval").rename(columns={"direction": "variant"})
+    order = ranks.assign(value=np.minimum(10 * retrieval.chance(ranks), 1)).groupby(["dataset", "lang", "variant"])["value"].mean()
+    classes = read("zeroshot").assign(variant="").groupby(["dataset", "lang", "variant"])["wnid"].nunique()
+    return pd.concat([order, 1 / classes])
+
+
 def made(results: str | os.PathLike = "") -> dict[str, str]:
     """Return the day on which a run evaluated the pictures, or what ships was made, and versions of packages."""
     if not (results and own(results)):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage, label_quality, real_run
-from babelatlas.analysis.released import harness_results
+from babelatlas.analysis.released import generative_results, harness_results
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
@@ -58,7 +58,8 @@ def _prompts(folder: Path) -> dict:
 
 
 def _released(folder: Path) -> dict:
-    return {released.TABLE: harness_results.build(folder)}
+    items = tables.locate(folder) / released.facts()["sources"]["vizwiz"]["files"]
+    return {released.TABLE: harness_results.build(folder), released.ITEMS: generative_results.vizwiz_items(items)}
 
 
 def _real_run(folder: Path) -> dict:

@@ -16,6 +16,7 @@ from babelatlas.base.paths import DATA
 
 FOLDER = DATA / "released"
 TABLE = FOLDER / "released.parquet"
+ITEMS = FOLDER / "vizwiz_items.parquet"
 
 
 def read(**where: str) -> pd.DataFrame:
@@ -35,6 +36,11 @@ def read(**where: str) -> pd.DataFrame:
 @cache
 def _table() -> pd.DataFrame:
     return tables.read(TABLE, "released")
+
+
+def items() -> pd.DataFrame:
+    """Return the scores of generative models on each question of VizWiz, schema `vizwiz_items`."""
+    return tables.read(ITEMS, "vizwiz_items")
 
 
 def models() -> pd.DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages
+from babelatlas.base import languages, released, tables
 from babelatlas.stats import bootstrap
 
 CUISINES = {"1a": "dish", "1b": "context", "1c": "adversarial", "2.": "cuisine"}
@@ -55,6 +55,21 @@ def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
         stated=np.where(table["dataset"] == "worldcuisines", 4, 1) * QUESTIONS,
         address=address,
     )
+
+
+def vizwiz_items(path: Path) -> pd.DataFrame:
+    """Return each model's score on each question in each language, schema `vizwiz_items`.
+
+    `score`: min(1, people of ten who gave the answer / 3); `unanswerable`: the model answered with the translation of
+    that word; `constant`: what this answer scores, which is the same in all languages.
+    """
+    items = pd.read_parquet(path)
+    constant = items[items["unanswerable"]].groupby("image")["score"].first()
+    known = released.checkpoints().query("harness == 'vizwiz'").set_index("checkpoint")["model"]
+    items = items.assign(constant=items["image"].map(constant), model=items["model"].map(known))
+    items["lang"] = items["lang"].map(languages.canonical)
+    columns, key = tables.SCHEMAS["vizwiz_items"]
+    return items[list(columns)].sort_values(key, ignore_index=True)
 
 
 def read_vizwiz(path: Path, address: str) -> pd.DataFrame:

@@ -281,6 +281,8 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     notes = told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])).fillna("").to_numpy()
     low = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
     misread = low & (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
+    key = table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1) + table["dataset"].str.partition("-")[0]
+    misread = (table["metric"] == "accuracy") & key.isin(key[misread])  # the other questions in this language as well
     broken = table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as the choices they are")
     broken = broken.where(notes == "", notes)
     return table.assign(baseline=baseline, baseline_name=name, excess_low=excess, broken=broken)

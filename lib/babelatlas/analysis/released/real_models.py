@@ -12,6 +12,9 @@ from babelatlas.stats import bootstrap, tests
 DATASETS = {"xm3600": "Crossmodal-3600", "xtd": "XTD", "xflickrco": "xFlickrCO", "wit": "WIT", "marvl": "MaRVL"}
 DATASETS |= {"babel-imagenet": "Babel-ImageNet", "xvnli": "XVNLI", "xgqa": "xGQA", "nlvr2": "NLVR2"}
 DATASETS |= {"sts17-visual": "STS17, as images", "stsb-visual": "STS benchmark, as images", "imagenet-1k": "ImageNet"}
+DATASETS |= {"worldcuisines": "WorldCuisines, five choices", "vizwiz": "VizWiz, translated", "immich": "Crossmodal-3600"}
+DATASETS |= {"indian-reasoning": "MathVista, ScienceQA, MMMU", "jmmmu": "JMMMU", "mmmu": "MMMU", "cvqa-ja": "CVQA"}
+DATASETS |= {"vidore3": "ViDoRe 3", "vidore2": "ViDoRe 2", "jinavdr-wikimediacommonsdocuments": "JinaVDR, Commons"}
 COLUMNS = ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
 
 
@@ -74,7 +77,7 @@ def registry() -> pd.DataFrame:
     names = {"name": "model", "series": "family", "parameters": "parameters_m", "data": "training_data"}
     names |= {"year": "release_date", "n_languages": "languages", "counted_by": "declared_by"}
     rest = rest.drop(columns="family").rename(columns=names)
-    rest = rest.assign(title=rest["model"], entry=rest["model"], weights="open")
+    rest = rest.assign(title=rest["model"], entry=rest["model"], weights="open", kind="embedding")
     for column in ("release_date", "languages"):
         rest[column] = rest[column].astype(str).replace("0", "")
     joined = pd.concat([known, rest.reindex(columns=known.columns)], ignore_index=True)
