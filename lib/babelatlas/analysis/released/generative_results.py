@@ -115,7 +115,7 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
         decimals=FULL,
         address=address,
         baseline=(blind / counts["n_total"]).mask(variant == "no image"),
-        baseline_name=np.where(variant == "no image", "", "Qwen2.5-VL-7B without the image"),
+        baseline_name=np.where(variant == "no image", "", "Qwen2.5-VL without the image"),
         excess_low=np.where(variant == "no image", np.nan, low),
         broken=reason.where(unread > NEVER_READ, ""),
     )

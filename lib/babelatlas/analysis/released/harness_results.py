@@ -272,6 +272,7 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     choices = pd.Series(chance, index=table.index, dtype=object).mask(lambda said: said == "classes", table["n"] / 50)
     choices = pd.to_numeric(choices.mask(choices == "queries", table["n"]).replace(0, np.nan))
     first = table["metric"].str.extract(r"^(?:recall|accuracy)@(\d+)$")[0].astype(float)
+    choices = choices.mask(choices < 1, 1 / choices)
     guessing = (first.mask(table["metric"] == "accuracy", 1) / choices).mask(table["metric"] == "spearman", 0)
     table = table.reindex(columns=[*table, *(name for name in BASELINES if name not in table)])
     baseline = table["baseline"].fillna(guessing)
