@@ -70,7 +70,6 @@ def test_the_demonstration_alone_has_a_cache_in_the_folder_and_any_locale_can_na
     ("words", "message"),
     [
         (["bok"], "There is no target bok: expected one of book test"),
-        (["book", "tests"], "There is no target tests: expected one of book test"),
         (["book", "CONFG=config/full.yml"], "There is no variable CONFG: expected one of CONFIG CORES"),
         (["book", "CONFIG=config/non.yml"], "There is no config file config/non.yml: give one of config/demo.yml"),
         (["book", "CONFIG="], "There is no config file : give one of config/demo.yml"),

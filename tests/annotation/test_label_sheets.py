@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import browsing
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
@@ -18,8 +18,6 @@ from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import cleaning, labels, own_words, senses, wordnets
 from babelatlas.stats import bootstrap
 from babelatlas.workflow import command_line
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 def label_set(words: list[str], lang: str = "de") -> pd.DataFrame:
@@ -302,22 +300,10 @@ def test_the_shipped_labels_get_the_definitions_of_wordnet(tmp_path, mirror, mon
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """A headless Chromium, and the folder that it saves files in."""
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("no chromium and chromedriver here (Debian: apt-get install chromium-driver)")
-    from selenium import webdriver
-
     folder = tmp_path_factory.mktemp("downloads")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "disable-background-networking",
-                 "disable-component-update", "no-first-run", f"user-data-dir={profile}"):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    yield driver, folder
-    driver.quit()
+    for driver in browsing.browser(tmp_path_factory.mktemp("profile")):
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        yield driver, folder
 
 
 def test_a_sheet_as_html_holds_everything_itself_and_text_of_labels_stays_text(tmp_path):
@@ -330,6 +316,7 @@ def test_a_sheet_as_html_holds_everything_itself_and_text_of_labels_stays_text(t
 
 
 @pytest.mark.slow
+@browsing.needed
 def test_answers_chosen_in_a_browser_are_remembered_saved_and_read_back(tmp_path, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait

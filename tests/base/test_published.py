@@ -28,17 +28,6 @@ def rows(table, number):
     return table[table.table == str(number)].reset_index(drop=True)
 
 
-@pytest.mark.parametrize("number", [2, 3])
-def test_group_means_equal_the_parsed_table_row_by_row(table, number):
-    wide = parsed(f"seed000_table{number}.csv")
-    long = wide.melt("model", ["very low", "low", "mid", "high", "en"])
-    ours = rows(table, number).assign(cell=lambda t: t.group.where(t.group != "", t.lang))
-    ours = ours.set_index(["model", "cell"]).value
-    assert len(ours) == len(long)
-    for row in long.itertuples():
-        assert ours[row.model, row.variable] == pytest.approx(row.value / 100, abs=1e-12), (row.model, row.variable)
-
-
 def test_tables_by_language_equal_the_parsed_ones_row_by_row(table):
     expected, ours = parsed("seed000_table5.csv"), rows(table, 5)
     assert (

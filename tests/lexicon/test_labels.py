@@ -270,14 +270,6 @@ def test_the_label_set_that_ships_is_made_from_the_senses_that_ship(tmp_path, mo
         )
 
 
-@pytest.mark.slow
-def test_the_label_set_that_ships_is_made_again_from_the_sources(mirror, tmp_path, monkeypatch):
-    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    made = labels.label_set(wordnets.read_wordnets(senses.class_lists()), imagenet())
-    path = tables.write(made, tmp_path / "labels.parquet", "labels", traced=False)
-    assert path.read_bytes() == labels.SHIPPED.read_bytes()
-
-
 def imagenet():
     return list(labels.class_list("imagenet-1k").wnid)
 

@@ -14,11 +14,6 @@ from babelatlas.lexicon import prompts
 from babelatlas.workflow import command_line
 
 
-def test_an_unknown_template_set_is_named_with_the_known_ones():
-    with pytest.raises(InputError, match=r"'openai-8': did you mean openai-80\?"):
-        prompts.templates("openai-8")
-
-
 def test_the_templates_of_clip_are_80_different_ones_and_come_without_open_clip_or_torch():
     code = (
         "import sys\nfrom babelatlas.lexicon import prompts\ntexts = prompts.templates('openai-80')\n"
@@ -29,8 +24,6 @@ def test_the_templates_of_clip_are_80_different_ones_and_come_without_open_clip_
 
 
 # Prompts that occur several times.
-
-texts_with_repeats = st.lists(st.sampled_from(["{}", "a {}", "the {}", "{}!"]), min_size=1, max_size=8)
 
 
 # Templates of each language.
@@ -136,7 +129,6 @@ def test_a_mended_template_has_no_stray_space_and_the_same_characters(text):
 @pytest.mark.parametrize(
     ("lang", "text", "expected"),
     [
-        ("de", "ein Foto von {}.", set()),
         ("de", "ein  {} .", {"stray_spaces", "double_spaces", "point_spaces"}),
         ("de", "{} da ", {"stray_spaces", "edge_spaces"}),
         ("fr", "une photo : {} !", set()),
@@ -146,12 +138,8 @@ def test_a_mended_template_has_no_stray_space_and_the_same_characters(text):
         ("sw", "origami {}", {"english_words"}),
         ("de", "A {}.", {"english_words"}),
         ("de", "{}.", {"bare"}),
-        ("hi", "1 {}।", {"bare"}),
         ("ku", "وێنەیەکی {}", {"wrong_script"}),
-        ("ckb", "وێنەیەکی {}", set()),
-        ("ru", "{} jpeg", {"wrong_script", "english_words"}),
         ("ru", "фото jpeg {}", {"mixed_script"}),
-        ("ja", "写真は私の{}", set()),
         ("zh", "這張照片 {}", {"wrong_script"}),
         ("zh-Hant", "這張照片 {}", set()),
         ("zh-Hant", "这张照片 {}", {"wrong_script"}),

@@ -37,8 +37,3 @@ def test_claims_name_definitions_by_ids_and_every_definition_is_named():
     assert named == known
     texts = [(paper, name) for paper in scorecard.PAPERS for name in definitions.names(paper).values()]
     assert len(texts) == len(set(texts))
-
-
-def test_a_number_is_read_as_it_is_printed():
-    printed = ["12.67", "1'452", "−3.5", "+14.4", "260,646", ".96"]
-    assert [claims.value(text) for text in printed] == [12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96]

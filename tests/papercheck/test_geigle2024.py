@@ -12,11 +12,6 @@ from papercheck import claims, geigle2024, geigle2024_errata, scorecard
 M_CLIP, OPEN_CLIP = "M-CLIP XLMR-L L-14", "OpenCLIP XLMR-L H-14"
 
 
-@pytest.fixture(scope="module")
-def errata():
-    return geigle2024_errata.errata()
-
-
 def computed(name):
     definition = {one.name: one for one in geigle2024.DEFINITIONS}[name]
     assert not definition.needs
@@ -50,18 +45,6 @@ def test_claims_of_accuracies_are_those_of_the_parsed_tables_as_printed(table, p
     assert len(ours) == len(long)
     for row in long.itertuples():
         assert ours[f"Table {row.table}", f"{row.lang} | {row.model}"] == str(row.raw)
-
-
-@pytest.mark.parametrize("number", [10, 11, 12])
-def test_claims_of_recalls_are_those_of_the_parsed_tables(table, number, parsed):
-    long = parsed(f"seed000_table{number}.csv", keep_default_na=False)
-    pairs = zip(long["lang"], long["model"], strict=True)
-    cells = [f"{lang} | {model}" if number == 11 else f"{model} | {lang}" for lang, model in pairs]
-    assert printed(table, f"Table {number}", cells) == long["r1"].tolist()
-    assert (table["place"] == f"Table {number}").sum() == len(long)
-
-
-# What becomes of the claims.
 
 
 # The definitions, beside slow literal ones.
@@ -228,48 +211,3 @@ def test_numbers_of_captions_are_those_of_crossmodal_3600_but_for_two_languages(
     )
     assert ours[ours != theirs[ours.index]].to_dict() == {"nl": 8059, "tl": 7109}
     assert len(ours) == len(theirs) == 36
-
-
-# What does not fit together.
-
-
-def row(errata, place, word):
-    found = errata[(errata["place"] == place) & errata["finding"].str.contains(word)]
-    assert len(found) == 1
-    return found.iloc[0]
-
-
-def test_the_evidence_of_the_errata_is_what_a_reader_computes(errata):
-    found = row(errata, "Section 3", "668")
-    assert "Portuguese stands in the high group of Table 5 with 667 classes" in found.evidence
-    assert "notebook ends the mid group at 666" in found.evidence
-    assert "anywhere from 648 to 666" in found.corrected
-    found = row(errata, "Section 5", "count it in the third")
-    assert "7 on xFlickrCo, 33 on XM3600, 10 on XTD" in found.evidence
-    assert "the 36 languages of XM3600 without the 2" in found.evidence
-    found = row(errata, "Section 4", "8.6 points")
-    assert "6.1 points over the 32 languages" in found.evidence
-    assert "6.0 over the 17" in found.evidence
-    assert "it is 8.60" in found.evidence
-    assert "Over these 8 the lead is -6.7; 8 of them are evaluated with the bare label" in found.evidence
-    assert found.kind == "inference"
-    found = row(errata, "Table 3", "one cell")
-    assert "12.67 in Table 2 and 12.68 in Table 3" in found.evidence
-    assert "2 more correct images in Oromo (of 900)" in found.evidence
-    assert [found.kind, found.sort] == ["inference", "remark"]
-    found = row(errata, "Table 11", "caption")
-    assert "With English 11 of 11 averages follow" in found.evidence
-    assert "without it 0." in found.evidence
-    assert found.conclusion.startswith("No")
-    assert "0.63 points (AltCLIP XLMR-L L-14: 21.02)" in found.corrected
-    found = row(errata, "Table 2", "parameters")
-    assert "864 million in M-CLIP XLMR-L L-14 (printed: 988)" in found.evidence
-    assert found.sort == "remark"
-    found = row(errata, "Figure 4", "tokens")
-    assert "0.772" in found.evidence
-    assert "0.840 with English" in found.evidence
-    assert "Ukrainian (6.5 for 6,960 million)" in found.evidence
-    assert found.corrected.startswith("0.84,")
-    assert "M-CLIP mBERT B-32: 0.37 points above" in row(errata, "Section 4", "NLLB-SigLIP, as the text").evidence
-    found = row(errata, "Section 4", "mSigLIP is said").evidence
-    assert "over all 49 languages of the low and very low groups 24.99, more than 3" in found

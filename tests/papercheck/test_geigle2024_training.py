@@ -6,10 +6,9 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from babelatlas.analysis import training_languages
-from babelatlas.base import languages, published, tables
+from babelatlas.base import published, tables
 from babelatlas.models import registry as models
-from papercheck import claims, definitions
+from papercheck import claims
 from papercheck import geigle2024_training as module
 
 # WikiMatrix's pairs with English among the languages of Table 4, from LASER's tasks/WikiMatrix/list_of_bitexts.txt.
@@ -69,23 +68,6 @@ def test_columns_of_table_6_are_the_languages_that_wikimatrix_has():
     sixth = module.adapted().query("table == '6'")
     assert set(sixth.lang) == WIKIMATRIX
     assert sixth.groupby("model").size().tolist() == [11, 11]
-
-
-# place: equal, within rounding, different, not recomputable
-STATUSES = {
-    "Section 1": (1, 0, 0, 0),
-    "Table 1": (6, 0, 0, 11),
-    "Table 4": (36, 0, 28, 112),
-    "Table 6": (32, 0, 0, 22),
-    "Table 7": (14, 0, 18, 0),
-    "Section 6": (1, 0, 0, 2),
-    "Appendix B.2": (2, 0, 0, 0),
-    "Appendix B.3": (0, 0, 0, 18),
-    "Appendix C.1": (0, 0, 1, 0),
-    "Appendix C.3": (1, 0, 0, 0),
-    "Appendix C.4": (0, 0, 0, 5),
-    "Figure 7": (1, 0, 0, 1),
-}
 
 
 def test_some_low_resource_languages_gain_more_than_twenty_points_with_an_adapter():
@@ -175,36 +157,3 @@ def test_assignments_are_counted_as_a_loop_counts_them(parsed):
     assert found.loc[found.said, "languages"].tolist() == said
     assert set(found.loc[found.wikimatrix, "languages"].item().split()) == WIKIMATRIX
     assert not found.loc[found.wikimatrix, "said"].item()
-
-
-def test_errata_are_complete_and_say_what_is_computed():
-    found = module.errata()
-    assert list(found) == ["paper", *definitions.COLUMNS, "cells"]
-    assert set(found.kind) == {"follows", "inference"}
-    assert found.drop(columns="later").ne("").all(axis=None)
-    assert not found.duplicated(["place", "finding"]).any()
-    assert found[found["sort"] == "inconsistency"].place.tolist() == ["Table 7", "Table 4", "Table 6"]
-    assert set(found["sort"]) == {"inconsistency", "remark"}
-    seventh = found[found.place == "Table 7"].evidence.tolist()
-    assert "2 of 20 cells" in seventh[0]
-    assert "0.1 to 0.8 points" in seventh[0]
-    groups = training_languages.three_groups().group.value_counts()
-    assert f"{groups['low']}, {groups['mid']} and {groups['high']} languages: 92" in seventh[1]
-    fourth = found[found.place == "Table 4"].evidence.item()
-    assert "4 of 32 agree" in fourth
-    assert "for the label alone 1 agree" in fourth
-    sixth = found[found.place == "Section 6"].evidence.tolist()
-    assert "it has 2.43, near Sinhala with 2.39" in sixth[0]
-    assert "-6.1 and -5.0 (OpenCLIP XLMR-B B-32)" in sixth[1]
-    basque = found[found.place == "Appendix B.3"].evidence.item()
-    assert basque.startswith("Table 6 has 11 numbers for each model under 16 languages; our copy of the text lost")
-    assert f"{languages.name('eu')} (OpenCLIP XLMR-B B-32, +0.6 points)" in basque
-    assert "10 of these have a language that WikiMatrix does not have" in basque
-    unseen = found[found.place == "Section 4"].evidence.item()
-    assert "27 low-resource languages" in unseen
-    assert "M-CLIP XLMR-L L-14 22.7, OpenCLIP XLMR-L H-14 15.8, mSigLIP 20.9" in unseen
-    assert "Ahead of it are NLLB-SigLIP-large (43.9; 201 languages)" in unseen
-    assert "110 of 110 cells" in found[found.place == "Appendix B.2"].evidence.item()
-    prompts = found[found.place == "Appendix C.1"].evidence.item()
-    assert "with released results 6.5 points, all released 5.7 points, all without M-CLIP 3.0 points" in prompts
-    assert "every set but all without M-CLIP in 3 groups (1.9)" in prompts

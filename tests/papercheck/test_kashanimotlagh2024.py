@@ -3,7 +3,7 @@
 import pytest
 
 from babelatlas.base import published
-from papercheck import claims, kashanimotlagh2024
+from papercheck import claims
 
 
 def test_the_claims_of_the_tables_are_the_published_cells_in_their_order(table):
@@ -29,13 +29,3 @@ def test_a_model_that_does_not_see_images_has_the_scores_of_the_text(card):
     found = card[card["cell"].str.startswith("text-only")].set_index("cell")["recomputed"]
     assert set(found["text-only model | TC"]) == {0.5}
     assert found["text-only model | GTC"] == 0
-
-
-def test_the_errata_say_what_the_numbers_show():
-    found = kashanimotlagh2024.errata()
-    assert found["place"].tolist() == ["Section 3", "Section 5.3", "Section 5.5"]
-    assert "French 154, German 150, Czech 154; 149 are in all three" in found["evidence"][0]
-    assert "INR of VGAMT 0.00, of CLIP-Trans 0.00, where rounding can hide a difference" in found["evidence"][1]
-    assert "Gated Fusion 0.75 0.01 to 0.05" in found["evidence"][1]
-    assert "0.12 in TC (Gated Fusion 0.25)" in found["corrected"][2]
-    assert found["conclusion"].str.match("(Yes|No|In part)[.:,]").all()

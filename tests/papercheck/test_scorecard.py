@@ -147,60 +147,6 @@ def test_a_look_up_reads_released_numbers_and_a_recomputation_does_not(card):
     assert rest.max() < 0.5
 
 
-# What definitions leave out of the sentences of their claims, by paper and name. Each is declared where it is defined;
-# one that is not here takes all that its sentence includes. "Low-resource" is under 333 classes in Section 4.
-UNRELEASED = ("OpenAI B-32", "ST mBERT B-32")
-M_CLIP = (*UNRELEASED, "the four models of M-CLIP")
-VERY_LOW = ("the very low group",)
-FIVE = ("the five models without a zero-shot result",)
-FIRST = ("captions after the first 250",)
-IN_PART = {
-    ("geigle2024", "mean difference, low group"): VERY_LOW,
-    ("geigle2024", "difference over images, low group"): VERY_LOW,
-    ("geigle2024", "mean difference, low group, label only"): VERY_LOW,
-    ("geigle2024", "difference in Table 3, low group"): VERY_LOW,
-    ("geigle2024", "mean difference, very low group"): ("the low group",),
-    ("geigle2024", "mean difference, low-resource languages of Table 7"): ("the eight languages selected by hand",),
-    ("geigle2024", "Pearson's correlation, without English"): ("English",),
-    ("geigle2024", "Spearman's correlation, without English"): ("English",),
-    ("geigle2024", "Pearson's correlation, English included, of image-to-text recall"): UNRELEASED[1:],
-    ("geigle2024", "Spearman's correlation, English included, of image-to-text recall"): UNRELEASED[1:],
-    ("geigle2024", "Pearson's correlation, without English, of image-to-text recall"): (*UNRELEASED[1:], "English"),
-    ("geigle2024", "Spearman's correlation, without English, of image-to-text recall"): (*UNRELEASED[1:], "English"),
-    ("geigle2024", "languages with translated prompts"): ("languages without translated prompts",),
-    ("geigle2024", "models of the paper, three groups"): UNRELEASED,
-    ("geigle2024", "all released models, three groups"): UNRELEASED,
-    ("geigle2024", "all released models, four groups"): (*UNRELEASED, *VERY_LOW),
-    ("geigle2024", "without M-CLIP, three groups"): M_CLIP,
-    ("geigle2024", "without M-CLIP, four groups"): (*M_CLIP, *VERY_LOW),
-    ("liu2021", "TweetTokenizer, first 250 captions"): FIRST,
-    ("liu2021", "types over tokens, TweetTokenizer, first 250 captions"): FIRST,
-    ("liu2021", "gain of a model over its own zero-shot result in each language"): FIVE,
-    ("liu2021", "gain of the averages"): (*FIVE, "the languages one by one"),
-    ("liu2021", "smallest gap of an average, percent of NLVR2"): ("a difference of percentages in points",),
-    ("liu2021", "gain over machine translation, whole points dropped"): ("the decimals",),
-}
-# Definitions whose names say that they leave something out, which their sentence leaves out, too, or does not include.
-AS_SAID = {
-    ("geigle2024", "mean without English, xFlickrCo"): "the caption says so",
-    ("geigle2024", "mean without English, XM3600"): "the caption says so",
-    ("geigle2024", "mean without English, XTD"): "the caption says so",
-    ("geigle2024", "languages of the retrieval tables, English left out, Māori and Quechua left out"): "a footnote",
-    ("geigle2024", "languages of the retrieval tables, English left out, Māori and Quechua counted"): "new captions",
-    ("geigle2024", "languages of the retrieval tables, English counted, Māori and Quechua left out"): "a footnote",
-    ("geigle2024", "tokens as printed, without English"): "English is not one of the 100 languages",
-    ("geigle2024", "tokens corrected, without English"): "English is not one of the 100 languages",
-    ("geigle2024", "languages that the authors give, without English"): "49 other languages",
-    ("geigle2024", "languages without prompts in the release"): "these are what is counted",
-    ("thapliyal2022", "from the configuration, without embeddings"): "parameters, of which is not said",
-    ("cocosm2023", "reports, without English, sample deviation"): "English is no row of the README's recalls",
-    ("cocosm2023", "reports, without English, population deviation"): "English is no row of the README's recalls",
-    ("liu2021", "white space without punctuation"): "how words are cut is not said",
-    ("liu2021", "white space without punctuation, lower case"): "how words are cut is not said",
-    ("liu2021", "characters without punctuation"): "how words are cut is not said",
-}
-
-
 def test_a_difference_of_percentages_is_met_in_points_or_not_at_all():
     for (_, name), each in scorecard.definitions().items():
         if re.search(r"percent of|relative", name):

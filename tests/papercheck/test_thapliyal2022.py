@@ -6,7 +6,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from babelatlas.base import published
-from papercheck import claims, thapliyal2022, thapliyal2022_errata
+from papercheck import claims, thapliyal2022
 
 COEFFICIENTS = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr, "kendall": scipy_stats.kendalltau}
 
@@ -252,30 +252,6 @@ def test_the_ratings_of_table_2_go_together():
     assert all(
         any(abs(100 * k / 600 - value) <= 0.05 + 1e-9 for k in range(601)) for value in ratings.to_numpy().ravel()
     )
-
-
-def test_the_errata_say_what_the_numbers_show():
-    found = thapliyal2022_errata.errata()
-    assert found["place"].tolist() == [
-        "Table 4",
-        "Table 4",
-        "Table 5",
-        "Table 6",
-        "Table 6",
-        "Section 2.4",
-        "Section 3.2",
-        "Table 1",
-    ]
-    assert set(found["kind"]) == {"follows", "inference"}
-    assert found["conclusion"].str.match("(Yes|No|In part)[.:,]").all()
-    evidence = found["evidence"].str.cat(sep=" ")
-    for told in ("m2 less m1, agree with 0 of 48", "With these pairs 43 of 48", "N = 48", "Korean 24.7", "582 million"):
-        assert told in evidence
-    assert "0.51, Kendall 0.37 or Spearman 0.34, Kendall 0.25" in found["evidence"][3]
-    assert "12 comparisons: BB+CC 0.75 and 0.32; BB 0.90 and 0.89; Bg 0.91 and 0.96" in found["conclusion"][3]
-    assert "fil 7,109 (printed 7,123) and nl 8,059 (printed 7,316)" in found["evidence"][7]
-    assert "XM3600 Pearson 0.90" in found["corrected"][3]
-    assert "Bg 0.695, Lg 0.656" in found["corrected"][2]
 
 
 # --- The proceedings ------------------------------------------------------------------------------------------------

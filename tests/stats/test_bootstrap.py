@@ -19,20 +19,6 @@ def test_a_resample_draws_as_many_clusters_as_there_are():
     assert (drawn.sum(axis=1) == 7).all()
 
 
-def test_the_interval_of_a_mean_agrees_with_scipy():
-    values = np.random.default_rng(0).exponential(size=200)
-    ours = bootstrap.mean_interval(values, n_resamples=5000).iloc[0]
-    options = {
-        "method": "percentile",
-        "n_resamples": 5000,
-        "rng": 0,
-        "confidence_level": bootstrap.expanded_level(0.95, 200),
-    }
-    theirs = scipy_stats.bootstrap((values,), np.mean, **options).confidence_interval
-    assert ours.value == pytest.approx(values.mean())
-    assert (ours.ci_low, ours.ci_high) == pytest.approx(tuple(theirs), abs=0.02)
-
-
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     rng = np.random.default_rng(5)
     hits = 0
@@ -165,24 +151,9 @@ def test_where_all_or_no_image_is_right_the_interval_is_exact_over_classes():
     assert found.loc["la", ["ci_low", "ci_high"]].isna().all(), "one class alone has no interval"
 
 
-@pytest.mark.parametrize("right", [0, 1, 7, 12])
-def test_an_exact_interval_is_that_of_the_beta_distribution(right):
-    low, high = bootstrap.clopper_pearson(right / 12, 12, 0.9)
-
-    assert low == pytest.approx(scipy_stats.beta.ppf(0.05, right, 13 - right) if right else 0)
-    assert high == pytest.approx(scipy_stats.beta.ppf(0.95, right + 1, 12 - right) if right < 12 else 1)
-
-
 def test_a_class_that_occurs_twice_stops_an_accuracy():
     with pytest.raises(InputError, match="occur twice"):
         bootstrap.accuracy_interval(pd.concat([counts([1], 2)] * 2))
-
-
-def test_wilsons_interval_agrees_with_scipy():
-    for right, n in [(0, 5), (3, 7), (50, 50), (123, 400)]:
-        theirs = scipy_stats.binomtest(right, n).proportion_ci(method="wilson")
-        low, high = bootstrap.wilson([right / n], [n])
-        assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [4, 7, 35, 1000])

@@ -87,6 +87,7 @@ def test_what_cannot_be_used_is_one_sentence_and_status_1(words, said, capsys):
     out, error = capsys.readouterr()
     assert out == ""
     assert said in error
+    assert "\n" not in error.strip() or "[1" in said  # what PyYAML says has lines
     assert "Traceback" not in error
 
 
@@ -102,16 +103,6 @@ def test_what_ships_is_printed(capsys):
     ):
         assert command_line.main(words) == 0
         assert said in capsys.readouterr().out, words
-
-
-def test_a_sheet_is_written_once(tmp_path, mirror, monkeypatch, capsys):
-    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))  # WordNet, for what the classes mean
-    output = tmp_path / "sheet.csv"
-    words = ["sheet", "write", "--language", "de", "--number", "2", "--output", str(output)]
-    assert command_line.main(words) == 0
-    assert len(output.read_text(encoding="utf-8-sig").splitlines()) >= 3
-    assert command_line.main(words) == 1
-    assert "may hold answers" in capsys.readouterr().err
 
 
 def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
