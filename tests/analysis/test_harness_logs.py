@@ -97,10 +97,10 @@ def test_captions_have_their_metrics_and_no_interval_and_languages_are_the_study
         ("a_results.json", lmms({"gqa-ru": {"alias": "gqa-ru"}}), "no metric that is known here"),
         ("a_samples_gqa-ru.jsonl", lines("exact_match", 1.0), r"one language: give \*_results.json"),
         ("a_samples_mtvqa.jsonl", lines("mtvqa_score", 1.0), "no log in the harness's present format"),
-        ("a.json", "not JSON", "no log in the harness's present format"),
+        (f"{MODEL}_CVQA_acc.csv", "", "no log in the harness's present format"),
         (f"{MODEL}_MTVQA_TEST.tsv", "index\tprediction\n0\tx\n", "present format .*hit"),
         (f"{MODEL}_MTVQA_TEST_x_score.json", '{"XX": 50.0}', "a language 'XX'"),
-        (f"{MODEL}_CVQA.xlsx", "", "neither a table nor a log, expected lmms-eval's .json"),
+        (f"{MODEL}_MMMB_ar_EM_vanilla.tsv", "hit\n1\n", "neither a table nor a log, expected lmms-eval's .json"),
         ("a_results.json", lmms({"gqa-ru": {"exact_match,none": 37.5}}), "value from 0 to 1"),
     ],
 )

@@ -22,20 +22,20 @@ Kinyarwanda rw Korean ko Malay ms Marathi mr Minangkabau min Mongolian mn Norweg
 ro Russian ru Sinhala si Spanish es Sundanese su Swahili sw Tamil ta Telugu te Urdu ur"""
 CODES = dict(re.findall(r"(\w+)\s(\w+)", CODES))
 CODES |= {code: code for code in re.findall(r"\w+", "ar bn de en es fa fr hi hr hu ja lt ne nl pt ru sr te th tr uk")}
-# Tasks of lmms-eval, the first group their language -> data set, and what metrics are called and divided by; without a
-# language: the key of a question's result, and in that of its language and score.
+# Tasks of lmms-eval, first their language -> data set, and metrics' names here and divisors, or keys in a sample.
 CAPTIONS = {f"xm_{name}": (name, 1) for name in ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")}
 TASKS = {"xm3600_(ar|en|hu|ja|th)(_nl|_descriptive)?": ("xm3600", CAPTIONS)}
 TASKS |= {"mmbench_(en|cn|ru)_dev": ("mmbench", {"gpt_eval_score": ("accuracy", 100)})}
 TASKS |= {"gqa-(ru)": ("gqa-ru", {"exact_match": ("accuracy", 1)})}
 TASKS |= {"mtvqa()": ("mtvqa", ("mtvqa_score", "category", "score"))}
 TASKS |= {r"kaleidoscope()(_\w+)?": ("kaleidoscope", ("kaleidoscope_acc", "language_code", "correct"))}
-# VLMEvalKit's data sets, in one language each by the beginning of their names; MMBench_dev is Parrot's translation.
+# VLMEvalKit's sets in one language; MMBench_dev is Parrot's. Files "vanilla" have a question several times (`FILE`).
 SETS = {"MMMB": "mmmb", "MMBench_dev": "mtl-mmbench", "MMBench_DEV": "mmbench"}
 ONE = r"(MMMB|MMBench_dev|MMBench_DEV)_(ar|cn|en|pt|ru|tr|EN|CN)(?:_V11)?"
 SEVERAL = {"MTVQA_TEST": "category", "CVQA_EN": "l2-category", "CVQA": "l2-category"}
-FILE = rf"(.+?)_({'|'.join(SEVERAL)}|{ONE}|MMMB|MTL_MMBench_DEV)(?:_(.+?))?(_acc\.csv|_score\.json|\.tsv)"
+FILE = rf"(.+?)_({'|'.join(SEVERAL)}|{ONE}|MMMB|MTL_MMBench_DEV)(?:_(?!.*vanilla)(.+?))?(_acc\.csv|_score\.json|\.tsv)"
 OTHER = "give its result as a table of scores, which has a column lang."
+BROKEN = (LookupError, TypeError, AttributeError, UnicodeError, json.JSONDecodeError, pd.errors.ParserError)
 DATASETS = {"mtvqa", "cvqa", "kaleidoscope", "gqa-ru", "xm3600", *SETS.values()}
 
 
@@ -51,7 +51,7 @@ def read(path: Path, model: str = "") -> pd.DataFrame:
         raise InputError(f"it is neither a table nor a log, expected {logs}: give one, under its own name.")
     try:
         said, rows = _vlmevalkit(path) if re.fullmatch(FILE, path.name) else readers[path.suffix](path)
-    except (LookupError, TypeError, AttributeError, json.JSONDecodeError, pd.errors.ParserError) as error:
+    except (*BROKEN, pd.errors.EmptyDataError) as error:
         raise InputError(f"it is no log in the harness's present format ({error!r}): write it again.") from error
     name = model or released.checkpoints().set_index("checkpoint")["model"].to_dict().get(said, said)
     if not rows or not (model or name in released.models().index):
@@ -88,7 +88,7 @@ def _lmms_results(path: Path) -> tuple[str, list[dict]]:
 def _lmms_samples(path: Path) -> tuple[str, list[dict]]:
     start, _, task = path.stem.partition("_samples_")
     _, dataset, keys = _task(task, several=True)
-    lines = [json.loads(line)[keys[0]] for line in path.read_text(encoding="utf-8").splitlines() if line]
+    lines = [json.loads(line)[keys[0]] for line in path.read_text(encoding="utf-8").split("\n") if line]
     parts = pd.DataFrame(lines).groupby(keys[1])[keys[2]]
     log = path.with_name(f"{start}_results.json")  # of the same evaluation: samples do not say the model
     model = json.loads(log.read_text(encoding="utf-8"))["model_name"] if log.is_file() else ""
