@@ -75,13 +75,15 @@ def ship(name: str, folder: str) -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--origin", required=True, help="Who computed the tables; leaderboards show it.")
 @option("--run", "demo", "Into which run, as in results/RUN.")
-def merge(files: tuple[str, ...], origin: str, run: str) -> None:
+@option("--model", text="The name of a model that the study does not know, for scores and logs.")
+def merge(files: tuple[str, ...], origin: str, run: str, model: str) -> None:
     """Take tables that another person computed into a run.
 
-    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV. Then `make book` makes the leaderboard anew.
+    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what lmms-eval or VLMEvalKit wrote of a data
+    set with languages, such as MTVQA. Then `make book` makes the leaderboard anew.
 
     Example: babelatlas merge msiglip-b16_imagenet-1k.parquet --origin "Ana, My Lab" --run full
     """
     from babelatlas.analysis.released import merged
 
-    print("\n".join(merged.merge(files, origin, f"results/{run}")))
+    print("\n".join(merged.merge(files, origin, f"results/{run}", model)))

@@ -6,6 +6,7 @@ with those of the run; `scores` have no items to resample and are listed.
 """
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from babelatlas.base import languages, tables
+from babelatlas.analysis.released import harness_logs
+from babelatlas.base import languages, released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as data_sets
 from babelatlas.models import registry as models
@@ -62,24 +64,27 @@ def origins(rows: pd.DataFrame, theirs: pd.DataFrame, own: Iterable[str], datase
     ]
 
 
-def merge(paths: Sequence[str | os.PathLike], origin: str, results: str | os.PathLike) -> list[str]:
+def merge(paths: Sequence[str | os.PathLike], origin: str, results: str | os.PathLike, model: str = "") -> list[str]:
     """Take tables that somebody else computed into a run; return a sentence for each file, model and data set.
 
-    `paths`: Parquet or CSV files in the schemas `zeroshot`, `retrieval` or `scores`; `origin`: who computed them;
-    `results`: the folder of the run. Rows that the run has already, with the same values, are left out. A file is
-    checked before any of it is written. Raises InputError for what is no such table, a model, data set or language that
-    the study does not know, values out of range, classes, images or queries other than the run's, and a result that
-    the run has with another value.
+    `paths`: Parquet or CSV files in the schemas `zeroshot`, `retrieval` or `scores`, or logs (`harness_logs`);
+    `origin`: who computed them; `results`: the folder of the run; `model`: a name that scores may have although the
+    study does not know it, and that of the model of logs. Rows that the run has already, with the same values, are left
+    out. A file is checked before any of it is written. Raises InputError for what is no such table, a model, data set
+    or language that the study does not know, values out of range, classes, images or queries other than the run's, and
+    a result that the run has with another value.
     """
     run, lines = tables.locate(results), []
     if not run.is_dir():
         raise InputError(f"There is no run {run.name!r} in {run.parent}: make it first, or name another.")
     if not origin.strip() or origin == OURS:
         raise InputError(f"The origin says who computed the tables, got {origin!r}: give a name, as 'Ana, My Lab'.")
+    if not re.fullmatch(r"[\w.+-]*", model):
+        raise InputError(f"The name of a model is of letters, digits, '.', '+', '-' and '_', got {model!r}: change it.")
     for path in map(tables.locate, paths):
         try:
-            kind, table = _read(path)
-            _check_names(table, kind)
+            kind, table = _read(path, model)
+            _check_names(table, kind, model)
             _check_values(table, kind)
             parts = dict(list(table.groupby(["model", "dataset"], sort=False)))
             new = {names: _new(part, kind, run) for names, part in parts.items()}
@@ -96,10 +101,12 @@ def merge(paths: Sequence[str | os.PathLike], origin: str, results: str | os.Pat
     return lines
 
 
-def _read(path: Path) -> tuple[str, pd.DataFrame]:
+def _read(path: Path, model: str) -> tuple[str, pd.DataFrame]:
     """Return of which kind a file is, by what its maker wrote into it or else by its columns, and its rows."""
     if not path.is_file():
         raise InputError("there is no such file: give the path of one.")
+    if path.suffix not in (".parquet", ".csv") or re.fullmatch(harness_logs.FILE, path.name):
+        return "scores", tables.typed(harness_logs.read(path, model), "scores")
     parquet = path.suffix == ".parquet"
     columns = set(pq.read_schema(path).names if parquet else pd.read_csv(path, nrows=0).columns)
     shared = {
@@ -111,11 +118,16 @@ def _read(path: Path) -> tuple[str, pd.DataFrame]:
     return kind, tables.typed(tables.read(path, kind), kind)
 
 
-def _check_names(table: pd.DataFrame, kind: str) -> None:
-    """Raise InputError for a model, data set or language that the study does not know, or knows by another name."""
-    for name in table["model"].unique():
+def _check_names(table: pd.DataFrame, kind: str, model: str) -> None:
+    """Raise InputError for a model, data set or language that the study does not know, or knows by another name.
+
+    Scores may also be of released models, of `model`, and on released data sets and those of `harness_logs`.
+    """
+    known = {*released.models().index, *filter(None, [model])} if kind == "scores" else ()
+    for name in sorted(set(table["model"]).difference(known)):
         models.get_model(name)
-    for name in table["dataset"].unique():
+    known = {*released.read()["dataset"], *harness_logs.DATASETS} if kind == "scores" else ()
+    for name in sorted(set(table["dataset"]).difference(known)):
         task = data_sets.get_dataset(name).task
         if KINDS[kind] and task != KINDS[kind]:
             raise InputError(f"the data set {name!r} is for {task}, not for {kind}: correct the column dataset.")
@@ -139,8 +151,8 @@ def _check_values(table: pd.DataFrame, kind: str) -> None:
         )
         fine["ndcg20 from 0 to 1, or none"] = table["ndcg20"].isna() | table["ndcg20"].between(0, 1 + 1e-6)
     else:
-        rank = table["metric"].str.contains(r"\brank\b")
-        fine = {"value from 0 to 1": rank | table["value"].between(0, 1)}
+        free = table["metric"].str.contains(r"\b(?:rank|CIDEr)\b")
+        fine = {"value from 0 to 1": free | table["value"].between(0, 1)}
         fine["ci_low and ci_high around value"] = ~(
             (table["ci_low"] > table["value"]) | (table["ci_high"] < table["value"])
         )
