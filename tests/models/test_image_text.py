@@ -58,8 +58,8 @@ def question(scorer, images, source, lang):
         content = [{"type": "image"}] * len(shown) + [{"type": "text", "text": asked}]
         text = scorer.processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
         inputs = scorer.processor(images=shown, text=text, return_tensors="pt")
-    whole = {name: value for name, value in inputs.items() if name != "labels"}
-    return {name: value.float() if value.is_floating_point() else value for name, value in whole.items()}
+    inputs = {name: value for name, value in inputs.items() if name != "labels"}
+    return {name: value.float() if value.is_floating_point() else value for name, value in inputs.items()}
 
 
 def logits(scorer, images, source, lang, before):
@@ -67,9 +67,8 @@ def logits(scorer, images, source, lang, before):
     inputs, extra = question(scorer, images, source, lang), torch.tensor([before], dtype=torch.long)
     kinds = {"input_ids": extra, "attention_mask": torch.ones_like(extra), "mm_token_type_ids": torch.zeros_like(extra)}
     kinds["token_type_ids"] = torch.full_like(extra, scorer.model.config.model_type == "paligemma")
-    if "cross_attention_mask" in inputs:  # whoever answers sees what the last token of the question saw
-        seen = inputs["cross_attention_mask"][:, -1:]
-        kinds["cross_attention_mask"] = seen.repeat(1, len(before), 1, 1)
+    if "cross_attention_mask" in inputs:  # an answer sees what the last token of the question saw
+        kinds["cross_attention_mask"] = inputs["cross_attention_mask"][:, -1:].repeat(1, len(before), 1, 1)
     inputs |= {name: torch.cat([inputs[name], kinds[name]], 1) for name in kinds if name in inputs}
     with torch.no_grad():
         return scorer.model(**inputs).logits[0, -1].double()
