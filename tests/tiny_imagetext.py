@@ -135,8 +135,8 @@ def internvl(folder: Path) -> Path:
     tokenizer = _tokenizer(folder, marks, "<|im_end|>")
     parts = hf.GotOcr2ImageProcessor(size=SQUARE, min_patches=1, max_patches=4), tokenizer
     chat = _chat("<|im_start|>user\n", "<IMG_CONTEXT>\n", "<|im_end|>\n", "<|im_start|>assistant\n")
-    videos = hf.InternVLVideoProcessor(size=SQUARE)
-    processor = hf.InternVLProcessor(*parts, videos, image_seq_length=4, chat_template=chat)
+    parts += (hf.InternVLVideoProcessor(size=SQUARE),)
+    processor = hf.InternVLProcessor(*parts, image_seq_length=4, chat_template=chat)
     vision = tiny.TOWER | {"image_size": [32, 32], "patch_size": [8, 8]}
     text = TEXT | {"model_type": "qwen2", "vocab_size": len(tokenizer)}
     more = {"image_token_id": tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"), "image_seq_length": 4}
@@ -145,11 +145,8 @@ def internvl(folder: Path) -> Path:
 
 
 def smolvlm(folder: Path) -> Path:
-    """Write a SmolVLM2: an image in tiles of rows and columns and as a whole, before a Llama.
-
-    Its processor asks for the package num2words, for a video's frames alone: here another function is in its place.
-    """
-    processing_smolvlm.num2words = processing_smolvlm.num2words or str
+    """Write a SmolVLM2: an image in tiles of rows and columns and as a whole, before a Llama."""
+    processing_smolvlm.num2words = processing_smolvlm.num2words or str  # for videos alone, but asked for
     end = "<end_of_utterance>"
     tokenizer = _tokenizer(folder, ["<image>", "<fake_token_around_image>", "<global-img>", "<video>", end], end)
     sizes = {"size": {"longest_edge": 64}, "max_image_size": {"longest_edge": 32}}
@@ -196,8 +193,8 @@ def mllama(folder: Path) -> Path:
     text = TEXT | {"vocab_size": len(tokenizer), "cross_attention_layers": [1]}
     mark = tokenizer.convert_tokens_to_ids("<|image|>")
     config = hf.MllamaConfig(vision_config=vision, text_config=text, image_token_index=mark)
-    model = hf.MllamaForConditionalGeneration(config)
-    return _save(folder, model, hf.MllamaProcessor(images, tokenizer, chat_template=chat))
+    processor = hf.MllamaProcessor(images, tokenizer, chat_template=chat)
+    return _save(folder, hf.MllamaForConditionalGeneration(config), processor)
 
 
 def llama4(folder: Path) -> Path:
