@@ -6,21 +6,14 @@ import torch
 import transformers as tf
 
 from tiny_huggingface import TOWER, VISION, bert_vocabulary, clip_pictures, random, write_json
-from tiny_imagetext import QWEN_CHAT, qwen_tokenizer
+from tiny_imagetext import qwen3_parts
 
 
 def qwen3_vl_embedding(folder: Path) -> Path:
     """Write the checkpoint: a Qwen3-VL without head, the last token's state of length 1, a chat around each input."""
-    tokenizer, marks = qwen_tokenizer(folder)
-    text = TOWER | {"num_key_value_heads": 2, "head_dim": 8, "vocab_size": len(tokenizer)}
-    text |= {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}}
-    vision = {"hidden_size": 32, "intermediate_size": 48, "depth": 2, "num_heads": 4, "out_hidden_size": 32}
-    vision |= {"patch_size": 16, "num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
-    random(tf.Qwen3VLModel(tf.Qwen3VLConfig(text_config=text, vision_config=vision, **marks))).save_pretrained(folder)
-    sizes = {"patch_size": 16, "merge_size": 2, "temporal_patch_size": 2}
-    images = tf.Qwen2VLImageProcessor(size={"shortest_edge": 1024, "longest_edge": 4096}, **sizes)
-    videos = tf.Qwen3VLVideoProcessor(**sizes)
-    tf.Qwen3VLProcessor(images, tokenizer, videos, chat_template=QWEN_CHAT).save_pretrained(folder)
+    config, processor = qwen3_parts(folder, "Qwen3VL")
+    random(tf.Qwen3VLModel(config)).save_pretrained(folder)
+    processor.save_pretrained(folder)
     _modules(folder, {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"})
     out = {"method": "forward", "method_output_name": "last_hidden_state"}
     kinds = dict.fromkeys(("text", "image", "video"), out) | {"message": out | {"format": "structured"}}

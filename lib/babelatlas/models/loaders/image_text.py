@@ -146,5 +146,7 @@ def load(
     settings |= {"dtype": getattr(torch, precision), "use_safetensors": True}
     model = huggingface.model(checkpoint, "AutoModelForImageTextToText", **settings)
     checkpoint.check_weights(model)
+    if getattr(processor, "patch_size", 0) is None:  # of older files, which leave it to the model's configuration
+        processor.patch_size = model.config.vision_config.patch_size
     key = hub.key(entry, {"": checkpoint.folder})
     return ImageTextScorer(entry, model.to(device), processor, key, device, precision)
