@@ -79,9 +79,9 @@ def test_the_scores_of_a_run_are_boards_of_their_own_with_the_miniature_marked()
     board = [one["id"] for one in data["boards"]].index("run.pictograms")
     assert data["boards"][board] == {
         "id": "run.pictograms", "task": "Image classification", "origin": "run", "measure": "top-1 accuracy",
-        "title": "Image classification: pictograms (this run)"}  # fmt: skip
+        "title": "Image classification: pictograms (this run)", "baseline_name": "guessing"}  # fmt: skip
     places = [place for place, one in enumerate(data["rows"]["board"]) if one == board]
-    assert [data["rows"]["guess"][place] for place in places] == [1 / 8, 1 / 8]
+    assert [data["rows"]["baseline"][place] for place in places] == [1 / 8, 1 / 8]
     own, other = (data["models"][data["rows"]["model"][place]] for place in places)
     assert (own["title"], own["miniature"], own["licence"]) == ("picto-en (miniature)", True, "MIT")
     assert (other["title"], other["miniature"], other["parameters_m"]) == ("my-own-model", False, None)
@@ -122,13 +122,13 @@ def small() -> dict:
         ("run.pictograms", "Image classification", "top-1 accuracy", "run"),
     ]
     models = [
-        ("alpha", "Alpha", 100, 10, "2023-05", "MIT", "open", False),
-        ("beta", NASTY, 400, 90.5, "2024", "Apache-2.0", "open", False),
-        ("gamma", "Gamma", None, None, "", "", "open", False),
-        ("delta", "Delta", None, None, "2025", "", "closed", False),
-        ("tiny", "tiny (miniature)", 1.3, None, "", "MIT", "open", True),
+        ("alpha", "Alpha", 100, 10, "2023-05", "MIT", "open", False, "embedding"),
+        ("beta", NASTY, 400, 90.5, "2024", "Apache-2.0", "open", False, "embedding"),
+        ("gamma", "Gamma", None, None, "", "", "open", False, "generative"),
+        ("delta", "Delta", None, None, "2025", "", "closed", False, "embedding"),
+        ("tiny", "tiny (miniature)", 1.3, None, "", "MIT", "open", True, "embedding"),
     ]
-    rows = [  # board, model, language, value, interval, n, guess
+    rows = [  # board, model, language, value, interval, n, baseline
         (0, 0, 0, 0.5, 0.48, 0.52, 2000, 0.001),
         (0, 1, 0, 0.51, 0.49, 0.53, 2000, 0.001),
         (0, 2, 0, 0.3, 0.28, 0.32, 2000, 0.001),
@@ -140,18 +140,20 @@ def small() -> dict:
         (2, 4, 0, 0.7, 0.6, 0.8, 40, 0.125),
         (2, 4, 2, 0.2, 0.1, 0.3, 40, 0.125),
     ]
-    names = ["model", "title", "parameters_m", "gflops", "release_date", "licence", "weights", "miniature"]
-    board, model, lang, value, low, high, n, guess = map(list, zip(*rows, strict=True))
+    names = ["model", "title", "parameters_m", "gflops", "release_date", "licence", "weights", "miniature", "kind"]
+    board, model, lang, value, low, high, n, baseline = map(list, zip(*rows, strict=True))
+    above = [None if base is None else int(end > base) for end, base in zip(low, baseline, strict=True)]
+    measured = {"memory_mib": None, "milliseconds": None}
     codes = (("de", "German", "deu-latn"), ("sw", "Swahili", "swh"), ("ha", "Hausa", "hau"))
     return {
-        "boards": [{"id": i, "task": t, "title": f"{t}: {i}", "measure": m, "origin": o} for i, t, m, o in boards],
-        "models": [dict(zip(names, row, strict=True)) for row in models],
+        "boards": [{"id": i, "task": t, "title": f"{t}: {i}", "measure": m, "origin": o, "baseline_name": "guessing"} for i, t, m, o in boards],
+        "models": [dict(zip(names, row, strict=True)) | measured for row in models],
         "languages": [
             {"code": code, "name": name, "aliases": [other], "page": code != "ha"} for code, name, other in codes
         ],
         "addresses": ["https://example.org/<b>results</b>.csv"],
         "rows": {"board": board, "model": model, "lang": lang, "value": value, "ci_low": low, "ci_high": high, "n": n}
-        | {"guess": guess, "address": [0] * len(rows)},
+        | {"baseline": baseline, "above": above, "address": [0] * len(rows)},
     }
 
 
@@ -260,9 +262,13 @@ def test_an_address_gives_its_view(view):
     assert (
         view.text("count")
         == "2 results of 1 model in 2 languages. Left out: 1 model for which nobody states what is filtered."
+        " ▽: not above guessing."
     )
     assert "Swahili. One model matches the filters, Alpha (100 million parameters, MIT, 2023)" in view.text("verdict")
-    assert "Its interval includes what guessing scores (0.1 %)" in view.text("verdict")
+    assert "That is not above guessing (0.1 %)" in view.text("verdict")
+    assert view.column("value")[0] == "0.2 % (0.1–0.4) ▽"
+    view.open("#lang=de&kind=generative")
+    assert view.column("title") == ["Gamma"]
     view.open("#lang=deu_Latn&since=2023-06&licence=MIT,Apache-2.0")
     assert view.column("title") == [NASTY]
     view.open("#lang=de&task=image-classification")
