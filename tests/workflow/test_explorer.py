@@ -146,7 +146,10 @@ def small() -> dict:
     measured = {"memory_mib": None, "milliseconds": None}
     codes = (("de", "German", "deu-latn"), ("sw", "Swahili", "swh"), ("ha", "Hausa", "hau"))
     return {
-        "boards": [{"id": i, "task": t, "title": f"{t}: {i}", "measure": m, "origin": o, "baseline_name": "guessing"} for i, t, m, o in boards],
+        "boards": [
+            {"id": i, "task": t, "title": f"{t}: {i}", "measure": m, "origin": o, "baseline_name": "guessing"}
+            for i, t, m, o in boards
+        ],
         "models": [dict(zip(names, row, strict=True)) | measured for row in models],
         "languages": [
             {"code": code, "name": name, "aliases": [other], "page": code != "ha"} for code, name, other in codes

@@ -142,7 +142,11 @@ def guessing() -> pd.Series:
     The index is dataset, lang and variant.
     """
     ranks = read("retrieval").rename(columns={"direction": "variant"})
-    order = ranks.assign(value=np.minimum(10 * retrieval.chance(ranks), 1)).groupby(["dataset", "lang", "variant"])["value"].mean()
+    order = (
+        ranks.assign(value=np.minimum(10 * retrieval.chance(ranks), 1))
+        .groupby(["dataset", "lang", "variant"])["value"]
+        .mean()
+    )
     classes = read("zeroshot").assign(variant="").groupby(["dataset", "lang", "variant"])["wnid"].nunique()
     return pd.concat([order, 1 / classes])
 

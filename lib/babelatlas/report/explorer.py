@@ -38,7 +38,9 @@ def payload(
     facts = results.facts(list(lists["model"]))
     return {
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
-        "models": facts.assign(**facts[["parameters_m", "gflops", "memory_mib", "milliseconds"]].apply(_plain)).to_dict("records"),
+        "models": facts.assign(**facts[["parameters_m", "gflops", "memory_mib", "milliseconds"]].apply(_plain)).to_dict(
+            "records"
+        ),
         "languages": [
             {"code": code, "name": name, "aliases": other.split(), "page": code in paged}
             for code, name, other in zip(names.index, names["name"], aliases, strict=True)

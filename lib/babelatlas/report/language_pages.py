@@ -22,8 +22,8 @@ from babelatlas.base import checksums, languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import wordnets
 from babelatlas.report import reading, results
-from babelatlas.report.results import NOT_ABOVE
 from babelatlas.report.formatting import counted, english_note, escape, interval, literal, percent, word
+from babelatlas.report.results import NOT_ABOVE
 
 EXAMPLES = 8  # labels of each label set
 BUDGET = 500  # million parameters: what a small computer without a GPU still runs
@@ -122,17 +122,19 @@ def verdicts(boards: list[pd.DataFrame]) -> list[str]:
     """
     kinds = {kind: [rows for rows in boards if (rows["kind"] == kind).any()] for kind in ("embedding", "generative")}
     chosen = {kind: there[0] for kind, there in kinds.items() if there} or {"": boards[0]}
-    sentences = []
+    over, sentences = {"own": "95 % interval over classes or pictures", "published": "no interval is known"}, []
     for kind, rows in chosen.items():
         first = _best_models([rows[rows["kind"] == kind] if kind else rows]).iloc[0]
-        over = {"own": "95 % interval over classes or pictures", "published": "no interval is known"}
-        over = over.get(rows["origin"].iloc[0], "exact interval" if rows["n_correct"].notna().all() else "95 % interval over questions")
+        exact = "exact interval" if rows["n_correct"].notna().all() else "95 % interval over questions"
+        how = [over.get(rows["origin"].iloc[0], exact)]
+        if first["open models"] > 1:
+            lower = first["not significantly lower"]
+            how += [f"open models: {first['open models']}", f"not significantly lower: {lower}"]
         of = "" if rows is boards[0] else f"Among {kind} models, "
-        said = f"{of}{escape(first['best open model'])} has the highest result on {escape(first['benchmark'])}: "
-        said += f"{first['result'].removesuffix(f' {NOT_ABOVE}')} ({over}; open models: {first['open models']}; not "
-        said += f"significantly lower: {first['not significantly lower']})"
-        below = first["result"].endswith(NOT_ABOVE)
-        sentences.append(said + (f", which is not above {escape(first['baseline'])}." if below else "."))
+        said = f"{of}{escape(first['best open model'])} has the {'highest' if len(how) > 1 else 'only'} result on "
+        said += f"{escape(first['benchmark'])}: {first['result'].removesuffix(f' {NOT_ABOVE}')} ({'; '.join(how)})"
+        below = f", which is not above {escape(first['baseline'])}"
+        sentences.append(said + (below if first["result"].endswith(NOT_ABOVE) else "") + ".")
     return sentences
 
 
@@ -148,7 +150,9 @@ def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
                 "benchmark": top["title"],
                 "best open model": top["name"],
                 "result": top["result"],
-                "baseline": "–" if pd.isna(top["baseline"]) else f"{top['baseline_name']} ({100 * top['baseline']:.3g} %)",
+                "baseline": "–"
+                if pd.isna(top["baseline"])
+                else f"{top['baseline_name']} ({100 * top['baseline']:.3g} %)",
                 "open models": len(rows),
                 "not significantly lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "not known",
                 "best small model": small["name"].iloc[0] if len(small) else "–",

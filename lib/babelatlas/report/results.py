@@ -33,11 +33,11 @@ DATASETS = {
     "xvnli": ("Entailment", "accuracy"),
     "imagenet-1k": ("Image classification", "accuracy@1"),
     "worldcuisines": ("Questions about dishes", "accuracy"),
-    "vizwiz": ("Questions of blind people", "accuracy"),
     "indian-reasoning": ("Reasoning about diagrams", "accuracy"),
     "jmmmu": ("Examination questions", "accuracy"),
     "mmmu": ("Examination questions", "accuracy"),
     "cvqa-ja": ("Questions about an image", "accuracy"),
+    "vizwiz": ("Questions of blind people", "accuracy"),
     "vidore3": ("Document retrieval", "NDCG@10"),
     "vidore2": ("Document retrieval", "NDCG@10"),
     "jinavdr-wikimediacommonsdocuments": ("Document retrieval", "NDCG@10"),
@@ -79,7 +79,8 @@ ROW = ["board", "model", "lang", "value", "ci_low", "ci_high", "n", "baseline", 
 def released_results() -> pd.DataFrame:
     """Return the released results that pages show: one run of a model, the main measure of each data set, zero-shot.
 
-    The columns of `released`, BOARD, and `above` (`above_baseline`). Rows stand by board, in the order of the explorer. Do not change the table: every caller gets the same one.
+    The columns of `released`, BOARD, and `above` (`above_baseline`). Rows stand by board, in the order of the explorer.
+    Do not change the table: every caller gets the same one.
     """
     table = released.one_run(released.read())
     # A later revision of a data set is the same queries where every result is a whole number of as many.
@@ -156,7 +157,9 @@ def published_results() -> pd.DataFrame:
 def own_results() -> pd.DataFrame:
     """Return what this study measured on real pictures (`real_run`), as `all_results` has it; do not change it."""
     table = real_run.read("scores")
-    table["baseline"] = real_run.guessing().reindex(pd.MultiIndex.from_frame(table[["dataset", "lang", "variant"]])).to_numpy()
+    table["baseline"] = (
+        real_run.guessing().reindex(pd.MultiIndex.from_frame(table[["dataset", "lang", "variant"]])).to_numpy()
+    )
     table["above"] = above_baseline(table.assign(excess_low=table["ci_low"] - table["baseline"]))
     boards = table[["dataset", "variant"]].drop_duplicates()
     boards["id"] = [_identity("own", row.dataset, row.variant) for row in boards.itertuples()]

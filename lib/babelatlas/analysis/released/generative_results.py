@@ -25,7 +25,13 @@ JAPANESE = {"Acc": "accuracy", "Rouge": "ROUGE", "macro_f1": "macro F1"}
 
 BM25 = "mteb/baseline-bm25s"
 NOT_PUBLIC = ["nuclear", "telecom", "esgreportshl"]  # sets that few evaluate; and the English half of another
-IMMICH_LANGUAGES = {"Bengali": "bn", "Chinese (Simplified)": "zh", "Cusco Quechua": "quz", "Filipino": "tl", "Maori": "mi"}
+IMMICH_LANGUAGES = {
+    "Bengali": "bn",
+    "Chinese (Simplified)": "zh",
+    "Cusco Quechua": "quz",
+    "Filipino": "tl",
+    "Maori": "mi",
+}
 
 
 def _text(path: Path) -> pd.DataFrame:
@@ -73,9 +79,9 @@ def vizwiz_items(path: Path) -> pd.DataFrame:
 
 
 def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
-    """Return the accuracy on questions of blind people, min(1, people who gave the answer / 3), and what a constant has.
+    """Return the accuracy on questions of blind people, and what always answering "unanswerable" has.
 
-    Intervals, of the accuracy and of what it is above always answering "unanswerable", resample the questions.
+    An answer scores min(1, people of ten who gave it / 3). Intervals, of the accuracy and of what it is above always answering "unanswerable", resample the questions.
     """
     items, parts = pd.read_parquet(path), []
     constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
@@ -102,7 +108,9 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
     counts = table[["n_correct", "n_total", "n_failed_extract"]].astype(float)
     variant = table["model"].str.extract("-(cot|no_image)$")[0].map({"cot": "chain of thought", "no_image": "no image"})
     blind = counts["n_correct"].where(variant == "no image").groupby(table["lang"]).transform("max")
-    low = confint_proportions_2indep(counts["n_correct"], counts["n_total"], blind, counts["n_total"], method="newcomb")[0]
+    low = confint_proportions_2indep(
+        counts["n_correct"], counts["n_total"], blind, counts["n_total"], method="newcomb"
+    )[0]
     unread = counts["n_failed_extract"] / counts["n_total"]
     reason = (100 * unread).round().astype(int).astype(str) + " % of its answers could not be read"
     return table.assign(

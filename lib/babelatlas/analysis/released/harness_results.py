@@ -92,16 +92,21 @@ def read_open_clip(path: Path, address: str) -> pd.DataFrame:
 def read_mteb(path: Path, address: str) -> pd.DataFrame:
     """Return mteb's results with images: retrieval, ImageNet in English, and similarity of sentences as images.
 
-    Left out: the two tasks that are means over languages of another one. Later versions of mteb report no share of
-    queries with a hit among the first k (cv_recall): where each query has one answer, as from text to image, the recall
-    is that. MVL-SIB's variant is the script, where a language has several. A task whose data set was evaluated in a second revision has this in `variant`.
+    Left out: the two tasks that are means over languages of another one. Some versions of mteb report no share of
+    queries with a hit among the first k (cv_recall, later hit_at): where each query has one answer, as from text to
+    image, the recall is that. A task whose data set was evaluated in a second revision has this in `variant`, and
+    MVL-SIB the script, where a language has several.
     """
     metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {"ndcg_at_10": "NDCG@10"}
     metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
     later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
     table = _csv(path)
     names = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
-    names |= {"MVLSIBSent2Img": "mvl-sib", "Imagenet1kZeroShot": "imagenet-1k", "STS17MultilingualVisualSTS": "sts17-visual"}
+    names |= {
+        "MVLSIBSent2Img": "mvl-sib",
+        "Imagenet1kZeroShot": "imagenet-1k",
+        "STS17MultilingualVisualSTS": "sts17-visual",
+    }
     names |= {"STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
     table = table[table["task"].isin(names)].rename(columns={"model": "checkpoint"})
     places = table["checkpoint"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
@@ -121,7 +126,9 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
         address=address + "/" + places,
     )
     scripts = table["subset"].str.extract("_(.+)")[0].fillna("")
-    several = table.assign(plain=table["subset"].str.partition("_")[0]).duplicated(["task", "checkpoint", "plain"], keep=False)
+    several = table.assign(plain=table["subset"].str.partition("_")[0]).duplicated(
+        ["task", "checkpoint", "plain"], keep=False
+    )
     table["variant"] = table["variant"].mask(several & (table["dataset"] == "mvl-sib"), scripts)
     parts = []
     for column, metric in metrics.items():
@@ -276,15 +283,22 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     guessing = (first.mask(table["metric"] == "accuracy", 1) / choices).mask(table["metric"] == "spearman", 0)
     table = table.reindex(columns=[*table, *(name for name in BASELINES if name not in table)])
     baseline = table["baseline"].fillna(guessing)
-    name = table["baseline_name"].where(table["baseline_name"].fillna("") != "", np.where(guessing.isna(), "", "guessing"))
+    name = table["baseline_name"].where(
+        table["baseline_name"].fillna("") != "", np.where(guessing.isna(), "", "guessing")
+    )
     excess = table["excess_low"].fillna(table["ci_low"] - guessing)
     told = released.checkpoints().query("use == 'broken'").set_index(["harness", "checkpoint"])["note"]
     notes = told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])).fillna("").to_numpy()
     low = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
     misread = low & (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
-    key = table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1) + table["dataset"].str.partition("-")[0]
+    key = (
+        table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1)
+        + table["dataset"].str.partition("-")[0]
+    )
     misread = (table["metric"] == "accuracy") & key.isin(key[misread])  # the other questions in this language as well
-    broken = table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as the choices they are")
+    broken = (
+        table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as the choices they are")
+    )
     broken = broken.where(notes == "", notes)
     return table.assign(baseline=baseline, baseline_name=name, excess_low=excess, broken=broken)
 

@@ -12,7 +12,11 @@ from babelatlas.stats import bootstrap, tests
 DATASETS = {"xm3600": "Crossmodal-3600", "xtd": "XTD", "xflickrco": "xFlickrCO", "wit": "WIT", "marvl": "MaRVL"}
 DATASETS |= {"babel-imagenet": "Babel-ImageNet", "xvnli": "XVNLI", "xgqa": "xGQA", "nlvr2": "NLVR2"}
 DATASETS |= {"sts17-visual": "STS17, as images", "stsb-visual": "STS benchmark, as images", "imagenet-1k": "ImageNet"}
-DATASETS |= {"worldcuisines": "WorldCuisines, five choices", "vizwiz": "VizWiz, translated", "immich": "Crossmodal-3600"}
+DATASETS |= {
+    "worldcuisines": "WorldCuisines, five choices",
+    "vizwiz": "VizWiz, translated",
+    "immich": "Crossmodal-3600",
+}
 DATASETS |= {"indian-reasoning": "MathVista, ScienceQA, MMMU", "jmmmu": "JMMMU", "mmmu": "MMMU", "cvqa-ja": "CVQA"}
 DATASETS |= {"vidore3": "ViDoRe 3", "vidore2": "ViDoRe 2", "jinavdr-wikimediacommonsdocuments": "JinaVDR, Commons"}
 COLUMNS = ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
