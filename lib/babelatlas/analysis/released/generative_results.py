@@ -81,7 +81,8 @@ def vizwiz_items(path: Path) -> pd.DataFrame:
 def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy on questions of blind people, and what always answering "unanswerable" has.
 
-    An answer scores min(1, people of ten who gave it / 3). Intervals, of the accuracy and of what it is above always answering "unanswerable", resample the questions.
+    An answer scores min(1, people of ten who gave it / 3). Intervals, of the accuracy and of what it is above always
+    answering "unanswerable", resample the questions.
     """
     items, parts = pd.read_parquet(path), []
     constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
