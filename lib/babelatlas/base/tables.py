@@ -196,16 +196,16 @@ def partial(path: str | os.PathLike) -> str:
     return made_from(path).get(partials.MARK, "") if path.suffix == ".parquet" and path.is_file() else ""
 
 
-def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFrame:
+def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
-    `partial` True reads a table with the results of the first images, queries or items too (see partial.py).
+    Raises InputError for a table with the results of the first images, queries or items alone, too (see partial.py).
     """
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
     try:
-        stored = _from_csv(path, name) if path.suffix == ".csv" else _from_parquet(path, partial)
+        stored = _from_csv(path, name) if path.suffix == ".csv" else _from_parquet(path)
         if set(stored.column_names) != set(ARROW[name].names):
             check(stored.to_pandas(), name, path)
         table = stored.select(ARROW[name].names).cast(ARROW[name]).to_pandas()
@@ -218,13 +218,11 @@ def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFr
     return check(table, name, path)
 
 
-def _from_parquet(path: Path, partial: bool) -> pa.Table:
-    stored = pq.read_table(path, page_checksum_verification=True)
-    reason = json.loads((stored.schema.metadata or {}).get(b"babelatlas", b"{}")).get(partials.MARK, "")
-    if reason and not partial:
+def _from_parquet(path: Path) -> pa.Table:
+    if reason := partial(path):
         fix = f"run {reason.partition(' ')[0]} again without `limit`, then what follows from it"
         raise InputError(f"The table {path} is partial ({reason}), and this needs a whole one: {fix}.")
-    return stored
+    return pq.read_table(path, page_checksum_verification=True)
 
 
 def _from_csv(path: Path, name: str) -> pa.Table:

@@ -51,9 +51,7 @@ def read(
     White space around a text is cut off. `word` is "": the files do not say which word is ambiguous.
     """
     homes = available(folder, dataset)
-    codes = [languages.canonical(code) for code in wanted] or list(homes)
-    if absent := [code for code in codes if code not in homes]:
-        raise InputError(f"{dataset!r} has no language {', '.join(absent)} in {folder}: it has {', '.join(homes)}.")
+    codes = languages.among(wanted, homes, f"The data set {dataset!r} in {folder}") or list(homes)
     parts = [_items(homes[code], code) for code in codes]
     items = pd.concat([part for part, _ in parts], ignore_index=True)
     findings = [finding for _, several in parts for finding in several]

@@ -162,7 +162,7 @@ def classify(
         name = (turn["precision"], tuple(used.items()), tuple(rules.items()), tuple(codes.items()))
         if name not in made:
             encoder = load(turn["precision"])
-            made[name], _ = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, codes, False)
+            made[name], _ = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, codes)
         rows = []
         for lang, places, its in groups:
             counts = zeroshot.evaluate(pictures, wnids, made[name][places], its)
@@ -200,7 +200,7 @@ def retrieve(
         if name not in made:
             encoder, labels = load(turn["precision"]), pd.concat(parts).rename(columns={"caption": "label"})
             forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-            vectors, _ = embedding.embed_classes(encoder, labels, forms, cache, False, codes, tell=False)
+            vectors, _ = embedding.embed_classes(encoder, labels, forms, cache, False, codes)
             made[name] = np.split(vectors, np.cumsum([len(part) for part in parts])[:-1])
         for part, vectors in zip(parts, made[name], strict=True):
             own = part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy()

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy import special
 
 from babelatlas.base import synsets
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.base.tables import PROTOCOL
 from babelatlas.stats import bootstrap
@@ -42,17 +42,6 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
             f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, the first in row {bad.argmax()}."
         )
     return vectors / lengths
-
-
-def rule(similarity: str, normalise: bool) -> str:
-    """Return which of `RULES` a run compares by; "" takes what the model's entry says, cosines or dot products.
-
-    >>> rule("", normalise=True), rule("plain mean", normalise=True)
-    ('cosine', 'plain mean')
-    """
-    if similarity not in ("", *RULES):
-        raise InputError(f"There is no similarity {similarity!r}: {near(similarity, RULES)}")
-    return similarity or ("cosine" if normalise else "dot product")
 
 
 def scaled(vectors: np.ndarray) -> np.ndarray:

@@ -183,14 +183,8 @@ def label_set(
     `choice` and `clashes` are as in `rank` and `settle_clashes`, the other options as in `candidates`. Rows are in the
     order of language and of `wnids`. Raises InputError for a language of which no class is left.
     """
-    wanted = sorted(set(map(languages.canonical, codes)))
     left = candidates(senses, wnids, **options)
-    if absent := sorted(set(wanted) - set(left["lang"])):
-        raise InputError(
-            f"No class of the list has a label in {languages.name(absent[0])} ({absent[0]}) in any source: leave that "
-            "language out, or add senses of it."
-        )
-    if wanted:
+    if wanted := languages.among(codes, left["lang"], "What the sources say of the classes"):
         left = left[left["lang"].isin(wanted)]
     ranked = rank(left, choice)
     chosen = settle_clashes(choose_first(ranked), ranked, clashes)
@@ -262,18 +256,10 @@ def select(labels: pd.DataFrame, codes: Iterable[str] = (), minimum_classes: int
     Raises InputError for a language that the label set lacks, and where no language has enough classes.
     """
     sizes = labels["lang"].value_counts()
-    wanted = [languages.canonical(code) for code in codes]
-    if absent := [code for code in wanted if code not in sizes]:
-        raise InputError(
-            f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or "
-            "make the label set with it."
-        )
+    wanted = languages.among(codes, sizes.index, "The label set")
     kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
     if not kept:
-        raise InputError(
-            f"No language of the label set has {minimum_classes} classes, the most is {sizes.max()}: lower "
-            "minimum_classes, or make a larger label set."
-        )
+        raise InputError(f"No language has {minimum_classes} classes or items, {sizes.max()} at most: ask for fewer.")
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
 
 

@@ -115,15 +115,13 @@ def is_file(name: str) -> bool:
     return Path(name).suffix in (".parquet", ".csv")
 
 
-def for_languages(
-    codes: Iterable[str], order: Iterable[str] = (RELEASED, "openai-80", "label"), fix_spaces: bool = False
-) -> pd.DataFrame:
+def for_languages(codes: Iterable[str], order: Iterable[str] = (RELEASED, "openai-80", "label")) -> pd.DataFrame:
     """Return the templates that each language uses, schema `templates`; `prompts` says from which set they are.
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, CLIP's templates: a translation and its
-    original are compared. `fix_spaces` removes stray spaces. Raises InputError for an unknown language or set, and for
-    a language that no set of the order has.
+    original are compared. Raises InputError for an unknown language or set, and for a language that no set of the order
+    has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
     for name in order:
@@ -145,7 +143,7 @@ def for_languages(
             "or 'openai-80' at its end."
         )
     table = pd.concat([chosen[code] for code in codes], ignore_index=True)[[*tables.SCHEMAS["templates"][0]]]
-    return tables.check(tidy_templates(table) if fix_spaces else table, "templates")
+    return tables.check(table, "templates")
 
 
 def _english(name: str, lang: str) -> pd.DataFrame:
@@ -156,11 +154,6 @@ def _english(name: str, lang: str) -> pd.DataFrame:
 def tidy_text(text: str) -> str:
     """Return a template without stray spaces: single ones, none at the ends, none before a full stop or comma."""
     return re.sub(rf" +(?=[{POINTS}])", "", " ".join(text.split()))
-
-
-def tidy_templates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a `templates` table without stray spaces; the published results were made with them as released."""
-    return table.assign(template=[tidy_text(text) for text in table["template"]])
 
 
 def fill(texts: list[str], label: str) -> list[str]:
@@ -179,7 +172,7 @@ def defects(table: pd.DataFrame) -> pd.DataFrame:
     known, words = {_plain(text) for text in originals}, {word for text in originals for word in _words(text)}
     marks = pd.DataFrame([_marks(each.template, each.lang, each.strategy, known, words) for each in table.itertuples()])
     counted = marks.groupby(table["lang"].to_numpy()).sum().astype(int)
-    different = table.assign(tidy=tidy_templates(table)["template"]).groupby("lang")
+    different = table.assign(tidy=table["template"].map(tidy_text)).groupby("lang")
     sizes = different.agg(
         n_templates=("template", "size"), n_unique=("template", "nunique"), n_unique_tidy=("tidy", "nunique")
     )

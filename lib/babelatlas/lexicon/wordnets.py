@@ -75,11 +75,7 @@ def read_wordnets(wnids: Iterable[str], codes: Iterable[str] = ()) -> pd.DataFra
     corpora = _corpora(_folder())
     listed = _listing(corpora)
     listed = listed[listed["lang"] != ""]
-    if chosen := [languages.canonical(code) for code in codes]:
-        if absent := sorted(set(chosen) - set(listed["lang"])):
-            raise InputError(
-                f"No wordnet that NLTK has names anything in {languages.name(absent[0])} ({absent[0]}): leave it out."
-            )
+    if chosen := languages.among(codes, listed["lang"], "The list of NLTK's wordnets"):
         listed = listed[listed["lang"].isin(chosen)]
     licences = manifest().drop_duplicates("source").set_index("source")["licence"]
     if unknown := sorted(set(listed["source"]) - set(licences.index)):

@@ -4,9 +4,7 @@
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,7 +23,6 @@ from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import Plan
 from babelatlas.workflow.stages import CLASSES
 
-AHEAD = 60  # seconds that clocks of two machines may differ
 # The keys whose values are files and folders, and those of a data set of the user's own.
 PATHS = ("images", "checkpoints", "custom_models", "words", "classes", "verified_labels", "external_scores")
 OF_DATASETS = ("images", "annotations", "classes", "label_table")
@@ -241,21 +238,6 @@ def _texts(value) -> Iterator[str]:
 
 
 def prepare(run: str | os.PathLike) -> None:
-    """Make the folder of a run ready for it: its folders are there and can be written to, no file is from the future.
-
-    Raises InputError for a folder that cannot be written to. A clock that was set back leaves files from the future;
-    Snakemake refuses what is made from them, as it would be older than they are, so they get the present time.
-    """
+    """Make the folders of a run; InputError for one that cannot be written to."""
     for folder in ("", "logs", "notebooks"):
         check_writable(Path(run, folder))
-    now, ahead = time.time(), 0
-    for file in (*Path(run).glob("*/*"), *Path(run).glob("*/*/*")):
-        with suppress(OSError):  # deleted meanwhile, or another's
-            if file.is_file() and file.stat().st_mtime > now + AHEAD:
-                os.utime(file, (now, now))
-                ahead += 1
-    if ahead:
-        print(
-            f"{ahead} file(s) in {run} from the future have the present time now: was the clock set back?",
-            file=sys.stderr,
-        )
