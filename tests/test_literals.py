@@ -60,7 +60,7 @@ def test_a_log_linear_fit_is_that_of_lm():
     ],
 )
 def test_an_exact_interval_is_that_of_binom_test(right, n, level, low, high):
-    assert bootstrap.clopper_pearson(right / n, n, level) == pytest.approx((low, high), rel=1e-6)
+    assert bootstrap.exact_interval(right, n, level) == pytest.approx((low, high), rel=1e-6)
 
 
 @pytest.mark.parametrize(

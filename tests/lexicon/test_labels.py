@@ -316,7 +316,7 @@ def test_select_keeps_named_languages_or_those_with_enough_classes():
     assert labels.select(table, ["swa"])["lang"].tolist() == ["sw"]
     assert labels.select(table, [], minimum_classes=2)["lang"].tolist() == ["de", "de"]
     assert len(labels.select(table)) == 3
-    with pytest.raises(InputError, match=r"no labels in French \(fr\)"):
+    with pytest.raises(InputError, match=r"nothing in French \('fr'\)"):
         labels.select(table, ["de", "fr"])
     with pytest.raises(InputError, match="3 classes, the most is 2: lower minimum_classes, or"):
         labels.select(table, [], minimum_classes=3)

@@ -167,7 +167,7 @@ def test_where_all_or_no_image_is_right_the_interval_is_exact_over_classes():
 
 @pytest.mark.parametrize("right", [0, 1, 7, 12])
 def test_an_exact_interval_is_that_of_the_beta_distribution(right):
-    low, high = bootstrap.clopper_pearson(right / 12, 12, 0.9)
+    low, high = bootstrap.exact_interval(right, 12, 0.9)
 
     assert low == pytest.approx(scipy_stats.beta.ppf(0.05, right, 13 - right) if right else 0)
     assert high == pytest.approx(scipy_stats.beta.ppf(0.95, right + 1, 12 - right) if right < 12 else 1)

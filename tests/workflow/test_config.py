@@ -119,7 +119,7 @@ def test_paths_that_are_not_there_are_named(tmp_path):
     for values in ({"words": [absent]}, {"external_scores": {"x": {"commute": {"fr": [absent, absent]}}}}):
         with pytest.raises(InputError, match=re.escape(absent)):
             configs.check_paths(values)
-    configs.check_paths({"images": {"x": [str(tmp_path)]}, "annotations": {"multi30k": "test_2017_flickr"}})
+    configs.check_paths({"images": {"x": [str(tmp_path)]}})
 
 
 def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):

@@ -73,10 +73,8 @@ def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFr
     missing = [column for column in columns if column not in table]
     surplus = [column for column in table if column not in columns]
     if missing or surplus:
-        raise InputError(
-            f"{what} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}; "
-            f"`babelatlas tables {name}` says what they hold."
-        )
+        what += f" should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}"
+        raise InputError(f"{what}; `babelatlas tables {name}` says what they hold.")
     table = table[list(columns)]
     empty = [column for column in key if table[column].isna().any()]
     if empty:
@@ -85,9 +83,8 @@ def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFr
     if double.any():
         first = ", ".join(f"{column} {value}" for column, value in table.loc[double, key].iloc[0].items())
         fix = f"keep one row for each {', '.join(key)}"
-        raise InputError(
-            f"{what} has {int(double.sum())} row(s) with a key that occurs before, the first: {first}; {fix}."
-        )
+        what += f" has {int(double.sum())} row(s) with a key that occurs before"
+        raise InputError(f"{what}, the first: {first}; {fix}.")
     return table
 
 

@@ -236,9 +236,7 @@ def item_images_of(
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
         what = f"{lacking} images of {len(short)} classes, the first {list(short)[:10]}"
-        raise InputError(
-            f"The data set {dataset!r} lacks {what}: lower images_per_sense, or say how many may be missing."
-        )
+        raise InputError(f"The data set {dataset!r} lacks {what}: lower images_per_sense, or allow so many missing.")
     rows = [
         (pair.item, f"{sense}{number}", path)
         for pair in pairs[whole].itertuples()

@@ -35,10 +35,8 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
     named = {part: re.fullmatch(FOLDERS[dataset], part.name) for part in parts if part.is_dir()}
     if not any(named.values()):
         entry = datasets.get_dataset(dataset)
-        raise InputError(
-            f"The texts of the data set {dataset!r} should lie in folders such as en-fr{dataset[7:].replace('-', '_')} "
-            f"below {str(folder)!r}: get them from {entry.url}, and name the folder in the config, under annotations."
-        )
+        where = f"en-fr{dataset[7:].replace('-', '_')} below {str(folder)!r}"
+        raise InputError(f"The texts of {dataset!r} should lie in folders such as {where}: get them from {entry.url}.")
     return {languages.canonical(match[1]): part for part, match in named.items() if match}
 
 

@@ -73,15 +73,10 @@ class Dataset(validation.Entry):
     annotations: str = ""
 
 
-def read_entries(path: str | os.PathLike) -> list[Dataset]:
-    """Return the entries of a TOML file with one table for each data set; InputError, with the key, for a bad one."""
-    return [
-        validation.validate(Dataset, {**keys, "name": name}, f"The data set {name!r} in {path}")
-        for name, keys in validation.read_toml(path).items()
-    ]
-
-
-DATASETS = read_entries(DATA / "datasets.toml")
+DATASETS = [
+    validation.validate(Dataset, {**keys, "name": name}, f"The data set {name!r} in datasets.toml")
+    for name, keys in validation.read_toml(DATA / "datasets.toml").items()
+]
 
 
 def custom(name: str, description: dict) -> Dataset:
@@ -159,9 +154,8 @@ def load(
         table = table[table["wnid"].isin(wanted)].reset_index(drop=True)
         if bare or table.empty:
             lacking = bare or sorted(wanted)
-            raise InputError(
-                f"The data set {name!r} has no image of {len(lacking)} class(es), the first: {lacking[0]}."
-            )
+            what = f"no image of {len(lacking)} class(es), the first: {lacking[0]}"
+            raise InputError(f"The data set {name!r} has {what}.")
     present = table["path"].map(os.path.isfile).astype(bool) | (path.suffix == ".npz")
     lost = table.loc[~present, "path"].tolist()
     if len(lost) + absent > missing or not present.any():

@@ -34,10 +34,8 @@ def read(path: str | os.PathLike, paths: list[str], tower: str) -> np.ndarray:
     """Return the vectors (paths, dimensions), float32, of some rows; InputError where another tower made them."""
     stored = _read(path)
     if str(stored["tower"]) != tower:
-        raise InputError(
-            f"The vectors {path} are of the image tower {str(stored['tower'])!r}, not of {tower!r}, the model's: "
-            "evaluate it on the pictures themselves."
-        )
+        what = f"of the image tower {str(stored['tower'])!r}, not of {tower!r}, the model's"
+        raise InputError(f"The vectors {path} are {what}: evaluate it on the pictures themselves.")
     return stored["vectors"][np.array(paths, int)].astype(np.float32)
 
 

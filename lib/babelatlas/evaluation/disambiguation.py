@@ -132,7 +132,7 @@ def _compared(costs: np.ndarray, metric: str, logarithms: bool) -> tuple[np.ndar
 def tc(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
     """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2; mean: Eq. 3).
 
-    `costs` (item, image, text).
+    `costs` (item, image, text). GTC is whether both are true (Eq. 6; the mean: Eq. 8).
 
     >>> tc(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
@@ -149,11 +149,6 @@ def ic(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
     [[True, False]]
     """
     return _compared(costs, "IC", logarithms)[0]
-
-
-def gtc(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
-    """Return whether both images of an item choose their translation: bool (item,) (Eq. 6; the mean: Eq. 8)."""
-    return tc(costs, logarithms).all(axis=-1)
 
 
 def gic(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
@@ -306,7 +301,7 @@ def _intervals(each, metrics, known, n_resamples, seed) -> pd.DataFrame:
     low = high = np.full(len(value), np.nan)
     if size > 1:
         if size not in known:
-            known[size] = bootstrap.resample_weights(size, n_resamples, seed), bootstrap.clopper_pearson(0, size)[1]
+            known[size] = bootstrap.resample_weights(size, n_resamples, seed), bootstrap.exact_interval(0, size)[1]
         weights, share = known[size]
         low, high = bootstrap.percentile_interval(weights @ each.T / size, n_clusters=size)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):

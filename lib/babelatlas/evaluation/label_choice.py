@@ -94,10 +94,8 @@ def pairs(
         parts.append(both[enough].assign(set=name))
     table = pd.concat(parts, ignore_index=True)
     if table.empty:
-        raise InputError(
-            f"No other label set shares {minimum_classes} classes with the one in use in any language and has another "
-            "word for one of them: lower minimum_classes, or give senses of more than one source."
-        )
+        what = f"No other label set shares {minimum_classes} classes with the one in use and has another word for one"
+        raise InputError(f"{what}: lower minimum_classes, or give senses of more sources.")
     # A set without any language has no type of its own.
     return table[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
 
@@ -117,10 +115,8 @@ def templates(used: dict[str, str], paths: Sequence[str] = ()) -> pd.DataFrame:
         held = pd.concat([tables.empty("templates"), *own], ignore_index=True)
         held = held[(held["prompts"] == name) & held["lang"].isin(codes)]
         if absent := sorted(set(codes) - set(held["lang"])):
-            raise InputError(
-                f"The vectors were made with the prompts {name!r} in {languages.name(absent[0])} ({absent[0]}), "
-                "which are in none of the tables given: give the table that notebook 67 had."
-            )
+            what = f"the prompts {name!r} in {languages.name(absent[0])} ({absent[0]}), which are in none of the tables"
+            raise InputError(f"The vectors were made with {what}: give the one that notebook 67 had.")
         parts.append(held)
     return pd.concat(parts, ignore_index=True)
 

@@ -150,10 +150,8 @@ def single(table: pd.DataFrame) -> pd.DataFrame:
     double = made[made.duplicated(["model", "dataset", "lang"], keep=False)]
     if len(double):
         first = double.iloc[0]
-        raise InputError(
-            f"The results of {first['model']} on {first['dataset']} in {first['lang']} were made by several protocols, "
-            f"one of them {named(double.iloc[:1])}: keep the rows of one."
-        )
+        what = f"The results of {first['model']} on {first['dataset']} in {first['lang']} are of several protocols"
+        raise InputError(f"{what}, one of them {named(double.iloc[:1])}: keep the rows of one.")
     return table
 
 

@@ -38,9 +38,8 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     bad = ~(np.isfinite(lengths) & (lengths > 0)).ravel()
     if bad.any():
-        raise InputError(
-            f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, the first in row {bad.argmax()}."
-        )
+        where = f"the first in row {bad.argmax()}"
+        raise InputError(f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, {where}.")
     return vectors / lengths
 
 

@@ -51,9 +51,7 @@ def templates(name: str) -> list[str]:
         return {"label": ["{}"], "photo": [PHOTO]}.get(name, list(PICTOGRAM_TEMPLATES))
     package = importlib.util.find_spec("open_clip")
     if package is None:
-        raise InputError(
-            "The prompts openai-80 are those in open_clip, which is not here: pip install open_clip_torch."
-        )
+        raise InputError("The prompts openai-80 are in open_clip, which is not here: pip install open_clip_torch.")
     file = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
     spec = importlib.util.spec_from_file_location("babelatlas_open_clip_templates", file)
     module = importlib.util.module_from_spec(spec)
@@ -102,11 +100,9 @@ def translated(name: str) -> pd.DataFrame:
     check_templates(table["template"].tolist())
     for lang, rows in table.groupby("lang", sort=False):
         if languages.canonical(lang) != lang or len(set(rows["prompts"])) > 1:
-            raise InputError(
-                f"The prompts {name} should have one set in {languages.name(lang)}, called "
-                f"{languages.canonical(lang)!r}, and have {', '.join(sorted(set(rows['prompts'])))} in {lang!r}: "
-                "correct the table."
-            )
+            what = f"one set in {languages.name(lang)}, called {languages.canonical(lang)!r}"
+            got = f"{', '.join(sorted(set(rows['prompts'])))} in {lang!r}"
+            raise InputError(f"The prompts {name} should have {what}, and have {got}: correct the table.")
     return table
 
 
@@ -138,10 +134,8 @@ def for_languages(codes: Iterable[str], order: Iterable[str] = (RELEASED, "opena
         if ENGLISH in left and ENGLISH not in chosen:
             chosen[ENGLISH] = _english("openai-80", ENGLISH)
     if left := [code for code in codes if code not in chosen]:
-        raise InputError(
-            f"No set of prompts in the order {', '.join(order)} has {languages.name(left[0])} ({left[0]}): put 'label' "
-            "or 'openai-80' at its end."
-        )
+        what = f"No set of prompts in the order {', '.join(order)} has {languages.name(left[0])} ({left[0]})"
+        raise InputError(f"{what}: put 'label' or 'openai-80' at its end.")
     table = pd.concat([chosen[code] for code in codes], ignore_index=True)[[*tables.SCHEMAS["templates"][0]]]
     return tables.check(table, "templates")
 
