@@ -178,13 +178,6 @@ def test_a_class_that_occurs_twice_stops_an_accuracy():
         bootstrap.accuracy_interval(pd.concat([counts([1], 2)] * 2))
 
 
-def test_wilsons_interval_agrees_with_scipy():
-    for right, n in [(0, 5), (3, 7), (50, 50), (123, 400)]:
-        theirs = scipy_stats.binomtest(right, n).proportion_ci(method="wilson")
-        low, high = bootstrap.wilson([right / n], [n])
-        assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
 @pytest.mark.parametrize("n", [4, 7, 35, 1000])
 def test_an_expanded_percentile_interval_of_normal_means_is_students(n):
     # The equation that defines it in the documentation of ExpandProbs (R, resample 0.6).

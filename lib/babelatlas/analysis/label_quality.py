@@ -14,6 +14,7 @@ import unicodedata
 from itertools import combinations
 
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from babelatlas.base import languages, tables
 from babelatlas.base.paths import DATA
@@ -113,7 +114,7 @@ def counts(flagged: pd.DataFrame) -> pd.DataFrame:
 
 def _shares(count: pd.Series, n: pd.Series) -> pd.DataFrame:
     """Return shares with Wilson's interval: columns value, ci_low, ci_high, n; the index of `count`."""
-    low, high = bootstrap.wilson(count / n, n)
+    low, high = proportion_confint(count, n, method="wilson")
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 

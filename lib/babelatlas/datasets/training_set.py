@@ -13,6 +13,7 @@ def drawings(
     split: str,
     images_per_class: int,
     seed: int = 0,
+    size: int = pictograms.SIZE,
     wnids: list[str] | None = None,
     images_per_sense: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,7 +30,7 @@ def drawings(
         allowed = pictograms.training_colours(wnid, seed) if split == "train" else colours
         for number in range(images_per_class if wnid in concepts or images_per_sense is None else images_per_sense):
             colour = allowed[(number + row) % len(allowed)]
-            pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, colour=colour)))
+            pixels.append(np.asarray(pictograms.draw(wnid, split, number, seed, size, colour)))
             classes.append(row)
             hues.append(colours.index(colour))
     return np.stack(pixels), np.array(classes), np.array(hues)
@@ -43,6 +44,7 @@ def training_texts(
     seed: int = 0,
     model: str = "",
     senses: pd.DataFrame | None = None,
+    most: int = 2,
 ) -> pd.DataFrame:
     """Return which labels training writes, and how often: a `training_texts` table.
 
@@ -53,7 +55,7 @@ def training_texts(
     before it is scaled to sum to 1 over the languages that name the concept.
 
     `senses`: a `labels` table of the senses of ambiguous words (`pictograms.senses`), written too: the label and its
-    alternatives, at most two words, which share the weight evenly. A sense that is a concept of `labels` is written
+    alternatives, at most `most` words, which share the weight evenly. A sense that is a concept of `labels` is written
     by languages that name the concept; of the others a language names the same fraction. Which concepts a language
     names does not depend on `senses`.
     """
@@ -75,7 +77,7 @@ def training_texts(
             ambiguous = senses[senses["lang"] == lang]
             known = ambiguous["wnid"].isin(named["wnid"])
             others = _fraction(ambiguous[~ambiguous["wnid"].isin(concepts)], fraction, [seed, *lang.encode(), 1])
-            words = _words(named, pd.concat([ambiguous[known], others]))
+            words = _words(named, pd.concat([ambiguous[known], others]), most)
             parts.append(words.assign(model=model, weight=share / len(members) / words["n_words"]))
     return tables.check(
         pd.concat(parts, ignore_index=True)[["model", "lang", "wnid", "label", "weight"]], "training_texts"
@@ -89,25 +91,25 @@ def _fraction(rows: pd.DataFrame, fraction: float, seed: list[int]) -> pd.DataFr
     return rows.iloc[np.sort(keep)]
 
 
-def _words(named: pd.DataFrame, senses: pd.DataFrame) -> pd.DataFrame:
-    """Return lang, wnid, label and n_words: the labels of `named`, then up to two words of each of `senses`.
+def _words(named: pd.DataFrame, senses: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return lang, wnid, label and n_words: the labels of `named`, then up to `most` words of each of `senses`.
 
     One row for each word of a class; words that differ in upper case only are one. `n_words`: how many it has.
     """
-    several = senses.assign(label=[[row.label, *row.alternatives][:2] for row in senses.itertuples()])
+    several = senses.assign(label=[[row.label, *row.alternatives][:most] for row in senses.itertuples()])
     columns = ["lang", "wnid", "label"]
     words = pd.concat([named[columns], several[columns].explode("label")], ignore_index=True)
     words = words[~words.assign(label=words["label"].str.casefold()).duplicated(columns)]
     return words.assign(n_words=words.groupby("wnid")["label"].transform("size"))
 
 
-def captions(texts: pd.DataFrame) -> list[str]:
+def captions(texts: pd.DataFrame, templates: list[str] = PICTOGRAM_TEMPLATES) -> list[str]:
     """Return every caption the labels can make, English ones also with each colour word ("a small red umbrella")."""
     words = list(texts["label"])
     words += [
         f"{colour} {label}" for label in texts.loc[texts["lang"] == "en", "label"] for colour in pictograms.COLOURS
     ]
-    return [caption for word in words for caption in fill(PICTOGRAM_TEMPLATES, word)]
+    return [caption for word in words for caption in fill(templates, word)]
 
 
 class Captions:

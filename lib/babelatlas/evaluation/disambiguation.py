@@ -65,19 +65,11 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
 
     `table` has the schema `disambiguation`.
     """
-    for key, part in _categories(tables.check(table, TASK)).groupby(UNIT, sort=False, observed=True):
+    for key, part in tables.categories(tables.check(table, TASK)).groupby(UNIT, sort=False, observed=True):
         protocols = part[list(tables.PROTOCOL)].drop_duplicates()
         if len(protocols) > 1:
             raise InputError(f"The costs of {key[0]!r} on {key[2]!r} in {key[3]!r} have {len(protocols)} protocols.")
         yield key, part
-
-
-def _categories(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with sorted categories for texts: millions of rows repeat them, and each is compared once."""
-    kinds = {name: table[name].dtype for name in tables.TRIAL if name in table and name != "replicate"}
-    done = {name for name, kind in kinds.items() if isinstance(kind, pd.CategoricalDtype)}
-    names = [name for name in kinds if not (name in done and kinds[name].categories.is_monotonic_increasing)]
-    return table.astype(dict.fromkeys(names, str)).astype(dict.fromkeys(names, "category"))
 
 
 def cost_grid(part: pd.DataFrame, images: Sequence[str], gaps: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -277,7 +269,7 @@ def scores(
     """
     of_unit = {}
     if tokens is not None:
-        of_unit = dict(list(_categories(tables.check(tokens, "tokens")).groupby(UNIT, sort=False, observed=True)))
+        of_unit = dict(list(tables.categories(tables.check(tokens, "tokens")).groupby(UNIT, sort=False, observed=True)))
     groups: dict[tuple, list] = {}
     for key, part in units(table):
         groups.setdefault((key[0], *key[2:]), []).append(_values(part, of_unit.get(key)))

@@ -235,19 +235,6 @@ def accuracy_interval(
     return table.astype({"n": int}).sort_values(by, ignore_index=True)
 
 
-def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's interval (1927) of shares `value` of `n` independent cases, lower and upper ends.
-
-    >>> [float(end[0].round(3)) for end in wilson([0.5], [10])]
-    [0.237, 0.763]
-    """
-    value, n = np.asarray(value, float), np.asarray(n, float)
-    z2 = scipy_stats.norm.ppf((1 + level) / 2) ** 2
-    middle = (value + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    return middle - half, middle + half
-
-
 def sum_of_means(
     samples: Sequence[np.ndarray], factors: Sequence[float], n_resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float, float]:
