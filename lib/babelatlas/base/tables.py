@@ -193,6 +193,18 @@ def partial(path: str | os.PathLike) -> str:
     return made_from(path).get(partials.MARK, "") if path.suffix == ".parquet" and path.is_file() else ""
 
 
+def arrays(path: str | os.PathLike, fix: str, endings: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file whose names end so; InputError, with the `fix`, where it cannot be read."""
+    try:
+        with locate(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            if damaged := stored.zip.testzip():
+                raise ValueError(f"the checksum of {damaged} is wrong")
+            return {name: stored[name] for name in stored.files if name.endswith(endings)}
+    except Exception as error:  # NumPy, zipfile and zlib each raise their own
+        reason = " ".join(str(error).partition(". ")[0].split()).rstrip(".") or type(error).__name__
+        raise InputError(f"The vectors {locate(path)} cannot be read ({reason}): {fix}.") from error
+
+
 def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
