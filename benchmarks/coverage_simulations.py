@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
+from statsmodels.stats.proportion import proportion_confint
 
 from babelatlas.analysis import leaderboard, ranking
 from babelatlas.base import languages, published
@@ -44,13 +45,19 @@ class Simulation(NamedTuple):
 SIMULATION = Simulation()
 
 
+def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's interval (1927) of shares `value` of `n` independent cases, lower and upper ends."""
+    n = np.asarray(n, float)
+    return proportion_confint(np.asarray(value, float) * n, n, 1 - level, method="wilson")
+
+
 def coverage(
     truth: np.ndarray | float, value: np.ndarray, low: np.ndarray, high: np.ndarray, level: float = 0.95
 ) -> dict[str, float]:
     """Return how often intervals cover the true value, from the truth, value and interval of each data set.
 
     Keys: value (share of data sets in which low <= truth <= high; an interval that is not defined covers nothing),
-    ci_low, ci_high (`bootstrap.wilson` of that share), below, above (shares in which the truth lies below or above the
+    ci_low, ci_high (`wilson` of that share), below, above (shares in which the truth lies below or above the
     interval), width (mean), stretch (by which factor both halves of the intervals would have to be stretched about the
     value for `level` of them to cover the truth; NaN where no factor does, because intervals have no width), worlds
     (number of data sets).
@@ -69,7 +76,7 @@ def coverage(
         needed = np.where(away <= 1e-9, 0.0, np.where(half > 1e-9, away / half, np.inf))
     needed = np.sort(np.where(np.isfinite(low) & np.isfinite(high), needed, np.inf).ravel())
     stretch = needed[min(len(needed) - 1, int(np.ceil(level * len(needed) - 1e-9)) - 1)]
-    ends = bootstrap.wilson([held.mean()], [held.size])
+    ends = wilson([held.mean()], [held.size])
     row = {"value": float(held.mean()), "ci_low": float(ends[0][0]), "ci_high": float(ends[1][0])}
     row |= {"below": float(below.mean()), "above": float(above.mean()), "width": float(np.nanmean(high - low))}
     return row | {"stretch": float(stretch) if np.isfinite(stretch) else np.nan, "worlds": int(held.size)}
@@ -134,7 +141,7 @@ def accuracy_over_classes(
     for name, ends in found.items():
         near = bootstrap.SKEWED if name == OURS else 1e-9
         found[name] = bootstrap.share_interval(shares, np.ones(shares.shape), ends, level, near)
-    found["images independent"] = bootstrap.wilson(value, np.full(worlds, n * images), level)
+    found["images independent"] = wilson(value, np.full(worlds, n * images), level)
     return _rows("classes drawn", share, value, found, level)
 
 
@@ -280,7 +287,7 @@ def rank(n: int, gaps: Sequence[float] = (0.0, 0.2, 0.4, 0.6, 0.8), run: Simulat
         held.append(both)
     below, above, width = np.mean(held, axis=0).T
     value = 1 - below - above
-    low, high = bootstrap.wilson(value, [worlds, worlds])
+    low, high = wilson(value, [worlds, worlds])
     found = {"method": "languages drawn", "interval": [OURS, PLAIN], "value": value, "ci_low": low, "ci_high": high}
     found |= {"below": below, "above": above, "width": width, "stretch": np.nan, "worlds": worlds}
     return pd.DataFrame(found)
@@ -357,7 +364,7 @@ def family_wise(
         scores = np.sqrt(1 - 0.8) * rng.normal(size=(n, models))
         found.append(_significant(scores, np.eye(n), n_permutations, alpha, seed).any(axis=1))
     value = np.mean(found, axis=0)
-    low, high = bootstrap.wilson(value, [worlds] * 3)
+    low, high = wilson(value, [worlds] * 3)
     least = np.array([1, models * (models - 1) // 2, 1]) / len(tests.sign_patterns(n, n_permutations, seed))
     table = pd.DataFrame({"value": value, "ci_low": low, "ci_high": high, "worlds": worlds})
     return table.assign(method=FLIPS, least=np.minimum(1, least))
@@ -400,7 +407,7 @@ def told_apart(
     value = np.mean(found, axis=0)  # (statistics, methods)
     least = np.array([1, len(first), 1]) / len(tests.sign_patterns(len(sizes), n_permutations, seed))
     table = pd.DataFrame({"statistic": np.repeat(["equal models", "different models"][: len(value)], 3)})
-    low, high = bootstrap.wilson(value.ravel(), [worlds] * value.size)
+    low, high = wilson(value.ravel(), [worlds] * value.size)
     table = table.assign(method=FLIPS * len(value), value=value.ravel(), ci_low=low, ci_high=high, worlds=worlds)
     return table.assign(least=np.tile(np.minimum(1, least), len(value)))
 

@@ -77,4 +77,4 @@ def upper_bound(lost: int, tries: int) -> float:
     >>> round(upper_bound(0, 200), 4)
     0.0149
     """
-    return bootstrap.clopper_pearson(lost / tries, tries, level=0.9)[1]
+    return float(bootstrap.exact_interval(lost, tries, level=0.9)[1])

@@ -84,7 +84,9 @@ def means(draw: Callable, truth: float, n: int, worlds=500, n_resamples=1000, se
     for _ in range(worlds):
         values = draw(rng, n)
         if values.std() < 1e-9:  # nothing correct: all have the exact interval
-            found.append(dict.fromkeys(found[0] if found else ["study"], bootstrap.clopper_pearson(values[0], n)))
+            found.append(
+                dict.fromkeys(found[0] if found else ["study"], bootstrap.exact_interval(round(values[0] * n), n))
+            )
             continue
         ends = bootstrap.percentile_interval(weights @ values, n_clusters=n)
         study = bootstrap.share_interval(values, np.ones(n), ends)

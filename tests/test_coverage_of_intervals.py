@@ -18,7 +18,7 @@ def test_a_coverage_by_hand():
     assert (found["value"], found["below"], found["above"], found["worlds"]) == (0.5, 0.25, 0, 4)
     assert found["width"] == 2
     assert found["stretch"] == 1, "half of the worlds hold the truth: at 0 and, exactly at its end, at 1"
-    ends = bootstrap.wilson([0.5], [4])
+    ends = calibration.wilson([0.5], [4])
     assert (found["ci_low"], found["ci_high"]) == pytest.approx((ends[0][0], ends[1][0]))
     assert np.isnan(calibration.coverage(0.0, value, low, high, 0.9)["stretch"]), "no factor mends no interval"
 

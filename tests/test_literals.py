@@ -60,23 +60,7 @@ def test_a_log_linear_fit_is_that_of_lm():
     ],
 )
 def test_an_exact_interval_is_that_of_binom_test(right, n, level, low, high):
-    assert bootstrap.clopper_pearson(right / n, n, level) == pytest.approx((low, high), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("right", "level", "low", "high"),
-    [
-        # prop.test of R 3.6.2 without continuity correction, quoted in SciPy 1.17, test_morestats.py,
-        # test_ci_wilson_method: of 10 cases.
-        (3, 0.95, 0.1077913, 0.6032219),
-        (3, 0.99, 0.07956632, 0.6799753),
-        (0, 0.95, 0.0, 0.2775328),
-        (10, 0.95, 0.7224672, 1.0),
-    ],
-)
-def test_wilsons_interval_is_that_of_prop_test(right, level, low, high):
-    found = [float(end[0]) for end in bootstrap.wilson([right / 10], [10], level)]
-    assert found == pytest.approx([low, high], rel=1e-6, abs=1e-12)
+    assert bootstrap.exact_interval(right, n, level) == pytest.approx((low, high), rel=1e-6)
 
 
 def test_a_sign_flip_test_of_signed_ranks_is_wilcoxons():

@@ -56,10 +56,10 @@ def test_accuracies_of_categories_are_those_of_a_loop_over_groups(folder):
 
 def test_the_scores_of_a_run_do_not_depend_on_how_texts_are_held(folder, monkeypatch):
     names = load.names(2)
-    given = str(folder / "results/load"), names, ["imagenet-1k", "xm3600"], 20
-    found = outcomes.by_language(*given)
+    files = outcomes.files(str(folder / "results/load"), names, ["imagenet-1k", "xm3600"])
+    found = outcomes.scores_of(files, 20)
     monkeypatch.setattr(tables, "categories", lambda table: table)
-    pd.testing.assert_frame_equal(outcomes.by_language(*given), found)
+    pd.testing.assert_frame_equal(outcomes.scores_of(files, 20), found)
 
 
 def test_images_of_queries_are_found_for_texts_and_categories():

@@ -96,7 +96,7 @@ def test_several_protocols_of_one_language_make_several_boards():
 
 
 def test_the_scores_in_every_language_are_what_the_counts_say(run, tmp_path):
-    found = outcomes.by_language(str(run), ["good", "bad"], ["toy", "toy-captions"], 100)
+    found = outcomes.scores_of(outcomes.files(str(run), ["good", "bad"], ["toy", "toy-captions"]), 100)
     tables.write(found, tmp_path / "languages.parquet", "languages")
     table = tables.read(run / "zeroshot/good_toy.parquet", "zeroshot")
     row = found[(found["metric"] == "accuracy@1") & (found["model"] == "good") & (found["lang"] == "sw")].iloc[0]
@@ -115,7 +115,7 @@ def test_the_mean_of_the_classes_and_the_first_five_are_scored_where_they_mean_s
     table.loc[table["wnid"] == "n00000000", ["n_correct", "n_correct_top5", "n_images"]] = [40, 40, 40]
     table = table[(table["lang"] == "en") | (table["wnid"] < "n00000004")]
     tables.write(table, tmp_path / "zeroshot/m_toy.parquet", "zeroshot")
-    found = outcomes.by_language(str(tmp_path), ["m"], ["toy"], 50).set_index(["metric", "lang"])
+    found = outcomes.scores_of(outcomes.files(str(tmp_path), ["m"], ["toy"]), 50).set_index(["metric", "lang"])
     english = table[table["lang"] == "en"]
     share = english["n_correct"] / english["n_images"]
     assert found.loc[("mean per class", "en"), ["value", "n", "items"]].tolist() == pytest.approx(
@@ -132,7 +132,7 @@ def test_models_are_compared_by_the_main_set_of_captions_where_there_is_one(tmp_
         for name, lang in (("chosen", "de"), ("wordnets", "de"), ("wordnets", "fr"))
     ]
     tables.write(pd.concat(parts), tmp_path / f"retrieval/m_{data}.parquet", "retrieval")
-    found = outcomes.by_language(str(tmp_path), ["m"], [data], 50)
+    found = outcomes.scores_of(outcomes.files(str(tmp_path), ["m"], [data]), 50)
     assert set(found["captions"]) == {"chosen", "wordnets"}
     main = outcomes.main(found)
     assert (set(main["captions"]), set(main["lang"])) == ({"chosen"}, {"de"})

@@ -164,5 +164,3 @@ def test_a_random_test_is_near_the_exact_one_and_counts_the_assignment_that_was_
 def test_a_language_that_occurs_twice_is_refused():
     with pytest.raises(InputError, match="each language once"):
         training_languages.differences(scores().assign(lang=["de", "de", "fr", "si", "lo", "my", "km"]))
-    with pytest.raises(InputError, match="occur twice"):
-        training_languages.against(scores(), pd.DataFrame({"lang": ["l0", "l0"], "value": [0.1, 0.2]}))

@@ -100,9 +100,9 @@ def test_translations_have_two_rows_for_each_item_that_a_language_tells_apart(fo
 
 def test_languages_are_kept_by_name_or_by_their_number_of_items(found):
     assert set(ambiguous_words.translations(found, ["deu"], minimum_items=9)["lang"]) == {"de"}
-    with pytest.raises(InputError, match=r"French \(fr\) translates no item apart"):
+    with pytest.raises(InputError, match=r"nothing in French \('fr'\)"):
         ambiguous_words.translations(found, ["de", "fr"])
-    with pytest.raises(InputError, match="No language translates 2 items apart"):
+    with pytest.raises(InputError, match="No language has 2 classes or items"):
         ambiguous_words.translations(found, minimum_items=2)
 
 

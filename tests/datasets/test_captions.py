@@ -169,9 +169,10 @@ def test_crossmodal_3600_is_read_as_released_from_its_file_zip_or_folder(xm3600)
 # --- Multi30K ---------------------------------------------------------------------------------------------------------
 
 
-def test_multi30k_is_read_from_its_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(captions, "SPLITS", {"test_2016_flickr": (2, ("en", "de"))})
-    for name, content in {"image_splits/test_2016_flickr.txt": b"1.jpg\n2.jpg#7\n"}.items():
+def test_multi30k_is_read_from_its_folder(tmp_path, small, monkeypatch):
+    small("multi30k", n_images=2, n_languages=2, n_captions=4)
+    monkeypatch.setattr(captions, "LANGUAGES", ("en", "de"))
+    for name, content in {"image_splits/test_2016_flickr.txt": b"1.jpg\n2.jpg\n"}.items():
         (tmp_path / "data" / "task1" / name).parent.mkdir(parents=True)
         (tmp_path / "data" / "task1" / name).write_bytes(content)
     raw = tmp_path / "data" / "task1" / "raw"

@@ -88,7 +88,7 @@ def test_what_is_no_item_stops_the_run_with_its_place(tmp_path, rows):
 def test_files_and_languages_that_are_absent_or_of_unequal_length_are_told(tmp_path):
     write(tmp_path, ROWS)
     assert list(commute.available(tmp_path)) == ["fr"]
-    with pytest.raises(InputError, match=r"no language de in .*: it has fr"):
+    with pytest.raises(InputError, match=r"nothing in German .*expected one of fr"):
         commute.read(tmp_path, wanted=["fr", "de"])
     for folder in ("", tmp_path / "en-fr", tmp_path / "nowhere"):
         with pytest.raises(InputError, match=r"folders such as en-fr below .*get them from https"):

@@ -70,14 +70,13 @@ def test_images_have_topics_and_sentences_the_same_in_all_languages(release):
 
 
 def test_what_does_not_fit_is_one_sentence(release):
-    with pytest.raises(InputError, match="MVL-SIB has no language 'de'"):
+    with pytest.raises(InputError, match=r"MVL-SIB in .* has nothing in German \('de'\)"):
         mvl_sib.read(release, ("nus_Latn",), ("de",))
     file = release / "data" / "sib200" / "eng_Latn" / "dev.tsv"
     good = file.read_text(encoding="utf-8")
-    for topic, said in (("sports", "has other sentences or topics"), ("gardens", "The sentence 1 in .* of no topic")):
-        file.write_text(good.replace("geography", topic), encoding="utf-8")
-        with pytest.raises(InputError, match=said):
-            mvl_sib.read(release, ("nus_Latn",))
+    file.write_text(good.replace("geography", "sports"), encoding="utf-8")
+    with pytest.raises(InputError, match="has other sentences or topics"):
+        mvl_sib.read(release, ("nus_Latn",))
     for picture in (release / "data" / "images" / "sib200").glob("travel*"):
         picture.unlink()
     with pytest.raises(InputError, match="should have images of entertainment"):

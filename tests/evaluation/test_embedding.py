@@ -157,17 +157,6 @@ def test_a_missing_image_or_template_is_named(tmp_path):
         embedding.embed_classes(Toy(), labels, templates(["en"], ["{}"]))
 
 
-def test_texts_that_lose_their_end_are_told_with_the_first_of_them_also_from_the_cache(tmp_path, capsys):
-    for _ in range(2):
-        embedding.embed_texts(Toy(context=3), ["abc", "abcde", "abcd", "abcde"], tmp_path)
-        assert capsys.readouterr().out == (
-            "toy: 2 of 3 different texts are longer than its context of 3 tokens and lost their end, "
-            "the first: 'abcde'.\n"
-        )
-    embedding.embed_texts(Toy(context=3), ["abc"], tmp_path)
-    assert capsys.readouterr().out == ""
-
-
 def test_out_of_memory_halves_the_batch_and_the_smaller_size_is_kept(monkeypatch):
     monkeypatch.setattr(embedding, "TOKENS", 32)
     monkeypatch.setattr(embedding, "SHARD", 16)

@@ -1,7 +1,6 @@
 """Other words for the same classes: which are compared, with what vectors, and what changes."""
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd
@@ -74,27 +73,6 @@ def test_no_two_classes_of_a_language_get_one_alternative_and_none_gets_a_label(
     )
 
 
-# Existing translations
-
-
-@pytest.fixture
-def folder(tmp_path):
-    for code in ("ar", "cn", "it", "jp"):
-        names = {"imagenet1k": [f"{code} {number}" for number in range(1000)]}
-        (tmp_path / f"{code}_classnames.json").write_text(json.dumps(names))
-        texts = {"imagenet1k": ["{c}", f"{code}: {{c}}!"]}
-        (tmp_path / f"{code}_zeroshot_classification_templates.json").write_text(json.dumps(texts))
-    return tmp_path
-
-
-def test_translations_are_read_with_the_studys_codes_and_placeholders(folder):
-    names, texts = label_choice.translations(folder)
-    assert names.groupby("lang").size().to_dict() == {"ar": 1000, "it": 1000, "ja": 1000, "zh": 1000}
-    assert names[(names["lang"] == "ja") & (names["wnid"] == "n01440764")]["label"].tolist() == ["jp 0"]
-    assert texts[texts["lang"] == "zh"]["template"].tolist() == ["{}", "cn: {}!"]
-    assert set(tables.check(texts, "templates")["prompts"]) == {"clip_benchmark"}
-
-
 # Which classes
 
 
@@ -123,10 +101,9 @@ def test_two_sets_are_compared_on_the_classes_that_both_name():
 def test_templates_are_found_by_the_name_that_the_vectors_give(tmp_path):
     path = tmp_path / "own.parquet"
     tables.write(plain("fr", " une photo de {} .", name="mine"), path, "templates")
-    found = label_choice.templates({"de": "label", "fr": "mine", "en": "pictograms"}, [path], fix_spaces=True)
+    found = label_choice.templates({"de": "label", "fr": "mine", "en": "pictograms"}, [path])
     assert found.groupby("lang").size().to_dict() == {"de": 1, "en": len(prompts.PICTOGRAM_TEMPLATES), "fr": 1}
-    assert found[found["lang"] == "fr"]["template"].tolist() == ["une photo de {}."]
-    assert label_choice.templates({"fr": "mine"}, [path])["template"].tolist() == [" une photo de {} ."]
+    assert found[found["lang"] == "fr"]["template"].tolist() == [" une photo de {} ."]
     with pytest.raises(InputError, match=r"prompts 'mine' in German \(de\).*none of the tables"):
         label_choice.templates({"fr": "mine", "de": "mine"}, [path])
 
@@ -166,7 +143,7 @@ def in_use(stored, table):
 
 def test_only_words_that_differ_are_embedded_again(stored, table):
     encoder = Toy()
-    chosen, other = label_choice.vectors(encoder, table, stored, TEXTS, (None, None), RULES)
+    chosen, other = label_choice.vectors(encoder, table, stored, TEXTS, RULES)
     np.testing.assert_allclose(chosen, in_use(stored, table))
     # Owl and "Eule" are stored; "katze" is the same word, but another text to a model.
     assert set(encoder.seen) == {"ein Köter", "Köter", "ein katze", "katze", "un minou"}
@@ -174,15 +151,6 @@ def test_only_words_that_differ_are_embedded_again(stored, table):
         by_hand(row.other, *(("ein {}", "{}") if row.lang == "de" else ("un {}",))) for row in table.itertuples()
     ]
     np.testing.assert_allclose(other, np.stack(expected), atol=1e-6)
-
-
-def test_templates_of_their_own_are_used_for_every_word(stored, table):
-    bare = pd.concat([plain("de", "{}"), plain("fr", "{}")])
-    chosen, other = label_choice.vectors(Toy(), table, stored, TEXTS, (None, bare), RULES)
-    np.testing.assert_allclose(chosen, in_use(stored, table))
-    np.testing.assert_allclose(other, np.stack([by_hand(word, "{}") for word in table["other"]]), atol=1e-6)
-    chosen, _ = label_choice.vectors(Toy(), table, stored, TEXTS, (bare, bare), RULES)
-    np.testing.assert_allclose(chosen, np.stack([by_hand(word, "{}") for word in table["label"]]), atol=1e-6)
 
 
 # Accuracies

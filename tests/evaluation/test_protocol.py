@@ -39,27 +39,6 @@ def test_each_preset_compares_by_the_rule_of_the_code_it_is_named_after(preset, 
     assert protocol.settings(preset, task, entry, **given)["similarity"] == similarity
 
 
-@pytest.mark.parametrize(
-    ("preset", "task", "entry", "given", "found"),
-    [
-        ("paper", "zero-shot", CLIP, {"prompts": "", "fallback_prompts": "", "similarity": "", "precision": ""}, []),
-        ("paper", "zero-shot", CLIP, {"prompts": "nllb-80", "fallback_prompts": ["label"], "precision": "float16"}, []),
-        ("paper", "zero-shot", CLIP, {"prompts": "pictograms", "fallback_prompts": ""}, ["prompts"]),
-        ("paper", "zero-shot", CLIP, {"fallback_prompts": ["openai-80", "label"]}, ["fallback_prompts"]),
-        ("clip_benchmark", "zero-shot", CLIP, {"fallback_prompts": []}, []),
-        ("paper", "zero-shot", M_CLIP, {"similarity": "cosine"}, ["similarity"]),
-        # With the bare label for some languages the paper's code does not compare all of them by one rule.
-        ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean"}, ["similarity"]),
-        ("paper", "zero-shot", M_CLIP, {"similarity": "plain mean", "fallback_prompts": []}, ["fallback_prompts"]),
-        ("paper", "retrieval", M_CLIP, {"similarity": "dot product", "choice": "all"}, []),
-        ("paper", "retrieval", CLIP, {"choice": "first", "preprocessing": "pad"}, ["preprocessing", "choice"]),
-    ],
-)
-def test_what_is_given_otherwise_than_a_preset_sets_it_is_named(preset, task, entry, given, found):
-    named = f"{preset}, but {', '.join(found)}" if found else preset
-    assert protocol.called(preset, task, entry, **given) == named
-
-
 def test_the_papers_preset_tells_nllb_what_its_code_tells_it():
     """By the table in benchmark/models/nllb_clip.py of Babel-ImageNet: the codes that differ from ours."""
     codes = languages.table().set_index("code")["nllb"]

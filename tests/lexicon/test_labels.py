@@ -135,8 +135,6 @@ def test_words_from_a_code_for_several_languages_stand_behind_those_of_the_langu
         ({"codes": ["xxxx"]}, "xxxx"),
         ({"codes": ["fr"]}, "French"),
         ({"wnids": [DOG, "n00000001"]}, "n00000001"),
-        ({"choice": "best"}, "best"),
-        ({"english": "all"}, "no rule for English words 'all'"),
         ({"rules": ["parenthesis"]}, "did you mean parentheses"),
         ({"without": ["wiki"]}, "no source to leave out 'wiki': did you mean wikt"),
     ],
@@ -308,9 +306,9 @@ def test_select_keeps_named_languages_or_those_with_enough_classes():
     assert labels.select(table, ["swa"])["lang"].tolist() == ["sw"]
     assert labels.select(table, [], minimum_classes=2)["lang"].tolist() == ["de", "de"]
     assert len(labels.select(table)) == 3
-    with pytest.raises(InputError, match=r"no labels in French \(fr\)"):
+    with pytest.raises(InputError, match=r"nothing in French \('fr'\)"):
         labels.select(table, ["de", "fr"])
-    with pytest.raises(InputError, match="3 classes, the most is 2: lower minimum_classes, or"):
+    with pytest.raises(InputError, match="3 classes or items, 2 at most"):
         labels.select(table, [], minimum_classes=3)
 
 

@@ -109,13 +109,6 @@ def test_a_table_with_a_template_without_placeholder_or_another_code_is_refused(
 # Defects.
 
 
-def test_spaces_are_mended_on_request_only(released):
-    as_they_are = prompts.for_languages(["de"], ["nllb-80"])["template"].tolist()
-    mended = prompts.for_languages(["de"], ["nllb-80"], fix_spaces=True)["template"].tolist()
-    assert as_they_are == GERMAN
-    assert mended == ["ein {}.", "das {}", "Origami. {}"]
-
-
 @given(st.text(" a.,{}!\u3000。", max_size=20))
 def test_a_mended_template_has_no_stray_space_and_the_same_characters(text):
     mended = prompts.tidy_text(text)

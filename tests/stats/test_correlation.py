@@ -257,22 +257,3 @@ def test_what_is_not_defined_is_refused(table, change, how):
     table = table.assign(row=table.index, w=2 * table.z, **change)
     with pytest.raises(InputError):
         correlation.correlate(table, "x", "y", **how)
-
-
-@given(st.integers(2, 40), st.integers(1, 9), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
-def test_pairs_of_many_rows_are_counted_as_each_with_each(n, different, seed):
-    rng = np.random.default_rng(seed)
-    x, y = rng.integers(0, different, (2, n)).astype(float)
-    drawn = rng.integers(0, 4, (5, n)).astype(float)
-    few = correlation.weighted_kendall(x, y, drawn)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(correlation, "FEW", 1)
-        np.testing.assert_array_equal(correlation.weighted_kendall(x, y, drawn), few)
-
-
-def test_kendall_of_many_rows_is_that_of_scipy():
-    x = np.random.default_rng(0).normal(size=20_000).round(3)
-    y = (x + np.random.default_rng(1).normal(size=len(x))).round(2)
-    found = correlation.weighted_kendall(x, y, np.ones((1, len(x))))
-    assert found[0] == pytest.approx(scipy_stats.kendalltau(x, y)[0], abs=1e-12)

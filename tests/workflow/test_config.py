@@ -1,9 +1,7 @@
 """A config is a typed model: what is misspelt, missing or of no effect stops a run in one sentence, before any job."""
 
 import json
-import os
 import re
-import time
 
 import pytest
 import yaml
@@ -118,7 +116,7 @@ def test_paths_that_are_not_there_are_named(tmp_path):
     for values in ({"words": [absent]}, {"external_scores": {"x": {"commute": {"fr": [absent, absent]}}}}):
         with pytest.raises(InputError, match=re.escape(absent)):
             configs.check_paths(values)
-    configs.check_paths({"images": {"x": [str(tmp_path)]}, "annotations": {"multi30k": "test_2017_flickr"}})
+    configs.check_paths({"images": {"x": [str(tmp_path)]}})
 
 
 def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):
@@ -132,18 +130,6 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
     real = snakemake(tmp_path, "--", target, config=path)
     assert (real.returncode, "absent, where nothing is" in real.stderr) == (1, True)
     assert not (tmp_path / "results").exists()
-
-
-def test_tables_from_the_future_get_the_present_time_before_a_run(tmp_path, capsys):
-    run, later = tmp_path / "results" / "tiny", time.time() + 1e6
-    (run / "labels").mkdir(parents=True)
-    for name, when in (("a.parquet", later), ("b.parquet", 1e9)):
-        (run / "labels" / name).write_bytes(b"1")
-        os.utime(run / "labels" / name, (when, when))
-    configs.prepare(run)
-    assert "1 file(s)" in capsys.readouterr().err
-    assert (run / "labels" / "a.parquet").stat().st_mtime <= time.time()
-    assert (run / "labels" / "b.parquet").stat().st_mtime == 1e9
 
 
 def test_the_paper_config_has_the_papers_models_languages_and_protocol():

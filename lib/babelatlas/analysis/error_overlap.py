@@ -128,10 +128,8 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str) -> pd.DataFr
     lacking = combined[combined["size"] < len(models)]
     if len(lacking):
         row = lacking.iloc[0]
-        raise InputError(
-            f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r} given image "
-            f"{row['image']!r} ({len(lacking)} of {len(combined)} rows): select what all of them have."
-        )
+        what = f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in {row['lang']!r}"
+        raise InputError(f"{what} given image {row['image']!r}: select what all of them have.")
     combined = combined.rename(columns={"mean": "cost"}).drop(columns="size")
     combined = combined.assign(model=name, similarity="standardised", precision="", preprocessing="")
     return tables.check(combined, disambiguation.TASK)

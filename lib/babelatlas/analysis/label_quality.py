@@ -14,6 +14,7 @@ import unicodedata
 from itertools import combinations
 
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from babelatlas.base import languages, tables
 from babelatlas.base.paths import DATA
@@ -113,7 +114,7 @@ def counts(flagged: pd.DataFrame) -> pd.DataFrame:
 
 def _shares(count: pd.Series, n: pd.Series) -> pd.DataFrame:
     """Return shares with Wilson's interval: columns value, ci_low, ci_high, n; the index of `count`."""
-    low, high = bootstrap.wilson(count / n, n)
+    low, high = proportion_confint(count, n, method="wilson")
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 
@@ -199,7 +200,7 @@ def compare_all(sets: dict[str, pd.DataFrame], references: dict[str, pd.DataFram
     return pd.concat(parts, ignore_index=True).melt(["lang", "labels", "wnid"], list(MEASURES), "measure")
 
 
-def differences(compared: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
+def differences(compared: pd.DataFrame) -> pd.DataFrame:
     """Return which of two label sets comes nearer to the translations, over the classes that both have.
 
     `compared`: as of `compare_all`. Columns: lang, measure ("label", "similarity"), first, second, value (mean of first
@@ -207,10 +208,9 @@ def differences(compared: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) 
     permutations in place of its binomial distribution), p_holm (over all rows of a measure), n (classes).
     """
     pairs, parts = list(combinations(compared["labels"].unique(), 2)), []
-    settings = {"of": "labels", "unit": "wnid", "by": ["lang"], "n_resamples": n_resamples, "seed": seed}
     for measure in ("label", "similarity"):
         part = compared[compared["measure"] == measure]
-        parts.append(tests.paired_difference(part, pairs=pairs, **settings).assign(measure=measure))
+        parts.append(tests.paired_difference(part, "labels", "wnid", by=["lang"], pairs=pairs).assign(measure=measure))
     columns = ["lang", "measure", "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n"]
     return pd.concat(parts, ignore_index=True)[columns]
 

@@ -4,7 +4,7 @@ Classification and retrieval are read alike: one row for each model, language an
 images) or an image (with its captions). A score is correct predictions divided by all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -36,10 +36,8 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
             present = [(model, dataset, task, path) for task, path in paths.items() if tables.locate(path).is_file()]
             elsewhere = any(tables.locate(results).glob(f"*/{model}_*.parquet"))  # it is evaluated on others only
             if not present and not elsewhere:
-                raise InputError(
-                    f"There are no results of {model!r} on {dataset!r}, expected {' or '.join(paths.values())}: run "
-                    "the stage of this pair, or name other models or data sets."
-                )
+                what = f"There are no results of {model!r} on {dataset!r}, expected {' or '.join(paths.values())}"
+                raise InputError(f"{what}: run the stage of this pair, or name others.")
             rows += present
     if not rows:
         raise InputError("No model, or no data set to classify or to retrieve, is named: give at least one of each.")
@@ -70,13 +68,6 @@ def outcomes(table: pd.DataFrame, k: int = 1) -> pd.DataFrame:
 def _categories(items: pd.DataFrame) -> pd.DataFrame:
     texts = [name for name in (*KEY, "item") if not isinstance(items[name].dtype, pd.CategoricalDtype)]
     return items.astype(dict.fromkeys(texts, "category"))
-
-
-def by_language(
-    results: str, models: Sequence[str], datasets: Sequence[str], n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Return every score of a run in each language with its interval: a `languages` table (`scores_of`)."""
-    return scores_of(files(results, models, datasets), n_resamples, seed)
 
 
 def scores_of(paths: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:

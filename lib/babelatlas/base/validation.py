@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from babelatlas.base.errors import InputError, near, shown
+from babelatlas.base.errors import InputError, near
 
 Kind = TypeVar("Kind", bound=BaseModel)
 
@@ -42,7 +42,7 @@ def validate(kind: type[Kind], values: dict, what: str) -> Kind:
         if first["type"] == "missing":
             raise InputError(f"{where} has no key {key!r}: add it.") from error
         reason = first["msg"].removeprefix("Value error, ").rstrip(".")
-        named = f" has {key} = {shown(first['input'])}" if key != "" else ""
+        named = f" has {key} = {first['input']!r:.200}" if key != "" else ""
         end = "" if reason.endswith("?") else "."
         raise InputError(f"{where}{named}: {reason[:1].lower()}{reason[1:]}{end}") from error
 

@@ -47,13 +47,13 @@ def complete(words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = (
     return whole[whole["lang"].isin(wanted)].reset_index(drop=True) if wanted else whole
 
 
-def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> pd.DataFrame:
+def pairs(words: pd.DataFrame, wnids: Iterable[str]) -> pd.DataFrame:
     """Return the English words that name two of the classes: columns item, word, wnid_a, wnid_b; a row for each pair.
 
-    `words` has the schema `senses`; its English rows of `source` count ("" for every source: Wiktionary's were linked
-    to WordNet automatically, so that WordNet's alone are the default). Upper case does not matter: `word` is folded
-    (`labels.same`). A word of three senses makes three pairs. Rows are in the order of the classes; the words of one
-    pair come as the two synsets list them, the one that stands first in both lists first. `wnid_a` < `wnid_b`.
+    `words` has the schema `senses`; its English rows of WordNet count (Wiktionary's were linked to it automatically).
+    Upper case does not matter: `word` is folded (`labels.same`). A word of three senses makes three pairs. Rows are in
+    the order of the classes; the words of one pair come as the two synsets list them, the one that stands first in both
+    lists first. `wnid_a` < `wnid_b`.
 
     >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader"), ("de", "n1", "Kranich")]
     >>> rows = pd.DataFrame(rows, columns=["lang", "wnid", "lemma"]).assign(source="wordnet-3.0")
@@ -61,11 +61,7 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str], source: str = WORDNET) -> p
     [['crane:n1+n2', 'crane', 'n1', 'n2']]
     """
     wnids = list(dict.fromkeys(wnids))
-    english = words[(words["lang"] == ENGLISH) & words["wnid"].isin(wnids)]
-    english = english[english["source"] == source] if source else english
-    nameless = sorted(set(wnids) - set(english["wnid"]))
-    if nameless:
-        raise InputError(f"{len(nameless)} class(es) have no English word, the first {nameless[0]}: leave them out.")
+    english = words[(words["lang"] == ENGLISH) & words["wnid"].isin(wnids) & (words["source"] == WORDNET)]
     english = english.assign(word=english["lemma"].map(labels.same), order=english.groupby("wnid").cumcount())
     named = english[["word", "wnid", "order"]].drop_duplicates(["word", "wnid"])
     both = named.merge(named, on="word", suffixes=("_a", "_b")).query("wnid_a < wnid_b")
@@ -130,14 +126,14 @@ def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
     return kept.reset_index(drop=True)
 
 
-def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = labels.RESTRICTED) -> pd.DataFrame:
+def outcomes(words: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Return what each language does with each pair: a row where it has words for both senses, English left out.
 
     Columns: lang, item, word, wnid_a, wnid_b, shared (the senses have a word in common there, as they have in English),
     a, b (the best word that only this sense has, "" where there is none), apart (both have one). Rows are in the order
     of the pairs, then of the language.
 
-    The words, schema `senses`, are cleaned and ranked as those of label sets are, `without` some sources. To be a
+    The words, schema `senses`, are cleaned and ranked as those of label sets are. To be a
     sense's own, a word must not be among the words of the other sense, from whichever source, nor equal an English word
     of either; spaces, hyphens and upper case do not matter. What raises as in `labels.candidates`.
     """
@@ -145,7 +141,7 @@ def outcomes(words: pd.DataFrame, pairs: pd.DataFrame, without: Iterable[str] = 
     columns = ["lang", "item", "word", "wnid_a", "wnid_b", "shared", "a", "b", "apart"]
     if not wnids:
         return pd.DataFrame(columns=columns).astype({"shared": bool, "apart": bool})
-    listed = labels.candidates(words, wnids, english="keep", without=without, english_names="wordnet")
+    listed = labels.candidates(words, wnids, english="keep", english_names="wordnet")
     own = labels.rank(labels.drop_english(listed))
     every, best = _by_class(listed), _by_class(own)
     rows = []
@@ -179,16 +175,7 @@ def translations(compared: pd.DataFrame, codes: Iterable[str] = (), minimum_item
     `compared` is what `outcomes` returns. `codes`: the languages to keep, empty for all that have at least
     `minimum_items` items. The source is the English word.
     """
-    kept = compared[compared["apart"]]
-    sizes = kept["lang"].value_counts()
-    wanted = sorted({languages.canonical(code) for code in ([codes] if isinstance(codes, str) else codes)})
-    absent = [code for code in wanted if code not in sizes]
-    if absent:
-        raise InputError(f"{languages.name(absent[0])} ({absent[0]}) translates no item apart: leave it out.")
-    wanted = wanted or sizes.index[sizes >= minimum_items].tolist()
-    if not wanted:
-        raise InputError(f"No language translates {minimum_items} items apart: lower minimum_items.")
-    kept = kept[kept["lang"].isin(wanted)].drop(columns=["wnid_a", "wnid_b", "shared", "apart"])
+    kept = labels.select(compared[compared["apart"]], codes, minimum_items)
     rows = kept.melt(["lang", "item", "word"], ["a", "b"], var_name="sense", value_name="translation")
     rows = rows.assign(source=rows["word"]).sort_values(["lang", "item", "sense"], ignore_index=True)
     return tables.check(rows, "items")
@@ -206,9 +193,7 @@ def counts(compared: pd.DataFrame) -> pd.DataFrame:
     return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
 
 
-def draw(
-    folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int, split: str = "test"
-) -> pd.DataFrame:
+def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int) -> pd.DataFrame:
     """Draw each sense `images_per_sense` times into `folder`; return their table `images`, paths absolute.
 
     Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
@@ -218,7 +203,7 @@ def draw(
         (folder / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
-            pictograms.draw(wnid, split, number, seed, size).save(path)
+            pictograms.draw(wnid, "test", number, seed, size).save(path)
             rows.append((str(path), wnid, number))
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
@@ -251,9 +236,7 @@ def item_images_of(
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
         what = f"{lacking} images of {len(short)} classes, the first {list(short)[:10]}"
-        raise InputError(
-            f"The data set {dataset!r} lacks {what}: lower images_per_sense, or say how many may be missing."
-        )
+        raise InputError(f"The data set {dataset!r} lacks {what}: lower images_per_sense, or allow so many missing.")
     rows = [
         (pair.item, f"{sense}{number}", path)
         for pair in pairs[whole].itertuples()

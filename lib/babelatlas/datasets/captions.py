@@ -23,14 +23,7 @@ from babelatlas.datasets import stamps
 from babelatlas.datasets.imagenet import image_files
 
 CHOICES = ("first", "all")
-# Multi30K's splits: images, and languages that have them. Source: its files at the commit in files.csv.
-SPLITS = {
-    "test_2016_flickr": (1000, ("en", "de", "fr", "cs")),
-    "test_2017_flickr": (1000, ("en", "de", "fr")),
-    "test_2017_mscoco": (461, ("en", "de", "fr")),
-    "test_2018_flickr": (1071, ("en", "de", "fr", "cs")),
-}
-SPLIT = "test_2016_flickr"
+SPLIT, LANGUAGES = "test_2016_flickr", ("en", "de", "fr", "cs")  # of Multi30K
 # Translations into 200 languages: the file with the names of the images, and that with the English captions.
 TRANSLATED = {
     "xtd-200": ("test_image_names.txt", "test_1kcaptions_en.txt"),
@@ -65,9 +58,9 @@ def load(
 
     `images`: a folder with the image files at any depth, an archive of them, or several of these; for
     pictogram-captions the table of the images. `annotations`: the file or folder of the captions as it is published, ""
-    to fetch it; for multi30k also the name of a split; for pictogram-captions the table of the captions. `sets`,
-    `languages`: those to keep, none for all. `missing`: how many of the data set's images may be absent;
-    `attrs["missing"]` of the gallery says how many are, `attrs["empty"]` of the captions which were published empty.
+    to fetch it; for pictogram-captions the table of the captions. `sets`, `languages`: those to keep, none for all.
+    `missing`: how many of the data set's images may be absent; `attrs["missing"]` of the gallery says how many are,
+    `attrs["empty"]` of the captions which were published empty.
     """
     dataset = datasets.get_dataset(name)
     if dataset.task != "retrieval":
@@ -89,11 +82,9 @@ def load(
         table = table[table[column].isin(chosen)] if chosen else table
     absent = [image for image in order if image not in paths]
     if short + len(absent) > missing or not paths:
-        raise InputError(
-            f"The data set {name!r} lacks {short + len(absent):,} of {short + len(order):,} images in {images} "
-            f"({', '.join(absent[:10])}): fetch them{f' ({dataset.image_source})' if dataset.image_source else ''}, or "
-            "allow so many with missing, which is recorded with the result."
-        )
+        source = f" ({dataset.image_source})" if dataset.image_source else ""
+        what = f"{short + len(absent):,} of {short + len(order):,} images in {images} ({', '.join(absent[:10])})"
+        raise InputError(f"The data set {name!r} lacks {what}: fetch them{source}, or allow so many with missing.")
     gallery = pd.DataFrame({"image": [image for image in order if image in paths]}, dtype=str)
     gallery["path"] = gallery["image"].map(paths).astype(str)
     gallery.attrs["missing"] = short + len(absent)
@@ -104,12 +95,9 @@ def load(
 
 
 def inputs(*paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]:
-    """Return the files and folders among the images, labels or captions of data sets, lists taken apart, each once.
-
-    "" and the name of a split of Multi30K are no files: what is fetched for them is checked by its hash.
-    """
+    """Return the files and folders among the images, labels or captions of data sets, lists taken apart, each once."""
     each = [str(path) for one in paths for path in ([one] if isinstance(one, str | os.PathLike) else one)]
-    return [path for path in dict.fromkeys(each) if path and path not in SPLITS]
+    return [path for path in dict.fromkeys(each) if path]
 
 
 def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
@@ -241,22 +229,15 @@ def _xm3600(dataset: datasets.Dataset, annotations: str, sets: list[str]) -> Ann
 
 
 def _multi30k(dataset: datasets.Dataset, annotations: str, sets: list[str]) -> Annotations:
-    """Read task 1 of Multi30K; the set is called human, of another split than the default also by the split's name."""
-    home, split = None, annotations or SPLIT
-    if split not in SPLITS:
-        home, split = tables.locate(annotations), SPLIT
-        home = home / "data" / "task1" if (home / "data" / "task1").is_dir() else home
-    n_images, codes = SPLITS[split]
-    listing = home / "image_splits" / f"{split}.txt" if home else download.file(f"multi30k-{split}-images")
-    # The names of one split end in "#" and the number of COCO's caption.
-    images = [line.partition("#")[0].strip() for line in _lines(listing)]
-    group = "human" if split == SPLIT else f"human {split}"
+    """Read the test set of 2016 of task 1 of Multi30K."""
+    home = tables.locate(annotations) if annotations else None
+    home = home / "data" / "task1" if home and (home / "data" / "task1").is_dir() else home
+    listing = home / "image_splits" / f"{SPLIT}.txt" if home else download.file(f"multi30k-{SPLIT}-images")
     captions = {}
-    for code in codes:
-        file = home / "raw" / f"{split}.{code}.gz" if home else download.file(f"multi30k-{split}-{code}")
-        captions[group, code] = [[line] for line in _lines(file)]
-    counts = {"n_images": n_images, "n_languages": len(codes), "n_captions": n_images * len(codes)}
-    return Annotations(images, captions, dataset.model_copy(update=counts))
+    for code in LANGUAGES:
+        file = home / "raw" / f"{SPLIT}.{code}.gz" if home else download.file(f"multi30k-{SPLIT}-{code}")
+        captions["human", code] = [[line] for line in _lines(file)]
+    return Annotations([line.strip() for line in _lines(listing)], captions, dataset)
 
 
 def _lines(path: Path) -> list[str]:

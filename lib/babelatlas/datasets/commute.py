@@ -35,10 +35,8 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
     named = {part: re.fullmatch(FOLDERS[dataset], part.name) for part in parts if part.is_dir()}
     if not any(named.values()):
         entry = datasets.get_dataset(dataset)
-        raise InputError(
-            f"The texts of the data set {dataset!r} should lie in folders such as en-fr{dataset[7:].replace('-', '_')} "
-            f"below {str(folder)!r}: get them from {entry.url}, and name the folder in the config, under annotations."
-        )
+        where = f"en-fr{dataset[7:].replace('-', '_')} below {str(folder)!r}"
+        raise InputError(f"The texts of {dataset!r} should lie in folders such as {where}: get them from {entry.url}.")
     return {languages.canonical(match[1]): part for part, match in named.items() if match}
 
 
@@ -51,9 +49,7 @@ def read(
     White space around a text is cut off. `word` is "": the files do not say which word is ambiguous.
     """
     homes = available(folder, dataset)
-    codes = [languages.canonical(code) for code in wanted] or list(homes)
-    if absent := [code for code in codes if code not in homes]:
-        raise InputError(f"{dataset!r} has no language {', '.join(absent)} in {folder}: it has {', '.join(homes)}.")
+    codes = languages.among(wanted, homes, f"The data set {dataset!r} in {folder}") or list(homes)
     parts = [_items(homes[code], code) for code in codes]
     items = pd.concat([part for part, _ in parts], ignore_index=True)
     findings = [finding for _, several in parts for finding in several]

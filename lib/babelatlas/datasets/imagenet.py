@@ -45,17 +45,10 @@ def class_of(folder: str, numbered: bool) -> str:
     return ""
 
 
-def is_image(name: str) -> bool:
-    """Return whether a file is an image by its name, and not hidden, as those are that macOS adds."""
-    path = PurePosixPath(name)
-    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
-
-
 def image_files(home: Path) -> list[Path]:
-    """Return the image files below a folder at any depth, following links, sorted."""
-    return sorted(
-        Path(folder, file) for folder, _, files in os.walk(home, followlinks=True) for file in files if is_image(file)
-    )
+    """Return the image files below a folder at any depth, following links, sorted; no hidden ones, as of macOS."""
+    files = (Path(folder, file) for folder, _, files in os.walk(home, followlinks=True) for file in files)
+    return sorted(file for file in files if file.suffix.lower() in SUFFIXES and file.name[0] != ".")
 
 
 def devkit(path: Path) -> list[str]:
@@ -70,10 +63,8 @@ def devkit(path: Path) -> list[str]:
         names = {int(row["ILSVRC2012_ID"].item()): str(row["WNID"].item()) for row in meta}
         return [names[int(number)] for number in truth.split()]
     except (tarfile.TarError, EOFError, OSError, KeyError, ValueError) as error:
-        raise InputError(
-            f"The names of the validation images do not say their classes, and {path} ({error!r}) does not either: put "
-            f"{DEVKIT} of ImageNet next to the images."
-        ) from error
+        what = f"The names of the validation images do not say their classes, nor does {path} ({error!r})"
+        raise InputError(f"{what}: put {DEVKIT} of ImageNet next to the images.") from error
 
 
 def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
@@ -100,10 +91,8 @@ def scan(home: Path, name: str, numbered: bool) -> pd.DataFrame:
     strange = table.loc[~table["wnid"].isin(wnids()), "path"]
     if table.empty or len(strange):
         what = f"{strange.iloc[0]} is in none" if len(strange) else "there is no image"
-        raise InputError(
-            f"{home}, given as the images of the data set {name!r}, should hold one folder for each class, "
-            f"{'numbered 0 to 999 or ' if numbered else ''}called n01440764 etc., but {what}: rename or move it."
-        )
+        how = f"{'numbered 0 to 999 or ' if numbered else ''}called n01440764 etc., but {what}: rename or move it."
+        raise InputError(f"{home}, the images of {name!r}, should hold one folder for each class, {how}")
     table = table.assign(file=table["path"].map(os.path.basename)).sort_values(["wnid", "file"], ignore_index=True)
     return table.assign(number=table.groupby("wnid").cumcount())[["path", "wnid", "number"]]
 

@@ -22,7 +22,6 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
 from babelatlas.datasets import imagenet, stamps, stored_vectors
 from babelatlas.datasets.imagenet import SUFFIXES
-from babelatlas.datasets.layouts import geode
 
 # Held while filters of warnings are changed, since all threads of a process share them.
 QUIETLY = threading.Lock()
@@ -73,15 +72,10 @@ class Dataset(validation.Entry):
     annotations: str = ""
 
 
-def read_entries(path: str | os.PathLike) -> list[Dataset]:
-    """Return the entries of a TOML file with one table for each data set; InputError, with the key, for a bad one."""
-    return [
-        validation.validate(Dataset, {**keys, "name": name}, f"The data set {name!r} in {path}")
-        for name, keys in validation.read_toml(path).items()
-    ]
-
-
-DATASETS = read_entries(DATA / "datasets.toml")
+DATASETS = [
+    validation.validate(Dataset, {**keys, "name": name}, f"The data set {name!r} in datasets.toml")
+    for name, keys in validation.read_toml(DATA / "datasets.toml").items()
+]
 
 
 def custom(name: str, description: dict) -> Dataset:
@@ -129,8 +123,8 @@ def load(
     `images`: the table that a run wrote, or a folder that holds one folder of images for each class; for ImageNet and
     its variants the published archive too, which is unpacked once; or a file of `stored_vectors`. `wnids`: the classes
     to keep, None for all; those that ImageNet-1k has and a variant has not are passed over. `missing`: how many images
-    may be absent; how many are stands in the table's `attrs["missing"]`. Images of GeoDE have a further column,
-    `region`, stamps `stamp` and `drawing`.
+    may be absent; how many are stands in the table's `attrs["missing"]`. Stamps have further columns,
+    `stamp` and `drawing`.
     """
     dataset = get_dataset(name)
     if dataset.task != "zero-shot":
@@ -145,9 +139,6 @@ def load(
     elif dataset.labels in ("imagenet-1k", "imagenet-100"):
         table = imagenet.scan(path, name, numbered=name == "imagenet-v2")
         absent = imagenet.check(table, dataset, wanted, missing)
-    elif dataset.labels == "geode":
-        table = geode.scan(path)
-        absent = imagenet.check(table, dataset, wanted, missing)
     elif dataset.fetched_as == "tuxpaint-stamps":
         table = stamps.nouns(path)
     else:
@@ -159,9 +150,8 @@ def load(
         table = table[table["wnid"].isin(wanted)].reset_index(drop=True)
         if bare or table.empty:
             lacking = bare or sorted(wanted)
-            raise InputError(
-                f"The data set {name!r} has no image of {len(lacking)} class(es), the first: {lacking[0]}."
-            )
+            what = f"no image of {len(lacking)} class(es), the first: {lacking[0]}"
+            raise InputError(f"The data set {name!r} has {what}.")
     present = table["path"].map(os.path.isfile).astype(bool) | (path.suffix == ".npz")
     lost = table.loc[~present, "path"].tolist()
     if len(lost) + absent > missing or not present.any():

@@ -39,8 +39,7 @@ def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Pictures: stamp (its path below `home` without ending, the key), path (of the file), thing, drawing, wnid ("" where
     no synset fits) and sure. Texts: stamp, locale, lang, text, untranslated (it is not English and equals the English
-    text); no empty ones. Raises InputError where there are none, for a text file that is damaged or has no first line,
-    and for an unknown locale.
+    text); no empty ones. Raises InputError where there are none, and for an unknown locale.
     """
     known = {row["stamp"]: row for row in rows("stamp_senses.csv")}
     # Sorted, so that of a stamp that is published as both, PNG comes before SVG.
@@ -59,7 +58,7 @@ def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     if not pictures:
         raise InputError(f"The folder {home} holds no stamp with a text: give the folder `stamps` of Tux Paint.")
     table = pd.DataFrame(texts, columns=["stamp", "locale", "text"])
-    codes = {locale: _language(locale, home) for locale in table["locale"].unique()}
+    codes = {locale: languages.canonical(LOCALES.get(locale, locale)) for locale in table["locale"].unique()}
     table.insert(2, "lang", table["locale"].map(codes))
     english = table[table["locale"] == "en"].set_index("stamp")["text"]
     table["untranslated"] = (table["lang"] != "en") & (table["text"] == table["stamp"].map(english))
@@ -69,21 +68,9 @@ def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _texts(file: Path) -> list[tuple[str, str]]:
     """Return the locales and texts of a file, English first; lines without a text are passed over."""
-    try:
-        first, *others = file.read_bytes().decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"The text file {file} is not in UTF-8 ({error}): fetch the stamps again.") from error
-    if not first.strip():
-        raise InputError(f"The text file {file} has no first line, the English text: fetch the stamps again.")
+    first, *others = file.read_text("utf-8-sig").split("\n")
     found = [match.groups() for match in map(LINE.match, others) if match]
     return [("en", first.strip()), *((locale, text.strip()) for locale, text in found if text.strip())]
-
-
-def _language(locale: str, home: Path) -> str:
-    try:
-        return languages.canonical(LOCALES.get(locale, locale))
-    except InputError as error:
-        raise InputError(f"The stamps in {home} have texts in the locale {locale!r}: {error}") from error
 
 
 def captions(home: Path) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
@@ -150,12 +137,8 @@ def on_white(files: Iterable[str]) -> list[str]:
 
 def _rendered(content: bytes) -> bytes:
     """Return an SVG picture as PNG, `SIZE` pixels wide."""
-    try:
-        import resvg_py
-    except ImportError as error:
-        raise InputError(
-            "Stamps that are SVG files need the package resvg-py: install it (`pip install resvg-py`)."
-        ) from error
+    import resvg_py
+
     # Without a resolution, sizes in points or millimetres are 0.
     return bytes(resvg_py.svg_to_bytes(svg_string=content.decode("utf-8-sig"), width=SIZE, dpi=96.0))
 

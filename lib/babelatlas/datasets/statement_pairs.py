@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from babelatlas.base import languages, tables
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import image_files
@@ -75,9 +75,8 @@ def read(
 def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
     """Return a table `pairs` with absolute paths of images, of some languages (none: all)."""
     file = tables.locate(path)
-    pairs, codes = tables.read(file, "pairs"), [languages.canonical(code) for code in wanted]
-    if absent := [code for code in codes if code not in set(pairs["lang"])]:
-        raise InputError(f"The table {file} has no language {absent[0]!r}: {near(absent[0], pairs['lang'].unique())}")
+    pairs = tables.read(file, "pairs")
+    codes = languages.among(wanted, pairs["lang"], f"The table {file}")
     pairs = pairs[pairs["lang"].isin(codes)].reset_index(drop=True) if codes else pairs
     pairs = pairs.assign(**{side: below(file, pairs[side], absolute=True) for side in ("left", "right")})
     lost = [name for name in pd.unique(pairs[["left", "right"]].to_numpy().ravel()) if not os.path.isfile(name)]

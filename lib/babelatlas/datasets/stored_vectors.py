@@ -25,26 +25,15 @@ def place(dataset: str) -> Path:
 
 def images(path: str | os.PathLike) -> pd.DataFrame:
     """Return the `images` table of a file of vectors; as paths it has the numbers of its rows."""
-    wnids = pd.Series(_read(path)["wnids"], dtype=object)
+    wnids = pd.Series(tables.arrays(path, "get the file again")["wnids"], dtype=object)
     rows = wnids.index.astype(str).astype(object)
     return pd.DataFrame({"path": rows, "wnid": wnids, "number": wnids.groupby(wnids).cumcount()})
 
 
 def read(path: str | os.PathLike, paths: list[str], tower: str) -> np.ndarray:
     """Return the vectors (paths, dimensions), float32, of some rows; InputError where another tower made them."""
-    stored = _read(path)
+    stored = tables.arrays(path, "get the file again")
     if str(stored["tower"]) != tower:
-        raise InputError(
-            f"The vectors {path} are of the image tower {str(stored['tower'])!r}, not of {tower!r}, the model's: "
-            "evaluate it on the pictures themselves."
-        )
+        what = f"of the image tower {str(stored['tower'])!r}, not of {tower!r}, the model's"
+        raise InputError(f"The vectors {path} are {what}: evaluate it on the pictures themselves.")
     return stored["vectors"][np.array(paths, int)].astype(np.float32)
-
-
-def _read(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    file = tables.locate(path)
-    try:
-        with file.open("rb") as content, np.load(content, allow_pickle=False) as stored:
-            return {name: stored[name] for name in ("wnids", "vectors", "tower")}
-    except Exception as error:  # NumPy, zipfile and zlib each raise their own
-        raise InputError(f"The vectors {file} cannot be read ({error}): get the file again.") from error

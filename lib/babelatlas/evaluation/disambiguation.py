@@ -65,19 +65,11 @@ def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.D
 
     `table` has the schema `disambiguation`.
     """
-    for key, part in _categories(tables.check(table, TASK)).groupby(UNIT, sort=False, observed=True):
+    for key, part in tables.categories(tables.check(table, TASK)).groupby(UNIT, sort=False, observed=True):
         protocols = part[list(tables.PROTOCOL)].drop_duplicates()
         if len(protocols) > 1:
             raise InputError(f"The costs of {key[0]!r} on {key[2]!r} in {key[3]!r} have {len(protocols)} protocols.")
         yield key, part
-
-
-def _categories(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with sorted categories for texts: millions of rows repeat them, and each is compared once."""
-    kinds = {name: table[name].dtype for name in tables.TRIAL if name in table and name != "replicate"}
-    done = {name for name, kind in kinds.items() if isinstance(kind, pd.CategoricalDtype)}
-    names = [name for name in kinds if not (name in done and kinds[name].categories.is_monotonic_increasing)]
-    return table.astype(dict.fromkeys(names, str)).astype(dict.fromkeys(names, "category"))
 
 
 def cost_grid(part: pd.DataFrame, images: Sequence[str], gaps: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +124,7 @@ def _compared(costs: np.ndarray, metric: str, logarithms: bool) -> tuple[np.ndar
 def tc(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
     """Return whether each image's own translation costs less: bool (item, 2), TC^{a,b}, TC^{b,a} (Eq. 2; mean: Eq. 3).
 
-    `costs` (item, image, text).
+    `costs` (item, image, text). GTC is whether both are true (Eq. 6; the mean: Eq. 8).
 
     >>> tc(np.array([[[1.0, 2.0], [1.5, 2.5]]])).tolist()
     [[True, False]]
@@ -149,11 +141,6 @@ def ic(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
     [[True, False]]
     """
     return _compared(costs, "IC", logarithms)[0]
-
-
-def gtc(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
-    """Return whether both images of an item choose their translation: bool (item,) (Eq. 6; the mean: Eq. 8)."""
-    return tc(costs, logarithms).all(axis=-1)
 
 
 def gic(costs: np.ndarray, logarithms: bool = False) -> np.ndarray:
@@ -282,7 +269,7 @@ def scores(
     """
     of_unit = {}
     if tokens is not None:
-        of_unit = dict(list(_categories(tables.check(tokens, "tokens")).groupby(UNIT, sort=False, observed=True)))
+        of_unit = dict(list(tables.categories(tables.check(tokens, "tokens")).groupby(UNIT, sort=False, observed=True)))
     groups: dict[tuple, list] = {}
     for key, part in units(table):
         groups.setdefault((key[0], *key[2:]), []).append(_values(part, of_unit.get(key)))
@@ -306,7 +293,7 @@ def _intervals(each, metrics, known, n_resamples, seed) -> pd.DataFrame:
     low = high = np.full(len(value), np.nan)
     if size > 1:
         if size not in known:
-            known[size] = bootstrap.resample_weights(size, n_resamples, seed), bootstrap.clopper_pearson(0, size)[1]
+            known[size] = bootstrap.resample_weights(size, n_resamples, seed), bootstrap.exact_interval(0, size)[1]
         weights, share = known[size]
         low, high = bootstrap.percentile_interval(weights @ each.T / size, n_clusters=size)
         for row in np.flatnonzero(np.ptp(each, axis=1) == 0):

@@ -94,7 +94,7 @@ def embed_texts(encoder: Encoder, texts: list[str], cache: str | os.PathLike = "
     """Return vectors of shape (texts, dimensions), float32, not normalised: one row for each text, in their order.
 
     `lang`: the language of the texts, for models that are told it. `cache` and what is raised are as for
-    `embed_images`. Prints how many texts were longer than the model's context.
+    `embed_images`.
     """
     labels, bare = pd.DataFrame({"lang": lang, "label": list(texts)}), pd.DataFrame({"lang": [lang], "template": "{}"})
     return embed_classes(encoder, labels, bare, cache, cosine=False)[0]
@@ -107,7 +107,6 @@ def embed_classes(
     cache: str | os.PathLike = "",
     cosine: bool = True,
     nllb_fallback_language: str | dict[str, str] = "",
-    tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
 
@@ -116,7 +115,7 @@ def embed_classes(
     `cosine`: whether each prompt's embedding and the mean are brought to length 1, so that scores are cosines (Radford
     et al. 2021, section 3.1.4), or left as they are, so that scores are dot products. `nllb_fallback_language`: what a
     model that is told the language is told for languages that NLLB-200 has no code for; or language -> what is told in
-    its place, with "" for those without a code. `tell`: whether to print how many texts lost their end.
+    its place, with "" for those without a code.
     The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
     `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
     Of a bridge (`loaders.bridge`) its text tower embeds the prompts, and it makes vectors of all rows of a call and of
@@ -172,15 +171,7 @@ def embed_classes(
 
     # A shard is prepared as a whole, since it is sorted by length.
     steps = (WORKERS, len(words), prepare, encode, finish)
-    vectors, counts, first = _embed(encoder, "texts", keys, sizes, order, steps, cache)
-    cut = first[counts[:, COUNTS.index("cut")] > 0]
-    if len(cut) and tell:
-        print(
-            f"{encoder.name}: {counts[:, COUNTS.index('cut')].sum():,} of {counts[:, 0].sum():,} different texts are "
-            f"longer than its context of {tokenizer.context_length} tokens and lost their end, the first: "
-            f"{words[cut.min()][:80]!r}.",
-            flush=True,
-        )
+    vectors, counts = _embed(encoder, "texts", keys, sizes, order, steps, cache)
     if bridge is not encoder:
         names = embed_texts(encoder, bridge.names, cache, "en")
         vectors = bridge.join(vectors, names, langs, labels.get("wnid"))
@@ -196,7 +187,6 @@ def embed_by_rules(
     rules: dict[str, str],
     cache: str | os.PathLike = "",
     nllb_fallback_language: str | dict[str, str] = "",
-    tell: bool = True,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
 
@@ -205,7 +195,7 @@ def embed_by_rules(
     """
     own = labels["lang"].map(rules)
     cosine = set(own) == {"cosine"}
-    vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, nllb_fallback_language, tell=tell)
+    vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, nllb_fallback_language)
     plain = (own == "plain mean").to_numpy()
     if plain.any():
         vectors[plain] = zeroshot.normalise(vectors[plain])
@@ -221,13 +211,12 @@ def embed_captions(
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Yield each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
 
-    What is in memory is one language of one set. The counts of `embed_classes` are added to `counts`, and only there
-    it is told which captions lost their end: a line for each language would be hundreds.
+    What is in memory is one language of one set. The counts of `embed_classes` are added to `counts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
         forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(encoder, labels, forms, cache, False, nllb_fallback_language, tell=False)
+        vectors, new = embed_classes(encoder, labels, forms, cache, False, nllb_fallback_language)
         counts.update(new)
         yield part, vectors
 
@@ -308,8 +297,8 @@ def _digest(*parts: bytes) -> bytes:
     return hashlib.blake2b(whole, digest_size=16).digest()
 
 
-def _embed(encoder, kind, keys, sizes, order, steps, cache) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return vectors (rows, dimensions) of rows named by `keys`; of the different ones counts, and the first rows."""
+def _embed(encoder, kind, keys, sizes, order, steps, cache) -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors (rows, dimensions) of rows named by `keys`, and counts of the different ones."""
     # `sizes`: texts or pictures of each row; `order`: in which rows are worked on. `prepare`, at most `step` rows of a
     # shard at a time, runs in so many `threads`; `encode`, which alone calls the model, in this one; `finish`, which
     # makes vectors and counts, in a thread that follows.
@@ -351,7 +340,7 @@ def _embed(encoder, kind, keys, sizes, order, steps, cache) -> tuple[np.ndarray,
     result = np.empty((len(names), blocks[0][1].shape[1]), np.float32)
     while blocks:  # each is let go as soon as it is copied
         rows, result[rows], counts[rows] = blocks.pop()
-    return result if len(names) == len(keys) else result[index], counts, first
+    return result if len(names) == len(keys) else result[index], counts
 
 
 def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]:

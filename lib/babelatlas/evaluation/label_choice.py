@@ -1,16 +1,13 @@
-"""Other words for the same classes: label sets from one kind of source, from other lemmas, from existing translations.
+"""Other words for the same classes: label sets from one kind of source, and from other lemmas.
 
 How far do accuracies, and the order of models and of languages, depend on the choice among the words that name a class?
-Each other set is compared with the one in use, in each language on the classes that both name. Geigle et al. (2024,
-section C.2 and Figure 6) ask the same with the translations that others have made of ImageNet's classes.
+Each other set is compared with the one in use, in each language on the classes that both name.
 
 A result of such a comparison is a `zeroshot` table with two parts for each other set: `labels` is "pictograms beside
 wiktionary" where the labels in use were, "wiktionary instead of pictograms" where Wiktionary's words took their place,
 in the same languages and on the same classes of each. `paired` sets them side by side.
 """
 
-import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -19,7 +16,6 @@ import pandas as pd
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, zeroshot
-from babelatlas.lexicon import label_translations
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
 from babelatlas.stats import correlation, tests
@@ -31,13 +27,6 @@ SETS = {
     "first": "the first word listed, whether or not other sources have it",
     "alternative": "another word of the same class, the best of those that were not chosen",
     "clip": "the English class names that CLIP's authors curated",
-}
-TRANSLATED = "clip_benchmark"
-# What is compared of the translations: name of the set -> what it is. The first is in the templates of the vectors.
-TRANSLATIONS = {
-    TRANSLATED: "existing translations, in the same templates",
-    f"{TRANSLATED} with its templates": "existing translations, in the templates written for them",
-    f"{TRANSLATED}, label alone": "existing translations against the chosen labels, both without a template",
 }
 BESIDE, INSTEAD = " beside ", " instead of "
 
@@ -75,27 +64,6 @@ def alternative(chosen: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["lang", "wnid", "label"], dtype=str)
 
 
-def translations(folder: str | os.PathLike) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return ImageNet's classes and templates in the languages of CLIP_benchmark's translations, from its files.
-
-    `folder` holds, for each of ar, cn, it and jp (`label_translations.TRANSLATIONS`), `XX_classnames.json` and
-    `XX_zeroshot_classification_templates.json`. The first table has the columns lang, wnid, label (two classes may have
-    one), the second the schema `templates`.
-    """
-    folder = tables.locate(folder)
-    names, forms = [], []
-    for lang, (file, _) in label_translations.TRANSLATIONS.items():
-        code = file.removeprefix("clip-benchmark-")
-        own = label_translations.read_translations(lang, folder / f"{code}_classnames.json")
-        stored = json.loads((folder / f"{code}_zeroshot_classification_templates.json").read_text(encoding="utf-8"))
-        texts = prompt_sets.check_templates([text.replace("{c}", "{}") for text in stored["imagenet1k"]])
-        names.append(own.assign(lang=lang).rename(columns={"translation": "label"})[["lang", "wnid", "label"]])
-        template = pd.DataFrame({"number": range(len(texts)), "template": texts})
-        forms.append(template.assign(prompts=TRANSLATED, lang=lang, strategy="original", source="CLIP_benchmark"))
-    columns = list(tables.SCHEMAS["templates"][0])
-    return pd.concat(names, ignore_index=True), pd.concat(forms, ignore_index=True)[columns]
-
-
 def pairs(
     chosen: pd.DataFrame,
     others: dict[str, pd.DataFrame],
@@ -126,34 +94,30 @@ def pairs(
         parts.append(both[enough].assign(set=name))
     table = pd.concat(parts, ignore_index=True)
     if table.empty:
-        raise InputError(
-            f"No other label set shares {minimum_classes} classes with the one in use in any language and has another "
-            "word for one of them: lower minimum_classes, or give senses of more than one source."
-        )
+        what = f"No other label set shares {minimum_classes} classes with the one in use and has another word for one"
+        raise InputError(f"{what}: lower minimum_classes, or give senses of more sources.")
     # A set without any language has no type of its own.
     return table[["set", "lang", "wnid", "label", "other", "same"]].astype({"same": bool})
 
 
-def templates(used: dict[str, str], paths: Sequence[str] = (), fix_spaces: bool = False) -> pd.DataFrame:
+def templates(used: dict[str, str], paths: Sequence[str] = ()) -> pd.DataFrame:
     """Return the templates that class vectors were made with, schema `templates`.
 
     `used`: language -> name of its set (`zeroshot.read_prompts`); `paths`: tables of templates, for sets that the study
-    does not know. `fix_spaces` as in `prompts.for_languages`. Raises InputError for a set that is in neither.
+    does not know. Raises InputError for a set that is in neither.
     """
     own, parts = [tables.read(path, "templates") for path in paths], []
     for name in dict.fromkeys(used.values()):
         codes = [lang for lang, its in used.items() if its == name]
         if name in prompt_sets.NAMES:
-            parts.append(prompt_sets.for_languages(codes, [name], fix_spaces=fix_spaces))
+            parts.append(prompt_sets.for_languages(codes, [name]))
             continue
         held = pd.concat([tables.empty("templates"), *own], ignore_index=True)
         held = held[(held["prompts"] == name) & held["lang"].isin(codes)]
         if absent := sorted(set(codes) - set(held["lang"])):
-            raise InputError(
-                f"The vectors were made with the prompts {name!r} in {languages.name(absent[0])} ({absent[0]}), "
-                "which are in none of the tables given: give the table that notebook 67 had."
-            )
-        parts.append(prompt_sets.tidy_templates(held) if fix_spaces else held)
+            what = f"the prompts {name!r} in {languages.name(absent[0])} ({absent[0]}), which are in none of the tables"
+            raise InputError(f"The vectors were made with {what}: give the one that notebook 67 had.")
+        parts.append(held)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -162,7 +126,6 @@ def vectors(
     table: pd.DataFrame,
     classes: dict,
     texts: pd.DataFrame,
-    instead: tuple[pd.DataFrame | None, pd.DataFrame | None],
     rules: dict[str, str],
     cache: str = "",
     nllb_fallback_language: str | dict[str, str] = "",
@@ -170,26 +133,21 @@ def vectors(
     """Return the class vectors of the words in use and of another set's, each (rows of `table`, d).
 
     `table`: rows of one set of `pairs`; `classes`: the stored vectors (`zeroshot.read_vectors`), made in the templates
-    `texts`. `instead`: templates for the words in use, and for the others, where they are not `texts` (None). What is
-    stored is not embedded again. `rules`, `cache` and `nllb_fallback_language` as in `embedding.embed_by_rules`.
+    `texts`. What is stored is not embedded again. `rules`, `cache` and `nllb_fallback_language` as in
+    `embedding.embed_by_rules`.
     """
     place = {(lang, wnid): (lang, row) for lang, (wnids, _) in classes.items() for row, wnid in enumerate(wnids)}
     stored = [place[key] for key in zip(table["lang"], table["wnid"], strict=True)]
     stored = np.stack([classes[lang][1][row] for lang, row in stored])
-    both = []
-    for words, forms in zip((table, table.assign(label=table["other"])), instead, strict=True):
-        # A bridge's vectors depend on all words of a call.
-        if forms is not None or hasattr(encoder, "join"):
-            forms = texts if forms is None else forms
-            both.append(embedding.embed_by_rules(encoder, words, forms, rules, cache, nllb_fallback_language)[0])
-            continue
-        own = stored.copy()
-        # Letter by letter: a model may tell a capital from a small letter.
-        other = (words["label"] != table["label"]).to_numpy()
-        if other.any():
-            own[other], _ = embedding.embed_by_rules(encoder, words[other], texts, rules, cache, nllb_fallback_language)
-        both.append(own)
-    return both[0], both[1]
+    words, how = table.assign(label=table["other"]), (rules, cache, nllb_fallback_language)
+    if hasattr(encoder, "join"):  # a bridge's vectors depend on all words of a call
+        both = [embedding.embed_by_rules(encoder, part, texts, *how)[0] for part in (table, words)]
+        return both[0], both[1]
+    # Letter by letter: a model may tell a capital from a small letter.
+    other, own = (words["label"] != table["label"]).to_numpy(), stored.copy()
+    if other.any():
+        own[other], _ = embedding.embed_by_rules(encoder, words[other], texts, *how)
+    return stored, own
 
 
 def evaluate(

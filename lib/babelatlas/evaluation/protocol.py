@@ -120,7 +120,7 @@ def _similarity(preset: str, task: str, entry, prompts: str) -> str:
     """Return the rule by which a preset compares where it depends on the model, the task and the prompts."""
     if preset == "paper" and not entry.upstream_normalises:
         return "plain mean" if task == "zero-shot" and prompts != "label" else "dot product"
-    return "cosine" if preset == "paper" else zeroshot.rule("", entry.normalise)
+    return "cosine" if preset == "paper" or entry.normalise else "dot product"
 
 
 def rules(preset: str, entry, used: dict[str, str], similarity: str = "") -> dict[str, str]:
@@ -144,32 +144,14 @@ def told_languages(preset: str, nllb_fallback_language: str = "") -> dict[str, s
     return TOLD.get(preset, {}) | ({"": nllb_fallback_language} if nllb_fallback_language else {})
 
 
-def called(preset: str, task: str, entry, **given) -> str:
-    """Return the name of a protocol: the preset, and the settings given otherwise than it sets them (`settings`).
-
-    >>> from babelatlas.models import registry
-    >>> called("paper", "zero-shot", registry.get_model("openai-b32"), prompts="pictograms", similarity="cosine")
-    'paper, but prompts'
-    """
-    chosen, plain = settings(preset, task, entry, **given), settings(preset, task, entry)
-    found = [name for name in SETTINGS if name != "similarity" and chosen[name] != plain[name]]
-    if asked := given.get("similarity"):
-        sets = [chosen["prompts"], *chosen["fallback_prompts"]]
-        rules = {PRESETS[preset]["similarity"] or _similarity(preset, task, entry, name) for name in sets}
-        found += ["similarity"] * (rules != {asked})
-    return f"{preset}, but {', '.join(found)}" if found else preset
-
-
 def single(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table (schema `zeroshot` or `subsets`), or raise InputError where a language has several protocols."""
     made = table[["model", "dataset", "lang", "labels", "prompts", *PROTOCOL]].drop_duplicates()
     double = made[made.duplicated(["model", "dataset", "lang"], keep=False)]
     if len(double):
         first = double.iloc[0]
-        raise InputError(
-            f"The results of {first['model']} on {first['dataset']} in {first['lang']} were made by several protocols, "
-            f"one of them {named(double.iloc[:1])}: keep the rows of one."
-        )
+        what = f"The results of {first['model']} on {first['dataset']} in {first['lang']} are of several protocols"
+        raise InputError(f"{what}, one of them {named(double.iloc[:1])}: keep the rows of one.")
     return table
 
 

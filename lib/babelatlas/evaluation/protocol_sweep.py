@@ -48,7 +48,9 @@ def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str =
     return load
 
 
-def turns(task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = ()) -> list[dict]:
+def turns(
+    task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = (), fallback_language: str = ""
+) -> list[dict]:
     """Return the protocols to try: the base, one for each other option of each setting, and the presets.
 
     `given`: what the base has other than the preset "cosine", its precision by name among it. `prompts`: other sets of
@@ -68,7 +70,8 @@ def turns(task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequ
         "choice": protocol.SETTINGS["choice"] if task == "retrieval" else (),
         "captions": sets,
     }
-    first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"], "nllb_codes": {}}
+    first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"]}
+    first["nllb_codes"] = protocol.told_languages("cosine", fallback_language)
     result = [first | {"setting": "", "option": ""}]
     for setting, options in tried.items():
         for option in dict.fromkeys(options):
@@ -81,7 +84,7 @@ def turns(task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequ
         chosen = protocol.settings(preset, task, entry, **kept)
         chosen["fallback_prompts"] = chosen["fallback_prompts"] or base["fallback_prompts"]
         chosen["rule"] = chosen["similarity"] if task == "retrieval" else ""
-        chosen["nllb_codes"] = protocol.told_languages(preset) if entry.needs_language else {}
+        chosen["nllb_codes"] = protocol.told_languages(preset, fallback_language) if entry.needs_language else {}
         result.append(first | chosen | {"preset": preset, "setting": "preset", "option": preset})
     return result
 
@@ -117,16 +120,16 @@ def evaluate(
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
         pictures = partial.first(pictures, limit, "path", ["wnid"])
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], languages, minimum)
-        plan = turns(task, entry, given | {"prompts": prompts}, other_prompts)
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache, nllb_fallback_language)
+        plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, (), nllb_fallback_language)
+        table, left_out = classify(load, entry, plan, pictures, chosen, cache)
     else:
         gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
         texts = partial.first(retrieval.select(texts, minimum), limit, "image")
         if limit != "":
             gallery = partial.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
-        plan = turns(task, entry, given, sets=texts["captions"].unique())
+        plan = turns(task, entry, given, (), texts["captions"].unique(), nllb_fallback_language)
         device = getattr(load("auto"), "device", "cpu")
-        table, left_out = retrieve(load, plan, gallery, texts, cache, device, nllb_fallback_language, shared)
+        table, left_out = retrieve(load, plan, gallery, texts, cache, device, shared)
     named = table.assign(model=entry.name, dataset=dataset, labels=Path(labels).stem if task == "zero-shot" else "")
     return tables.check(named, "protocols"), left_out
 
@@ -138,7 +141,6 @@ def classify(
     images: pd.DataFrame,
     labels: pd.DataFrame,
     cache: str = "",
-    nllb_fallback_language: str = "",
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
 
@@ -158,11 +160,11 @@ def classify(
             forms[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
         used = forms[sets].drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
         rules = protocol.rules(turn["preset"], entry, used, turn["rule"])
-        codes = turn["nllb_codes"] | ({"": nllb_fallback_language} if nllb_fallback_language else {})
+        codes = turn["nllb_codes"]
         name = (turn["precision"], tuple(used.items()), tuple(rules.items()), tuple(codes.items()))
         if name not in made:
             encoder = load(turn["precision"])
-            made[name], _ = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, codes, False)
+            made[name], _ = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, codes)
         rows = []
         for lang, places, its in groups:
             counts = zeroshot.evaluate(pictures, wnids, made[name][places], its)
@@ -180,7 +182,6 @@ def retrieve(
     captions: pd.DataFrame,
     cache: str = "",
     device: str = "cpu",
-    nllb_fallback_language: str = "",
     shared: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
@@ -195,12 +196,12 @@ def retrieve(
 
     def texts(turn: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
         """Give the captions of each language with their embeddings; all are embedded, also those not chosen."""
-        codes = turn["nllb_codes"] | ({"": nllb_fallback_language} if nllb_fallback_language else {})
-        name, parts = (turn["precision"], turn["captions"], *codes.items()), sets[turn["captions"]]
+        codes, parts = turn["nllb_codes"], sets[turn["captions"]]
+        name = (turn["precision"], turn["captions"], *codes.items())
         if name not in made:
             encoder, labels = load(turn["precision"]), pd.concat(parts).rename(columns={"caption": "label"})
             forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-            vectors, _ = embedding.embed_classes(encoder, labels, forms, cache, False, codes, tell=False)
+            vectors, _ = embedding.embed_classes(encoder, labels, forms, cache, False, codes)
             made[name] = np.split(vectors, np.cumsum([len(part) for part in parts])[:-1])
         for part, vectors in zip(parts, made[name], strict=True):
             own = part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy()

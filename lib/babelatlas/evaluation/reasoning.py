@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
 
 from babelatlas.base import tables
 from babelatlas.models.translators import Scorer
@@ -238,16 +238,6 @@ def _answers(parts: list[pd.DataFrame]) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     table = table.assign(answer=table["probability"] > 0.5)
     return table[["method", "variant", "lang", "statement", "number", "truth", "answer", "probability"]]
-
-
-def p_alike(correct: Sequence[float], n: Sequence[int]) -> float:
-    """Return the p value that shares, `correct` of `n` answers each, do not differ: Pearson's chi-squared test.
-
-    >>> p_alike([5, 5], [10, 10])
-    1.0
-    """
-    correct, n = np.asarray(correct, float), np.asarray(n, float)
-    return float(stats.chi2_contingency([correct, n - correct], correction=False).pvalue)
 
 
 def agreement(labels: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> pd.DataFrame:

@@ -79,7 +79,7 @@ def evaluate(
     """
     import torch
 
-    cosine = zeroshot.rule(similarity, True) != "dot product"
+    cosine = similarity != "dot product"
     scale = zeroshot.normalise if cosine else zeroshot.scaled
     row_of = {name: row for row, name in enumerate(gallery)}
     pictures = torch.from_numpy(scale(images)).to(device)

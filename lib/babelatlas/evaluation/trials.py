@@ -11,16 +11,14 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, zeroshot
 from babelatlas.models import translators
 
 
 def select(items: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
     """Return the rows of `items` (schema items) in the languages `wanted`, by any of their codes; () for all."""
-    codes = [languages.canonical(code) for code in wanted]
-    if absent := [code for code in codes if code not in set(items["lang"])]:
-        raise InputError(f"The items have no translation in {absent[0]!r}: {near(absent[0], items['lang'].unique())}")
+    codes = languages.among(wanted, items["lang"], "The table of items")
     return items[items["lang"].isin(codes)].reset_index(drop=True) if codes else items
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from babelatlas.base import synsets
-from babelatlas.base.errors import InputError, near
+from babelatlas.base import synsets, tables
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.base.tables import PROTOCOL
 from babelatlas.stats import bootstrap
@@ -27,6 +27,7 @@ from babelatlas.stats import bootstrap
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
 TIE = 1e-6
 CHUNK = 4096
+FIX = "run 67_zeroshot for this model"  # where vectors cannot be read
 # How images and classes are compared. Cosine: with the mean of the prompts' embeddings, each of length 1. Plain mean:
 # cosine with the mean of the embeddings as they are. Dot product: with that mean as it is.
 RULES = ("cosine", "plain mean", "dot product")
@@ -38,21 +39,9 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     bad = ~(np.isfinite(lengths) & (lengths > 0)).ravel()
     if bad.any():
-        raise InputError(
-            f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, the first in row {bad.argmax()}."
-        )
+        where = f"the first in row {bad.argmax()}"
+        raise InputError(f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero, {where}.")
     return vectors / lengths
-
-
-def rule(similarity: str, normalise: bool) -> str:
-    """Return which of `RULES` a run compares by; "" takes what the model's entry says, cosines or dot products.
-
-    >>> rule("", normalise=True), rule("plain mean", normalise=True)
-    ('cosine', 'plain mean')
-    """
-    if similarity not in ("", *RULES):
-        raise InputError(f"There is no similarity {similarity!r}: {near(similarity, RULES)}")
-    return similarity or ("cosine" if normalise else "dot product")
 
 
 def scaled(vectors: np.ndarray) -> np.ndarray:
@@ -248,7 +237,7 @@ def read_vectors(path: str | os.PathLike, **source: str) -> tuple[np.ndarray, np
 
     `source`: the model, dataset or labels that they should be of, where the file says so; InputError for another one.
     """
-    arrays = _stored(path)
+    arrays = tables.arrays(path, FIX)
     for name, wanted in source.items():
         stored = str(arrays.get(f"of {name}", wanted))
         if stored != wanted:
@@ -260,25 +249,12 @@ def read_vectors(path: str | os.PathLike, **source: str) -> tuple[np.ndarray, np
 
 def read_prompts(path: str | os.PathLike) -> dict[str, str]:
     """Return the set of prompts that each language's class vectors were made with, as far as `write_vectors` got it."""
-    arrays = _stored(path, (" prompts",))
+    arrays = tables.arrays(path, FIX, (" prompts",))
     return {name.removesuffix(" prompts"): str(value) for name, value in arrays.items()}
 
 
 def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
     """Return how each language's vectors were made and are compared: {language: {column of a result: option}}."""
-    arrays = _stored(path, tuple(f" {name}" for name in PROTOCOL))
+    arrays = tables.arrays(path, FIX, tuple(f" {name}" for name in PROTOCOL))
     langs = [name.removesuffix(f" {PROTOCOL[0]}") for name in arrays if name.endswith(f" {PROTOCOL[0]}")]
     return {lang: {name: str(arrays[f"{lang} {name}"]) for name in PROTOCOL} for lang in langs}
-
-
-def _stored(path: str | os.PathLike, endings: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
-    """Return the arrays of a file whose names end so; InputError where the file is absent or damaged."""
-    try:
-        with locate(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            if damaged := stored.zip.testzip():
-                raise ValueError(f"the checksum of {damaged} is wrong")
-            return {name: stored[name] for name in stored.files if name.endswith(endings)}
-    except Exception as error:  # NumPy, zipfile and zlib each raise their own
-        reason = " ".join(str(error).partition(". ")[0].split()).rstrip(".") or type(error).__name__
-        fix = "run 67_zeroshot for this model"
-        raise InputError(f"The embeddings {locate(path)} cannot be read ({reason}): {fix}.") from error

@@ -3,11 +3,10 @@
 import json
 import re
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, tables
+from babelatlas.base import download
 from babelatlas.lexicon import cleaning, labels
 
 # Translations of the ImageNet-1k classes in LAION's CLIP benchmark (MIT licence): language -> file, what is known of
@@ -45,13 +44,11 @@ def comparable_form(word: str, lang: str) -> str:
     return word
 
 
-def read_translations(lang: str, path: str | Path | None = None) -> pd.DataFrame:
+def read_translations(lang: str) -> pd.DataFrame:
     """Return the translations of the ImageNet-1k classes that others have made: columns `wnid`, `translation`.
 
-    `lang` is one of `TRANSLATIONS`, or "en" for CLIP's names; `path` the file of class names, which `download.file`
-    finds or fetches where it is left out.
+    `lang` is one of `TRANSLATIONS`, or "en" for CLIP's names; `download.file` finds or fetches the file.
     """
-    name = ENGLISH if lang == "en" else TRANSLATIONS[lang][0]
-    path = tables.locate(path) if path else download.file(name)
+    path = download.file(ENGLISH if lang == "en" else TRANSLATIONS[lang][0])
     names = json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]
     return pd.DataFrame({"wnid": labels.class_list("imagenet-1k")["wnid"], "translation": names})

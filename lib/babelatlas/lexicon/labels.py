@@ -27,7 +27,6 @@ from babelatlas.lexicon.cleaning import same as same
 SHIPPED = DATA / "labels.parquet"
 LICENCE = DATA / "labels_licence.md"
 CHOICES = ("agreed", "first")
-ENGLISH_WORDS = ("class", "any", "keep")
 CLASHES = ("leave out", "mark", "keep")
 ENGLISH = "en"
 ENGLISH_NAMES = ("clip", "wordnet")
@@ -49,19 +48,12 @@ def clip_names() -> pd.DataFrame:
     return names.assign(lang=ENGLISH, source="clip", licence="MIT")[list(tables.SCHEMAS["senses"][0])]
 
 
-def one_of(value: str, known: Iterable[str], what: str) -> None:
-    """Raise InputError where `value` is not among the known ones."""
-    if value not in known:
-        raise InputError(f"There is no {what} {value!r}: {near(value, known)}")
-
-
 def add_clip_names(senses: pd.DataFrame, wnids: Iterable[str], english_names: str = "clip") -> pd.DataFrame:
     """Return cleaned senses with CLIP's names of the classes `wnids` in front, as they were written.
 
     Only where `english_names` is "clip" and the list has a name for each class, so that one list has names of one kind;
     otherwise the senses as they are.
     """
-    one_of(english_names, ENGLISH_NAMES, "English class names")
     names, wnids = clip_names().reindex(columns=senses.columns, fill_value=""), set(wnids)
     if english_names != "clip" or not wnids <= set(names["wnid"]):
         return senses
@@ -75,7 +67,6 @@ def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
     English words of the same class (the paper's rule), "any" with those of every class in the table (the rule of the
     paper's published code), "keep" drops nothing. Equal means `same`.
     """
-    one_of(english, ENGLISH_WORDS, "rule for English words")
     if english == "keep":
         return senses.reset_index(drop=True)
     start = 1 if english == "class" else 2
@@ -94,7 +85,6 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     name comes first, then WordNet's words, either way. By "agreed", a word that is more exact than another
     (`instead_of`) comes before that one. Rows come in the order of `lang`, `wnid`.
     """
-    one_of(choice, CHOICES, "choice among the words of a class")
     english = senses["lang"] == ENGLISH
     rank = english * (2 - senses["source"].str.startswith("wordnet") - 2 * (senses["source"] == "clip"))
     if choice == "agreed":
@@ -142,7 +132,6 @@ def settle_clashes(chosen: pd.DataFrame, ranked: pd.DataFrame, clashes: str = "l
     gives no alternatives and only marks. German "Maus": the computer's takes "Computermaus", the animal keeps "Maus".
     `chosen` and `ranked` are what `choose_first` and `rank` return.
     """
-    one_of(clashes, CLASHES, "way to treat clashes")
     settled = chosen
     if clashes != "keep":
         clash = chosen[shared_labels(chosen)]
@@ -183,14 +172,8 @@ def label_set(
     `choice` and `clashes` are as in `rank` and `settle_clashes`, the other options as in `candidates`. Rows are in the
     order of language and of `wnids`. Raises InputError for a language of which no class is left.
     """
-    wanted = sorted(set(map(languages.canonical, codes)))
     left = candidates(senses, wnids, **options)
-    if absent := sorted(set(wanted) - set(left["lang"])):
-        raise InputError(
-            f"No class of the list has a label in {languages.name(absent[0])} ({absent[0]}) in any source: leave that "
-            "language out, or add senses of it."
-        )
-    if wanted:
+    if wanted := languages.among(codes, left["lang"], "What the sources say of the classes"):
         left = left[left["lang"].isin(wanted)]
     ranked = rank(left, choice)
     chosen = settle_clashes(choose_first(ranked), ranked, clashes)
@@ -213,14 +196,12 @@ def candidates(
     are as in `drop_english` and `add_clip_names`. Raises InputError for an unknown rule or source, and a class without
     an English word among the senses.
     """
-    for source in set(without).difference(RESTRICTED):
-        one_of(source, set(senses["source"]), "source to leave out")
+    if absent := sorted(set(without).difference(RESTRICTED, senses["source"])):
+        raise InputError(f"There is no source to leave out {absent[0]!r}: {near(absent[0], set(senses['source']))}")
     senses = senses[senses["wnid"].isin(wnids) & ~senses["source"].isin(list(without))]
     if nameless := sorted(set(wnids) - set(senses["wnid"][senses["lang"] == ENGLISH])):
-        raise InputError(
-            f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}; check the "
-            "wnid, or add a row with its English word to your own words."
-        )
+        what = f"{len(nameless)} class(es) have no English word among the senses, the first: {nameless[0]}"
+        raise InputError(f"{what}; check the wnid, or add its English word to your own words.")
     return drop_english(add_clip_names(cleaning.clean(senses, rules), wnids, english_names), english)
 
 
@@ -249,10 +230,8 @@ def check_label_set(labels: pd.DataFrame, wnids: list[str] | None = None) -> pd.
     for problem, where in problems.items():
         if where.any():
             row = labels[where].iloc[0]
-            raise InputError(
-                f"In the label set, class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) {problem}: "
-                "correct or delete the row."
-            )
+            where = f"class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']})"
+            raise InputError(f"In the label set, {where} {problem}: correct or delete the row.")
     return labels
 
 
@@ -262,18 +241,10 @@ def select(labels: pd.DataFrame, codes: Iterable[str] = (), minimum_classes: int
     Raises InputError for a language that the label set lacks, and where no language has enough classes.
     """
     sizes = labels["lang"].value_counts()
-    wanted = [languages.canonical(code) for code in codes]
-    if absent := [code for code in wanted if code not in sizes]:
-        raise InputError(
-            f"The label set has no labels in {languages.name(absent[0])} ({absent[0]}): leave the language out, or "
-            "make the label set with it."
-        )
+    wanted = languages.among(codes, sizes.index, "The label set")
     kept = wanted or sizes.index[sizes >= minimum_classes].tolist()
     if not kept:
-        raise InputError(
-            f"No language of the label set has {minimum_classes} classes, the most is {sizes.max()}: lower "
-            "minimum_classes, or make a larger label set."
-        )
+        raise InputError(f"No language has {minimum_classes} classes or items, {sizes.max()} at most: ask for fewer.")
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
 
 

@@ -56,11 +56,9 @@ def apply_corrections(labels: pd.DataFrame, corrections: pd.DataFrame) -> pd.Dat
         key, label = (row["lang"], row["wnid"]), row["label"]
         old, was = rows.get(key), row.get("was")
         if row["wnid"] not in order or (not old and not label) or (old and was and was != old["label"]):
-            raise InputError(
-                f"The correction of class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']}) is of the "
-                f"label {was or 'it had'!r}, and the label set has {old['label'] if old else 'none'!r}: use the label "
-                "set that was judged, or delete the row."
-            )
+            who = f"class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']})"
+            now = f"{was or 'it had'!r}, and the label set has {old['label'] if old else 'none'!r}"
+            raise InputError(f"The correction of {who} is of the label {now}: use the set that was judged.")
         if not label:
             del rows[key]
         elif old and label == old["label"]:

@@ -51,9 +51,7 @@ def templates(name: str) -> list[str]:
         return {"label": ["{}"], "photo": [PHOTO]}.get(name, list(PICTOGRAM_TEMPLATES))
     package = importlib.util.find_spec("open_clip")
     if package is None:
-        raise InputError(
-            "The prompts openai-80 are those in open_clip, which is not here: pip install open_clip_torch."
-        )
+        raise InputError("The prompts openai-80 are in open_clip, which is not here: pip install open_clip_torch.")
     file = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
     spec = importlib.util.spec_from_file_location("babelatlas_open_clip_templates", file)
     module = importlib.util.module_from_spec(spec)
@@ -102,11 +100,9 @@ def translated(name: str) -> pd.DataFrame:
     check_templates(table["template"].tolist())
     for lang, rows in table.groupby("lang", sort=False):
         if languages.canonical(lang) != lang or len(set(rows["prompts"])) > 1:
-            raise InputError(
-                f"The prompts {name} should have one set in {languages.name(lang)}, called "
-                f"{languages.canonical(lang)!r}, and have {', '.join(sorted(set(rows['prompts'])))} in {lang!r}: "
-                "correct the table."
-            )
+            what = f"one set in {languages.name(lang)}, called {languages.canonical(lang)!r}"
+            got = f"{', '.join(sorted(set(rows['prompts'])))} in {lang!r}"
+            raise InputError(f"The prompts {name} should have {what}, and have {got}: correct the table.")
     return table
 
 
@@ -115,15 +111,13 @@ def is_file(name: str) -> bool:
     return Path(name).suffix in (".parquet", ".csv")
 
 
-def for_languages(
-    codes: Iterable[str], order: Iterable[str] = (RELEASED, "openai-80", "label"), fix_spaces: bool = False
-) -> pd.DataFrame:
+def for_languages(codes: Iterable[str], order: Iterable[str] = (RELEASED, "openai-80", "label")) -> pd.DataFrame:
     """Return the templates that each language uses, schema `templates`; `prompts` says from which set they are.
 
     `order`: names of sets (`NAMES`, or paths of tables); a language takes the first set that has it. An English set has
     every language. English takes, in place of a translated set without English, CLIP's templates: a translation and its
-    original are compared. `fix_spaces` removes stray spaces. Raises InputError for an unknown language or set, and for
-    a language that no set of the order has.
+    original are compared. Raises InputError for an unknown language or set, and for a language that no set of the order
+    has.
     """
     codes, order = list(dict.fromkeys(map(languages.canonical, codes))), list(order)
     for name in order:
@@ -140,12 +134,10 @@ def for_languages(
         if ENGLISH in left and ENGLISH not in chosen:
             chosen[ENGLISH] = _english("openai-80", ENGLISH)
     if left := [code for code in codes if code not in chosen]:
-        raise InputError(
-            f"No set of prompts in the order {', '.join(order)} has {languages.name(left[0])} ({left[0]}): put 'label' "
-            "or 'openai-80' at its end."
-        )
+        what = f"No set of prompts in the order {', '.join(order)} has {languages.name(left[0])} ({left[0]})"
+        raise InputError(f"{what}: put 'label' or 'openai-80' at its end.")
     table = pd.concat([chosen[code] for code in codes], ignore_index=True)[[*tables.SCHEMAS["templates"][0]]]
-    return tables.check(tidy_templates(table) if fix_spaces else table, "templates")
+    return tables.check(table, "templates")
 
 
 def _english(name: str, lang: str) -> pd.DataFrame:
@@ -156,11 +148,6 @@ def _english(name: str, lang: str) -> pd.DataFrame:
 def tidy_text(text: str) -> str:
     """Return a template without stray spaces: single ones, none at the ends, none before a full stop or comma."""
     return re.sub(rf" +(?=[{POINTS}])", "", " ".join(text.split()))
-
-
-def tidy_templates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a `templates` table without stray spaces; the published results were made with them as released."""
-    return table.assign(template=[tidy_text(text) for text in table["template"]])
 
 
 def fill(texts: list[str], label: str) -> list[str]:
@@ -179,7 +166,7 @@ def defects(table: pd.DataFrame) -> pd.DataFrame:
     known, words = {_plain(text) for text in originals}, {word for text in originals for word in _words(text)}
     marks = pd.DataFrame([_marks(each.template, each.lang, each.strategy, known, words) for each in table.itertuples()])
     counted = marks.groupby(table["lang"].to_numpy()).sum().astype(int)
-    different = table.assign(tidy=tidy_templates(table)["template"]).groupby("lang")
+    different = table.assign(tidy=table["template"].map(tidy_text)).groupby("lang")
     sizes = different.agg(
         n_templates=("template", "size"), n_unique=("template", "nunique"), n_unique_tidy=("tidy", "nunique")
     )

@@ -25,8 +25,7 @@ BY_HAND = (
     "run `python -m nltk.downloader wordnet omw-2.0 extended_omw`, or point the environment variable BABELATLAS_MIRROR "
     "at a folder that holds nltk_data with them"
 )
-# What NLTK calls the three corpora; it reads the second as omw-2.0 from version 3.10 on, and as omw-1.4 before.
-CORPORA = (("wordnet",), ("omw-2.0", "omw-1.4"), ("extended_omw",))
+CORPORA = ("wordnet", "omw-2.0", "extended_omw")  # what NLTK calls them
 # A line of a tab file is a comment, or an offset with part of speech, a kind, and a text that may be empty.
 BAD_LINE = re.compile(r"^(?!#|[0-9]{8}-[nvars]\t[^\t\n]+\t|\s*$)", re.MULTILINE)
 
@@ -75,11 +74,7 @@ def read_wordnets(wnids: Iterable[str], codes: Iterable[str] = ()) -> pd.DataFra
     corpora = _corpora(_folder())
     listed = _listing(corpora)
     listed = listed[listed["lang"] != ""]
-    if chosen := [languages.canonical(code) for code in codes]:
-        if absent := sorted(set(chosen) - set(listed["lang"])):
-            raise InputError(
-                f"No wordnet that NLTK has names anything in {languages.name(absent[0])} ({absent[0]}): leave it out."
-            )
+    if chosen := languages.among(codes, listed["lang"], "The list of NLTK's wordnets"):
         listed = listed[listed["lang"].isin(chosen)]
     licences = manifest().drop_duplicates("source").set_index("source")["licence"]
     if unknown := sorted(set(listed["source"]) - set(licences.index)):
@@ -130,13 +125,13 @@ def download_corpora() -> None:
     """Fetch those of the three corpora that NLTK lacks into NLTK's usual folder; InputError if one cannot be had."""
     from nltk.downloader import Downloader
 
-    for names in CORPORA:
-        if not any(_root(name, None) for name in names):
+    for name in CORPORA:
+        if not _root(name, None):
             try:
-                Downloader().download(names[0], raise_on_error=True, print_error_to=sys.stderr)
+                Downloader().download(name, raise_on_error=True, print_error_to=sys.stderr)
             except (OSError, SyntaxError, ValueError) as error:  # the second is what XML that is none raises
                 reason = str(error).strip().splitlines()[-1].rstrip(".")
-                raise InputError(f"NLTK's corpus {names[0]} cannot be fetched ({reason}): {BY_HAND}.") from error
+                raise InputError(f"NLTK's corpus {name} cannot be fetched ({reason}): {BY_HAND}.") from error
 
 
 def _folder() -> str | None:
@@ -166,12 +161,10 @@ def _corpora(folder: str | None):
     """Return readers of the three corpora, our own since NLTK's shared ones cannot be told which folder to read."""
     from nltk.corpus.reader import CorpusReader, WordNetCorpusReader
 
-    roots = []
-    for names in CORPORA:
-        root = next(filter(None, (_root(name, folder) for name in names)), None)
-        if root is None:
-            raise InputError(f"NLTK finds no corpus {' or '.join(names)} in {folder or 'its folders'}: {BY_HAND}.")
-        roots.append(root)
+    roots = [_root(name, folder) for name in CORPORA]
+    if None in roots:
+        absent = CORPORA[roots.index(None)]
+        raise InputError(f"NLTK finds no corpus {absent} in {folder or 'its folders'}: {BY_HAND}.")
     omw, extended = (CorpusReader(root, r".*/wn-(data|wikt)-.*\.tab", encoding="utf8") for root in roots[1:])
     wordnet = WordNetCorpusReader(roots[0], omw)
     if (version := wordnet.get_version()) != "3.0":
@@ -216,10 +209,8 @@ def _pairs(reader, file: str, iso: str, wanted: dict[str, str]) -> list[tuple[st
     text = _bytes(reader, file).decode("utf-8-sig")
     if bad := BAD_LINE.search(text):
         line, got = text.count("\n", 0, bad.start()) + 1, text[bad.start() :].split("\n", 1)[0]
-        raise InputError(
-            f"The wordnet file {file} is damaged in line {line}: expected an offset such as 02084071-n, a kind and a "
-            f"word with tabs between them, got {got[:60]!r}; fetch it again, {BY_HAND}."
-        )
+        what = f"is damaged in line {line}: expected an offset such as 02084071-n, a kind and a word, got {got[:60]!r}"
+        raise InputError(f"The wordnet file {file} {what}; fetch it again, {BY_HAND}.")
     # Other kinds, such as "arb:lemma:root" and "ita:def", are no words for the synset.
     lines = re.findall(rf"^([0-9]{{8}})-n\t(?:{iso}:)?lemma\t([^\t\n]*)", text, re.MULTILINE)
     return [(wanted[offset], lemma) for offset, lemma in lines if offset in wanted]

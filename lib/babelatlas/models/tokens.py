@@ -1,29 +1,9 @@
 """Texts as token ids: made once, cut where the model's context ends, padded batch by batch. Imports no torch."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-
-from babelatlas.base.errors import InputError, shown
-
-
-def check_texts(texts: Iterable[str], noun: str = "text") -> list[str]:
-    """Return `texts` as a list if each is a str that can be written as UTF-8, else raise InputError.
-
-    >>> check_texts(["a", None])
-    Traceback (most recent call last):
-        ...
-    babelatlas.base.errors.InputError: Text 2 of 2 is None: expected a str of valid Unicode.
-    """
-    texts = list(texts)
-    for row, text in enumerate(texts, start=1):
-        try:
-            text.encode()
-        except (AttributeError, UnicodeEncodeError) as error:  # a missing value, or half of a pair of surrogates
-            what = f"{noun[0].upper()}{noun[1:]} {row} of {len(texts)}"
-            raise InputError(f"{what} is {shown(text)}: expected a str of valid Unicode.") from error
-    return texts
 
 
 @dataclass(frozen=True)
@@ -88,9 +68,8 @@ class Tokenizer:
     canonicalise: Callable[[str], str] | None = None
 
     def __call__(self, texts: list[str], lang: str = "") -> Tokens:
-        """Return the tokens of one or more `texts`, all in the language `lang`; raises InputError as `check_texts`."""
-        texts = check_texts(texts)
-        texts = [self.canonicalise(text) for text in texts] if self.canonicalise else texts
+        """Return the tokens of one or more `texts`, all in the language `lang`."""
+        texts = [self.canonicalise(text) for text in texts] if self.canonicalise else list(texts)
         limit, kept, cut = self.context_length, [], np.zeros(len(texts), dtype=bool)
         for row, ids in enumerate(self.encode(texts, lang)):
             cut[row] = 0 < limit < len(ids)

@@ -68,9 +68,7 @@ def fetch_tables(run: str, book: str = "") -> Path:
             with urllib.request.urlopen(address, timeout=60) as answer:
                 archive = zipfile.ZipFile(io.BytesIO(answer.read()))
         except (OSError, zipfile.BadZipFile) as error:
-            raise InputError(
-                f"The tables of the run {run!r} are not in {folder} and cannot be read from {address} ({error}): set "
-                "BOOK to the address or folder of the book that this notebook comes from."
-            ) from error
+            what = f"The tables of the run {run!r} are not in {folder} and cannot be read from {address} ({error})"
+            raise InputError(f"{what}: set BOOK to the address or folder of this notebook's book.") from error
         archive.extractall(root(), [name for name in archive.namelist() if name.startswith(f"results/{run}/")])
     return folder

@@ -8,7 +8,7 @@ Clusters are taken in sorted order: the order of the rows does not matter.
 Few clusters make plain percentile intervals too short: a 95 % interval of a mean over 7 languages covers the true value
 in 88 % of simulated data sets, one at `expanded_level` in 94 % (`benchmarks/coverage_simulations.py`). Correlations of
 ranks are left at plain percentiles (`correlation.expandable`). A share near 0 or 1 has the interval of
-`share_interval`; where all items are right, or none, no resample differs, and `clopper_pearson` gives the interval.
+`share_interval`; where all items are right, or none, no resample differs, and `exact_interval` gives the interval.
 """
 
 import functools
@@ -100,22 +100,11 @@ def percentile_interval(
     return bounds[0], bounds[1]
 
 
-@functools.cache
-def clopper_pearson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact binomial interval of a share of `n` items (Clopper & Pearson 1934).
-
-    Items that are correlated, as the images of a class may be, count as one: give the number of clusters.
-
-    >>> [round(end, 3) for end in clopper_pearson(0, 10)], [round(end, 3) for end in clopper_pearson(1, 10)]
-    ([0.0, 0.308], [0.692, 1.0])
-    """
-    n_correct = round(share * n)
-    low, high = exact_interval(n_correct, n, level)
-    return float(low), float(high)
-
-
 def exact_interval(n_correct: np.ndarray, n: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the exact binomial intervals of shares, `n_correct` of `n` (Clopper & Pearson 1934)."""
+    """Return the ends of the exact binomial intervals of shares, `n_correct` of `n` (Clopper & Pearson 1934).
+
+    Items that are correlated, as the images of a class may be, count as one: give the numbers of clusters.
+    """
     n_correct, n, tail = np.asarray(n_correct, float), np.asarray(n, float), (1 - level) / 2
     low = scipy_stats.beta.ppf(tail, n_correct, n - n_correct + 1)
     high = scipy_stats.beta.ppf(1 - tail, n_correct + 1, n - n_correct)
@@ -244,19 +233,6 @@ def accuracy_interval(
     texts = {name: str for name in by if isinstance(keys[name].dtype, pd.CategoricalDtype)}
     table = keys.astype(texts).join(pd.DataFrame(result, columns=["value", "ci_low", "ci_high", "n"]))
     return table.astype({"n": int}).sort_values(by, ignore_index=True)
-
-
-def wilson(value: Sequence[float], n: Sequence[int], level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's interval (1927) of shares `value` of `n` independent cases, lower and upper ends.
-
-    >>> [float(end[0].round(3)) for end in wilson([0.5], [10])]
-    [0.237, 0.763]
-    """
-    value, n = np.asarray(value, float), np.asarray(n, float)
-    z2 = scipy_stats.norm.ppf((1 + level) / 2) ** 2
-    middle = (value + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    return middle - half, middle + half
 
 
 def sum_of_means(

@@ -18,8 +18,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
 
 METHODS = ("pearson", "spearman", "kendall")
-# Weights that are held at once, resamples times rows; rows up to which each is compared with each.
-AT_ONCE, FEW = 4_000_000, 2000
+AT_ONCE = 4_000_000  # weights that are held at once, resamples times rows
 
 
 def _tied(values: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -51,28 +50,12 @@ def weighted_pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndar
 def _ordered_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """Return three numbers of ordered pairs of rows in each resample: (3, resamples).
 
-    Pairs that both columns put in the same order less those in another, pairs that differ in x, and in y. Of many rows
-    those in another order are counted as a sort by merging would (Knight 1966, JASA 61, 436-439), in time n log n: rows
-    stand in the order of x, and in each two neighbouring blocks, of 1, 2, 4, ..., the second's rows are compared with
-    the first's.
+    Pairs that both columns put in the same order less those in another, pairs that differ in x, and in y.
     """
     total = drawn.sum(axis=1) ** 2
     tied_x, tied_y = ((_tied(values, drawn)[0] ** 2).sum(axis=1) for values in (x, y))
-    if len(x) <= FEW:
-        signs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
-        return np.stack([np.einsum("ij,ij->i", drawn @ signs, drawn), total - tied_x, total - tied_y])
-    order = np.lexsort((y, x))
-    x, y, drawn = x[order], np.unique(y[order], return_inverse=True)[1], drawn[:, order]
-    both = np.cumsum(np.append(True, (np.diff(x) != 0) | (np.diff(y) != 0)))
-    agree, number = total - tied_x - tied_y + (_tied(both, drawn)[0] ** 2).sum(axis=1), np.arange(len(x))
-    for size in 2 ** np.arange((len(x) - 1).bit_length()):
-        first, pair = number // size % 2 == 0, number // (2 * size)
-        order = np.lexsort((first, -y, pair))  # from the highest y; of the same y the second block's before
-        first, moved = first[order], drawn[:, order]
-        above = np.cumsum(np.where(first, moved, 0), axis=1)
-        before = np.column_stack([np.zeros(len(above)), above])[:, np.searchsorted(pair, pair)]
-        agree -= 4 * np.einsum("ij,ij->i", np.where(first, 0, moved), above - before)
-    return np.stack([agree, total - tied_x, total - tied_y])
+    signs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
+    return np.stack([np.einsum("ij,ij->i", drawn @ signs, drawn), total - tied_x, total - tied_y])
 
 
 def weighted_kendall(

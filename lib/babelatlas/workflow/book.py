@@ -85,10 +85,8 @@ def check_contents(toc_path: str | os.PathLike, pages: list[str]) -> None:
     known = [TITLE_PAGE, *listed(yaml.safe_load(Path(toc_path).read_text(encoding="utf-8"))), *UNLISTED]
     for page in pages:
         if not any(fnmatch.fnmatchcase(page, pattern) for pattern in known):
-            raise InputError(
-                f"{page} is not in the contents, {Path(toc_path).name}, and would not appear in the book: add the line "
-                f"'- file: {page}' to the part where it belongs."
-            )
+            what = f"{page} is not in the contents, {Path(toc_path).name}, and would not appear in the book"
+            raise InputError(f"{what}: add the line '- file: {page}' to the part where it belongs.")
 
 
 def pages_of(item: dict, staged: Iterable[str]) -> list[str]:

@@ -217,9 +217,7 @@ def locked(words: tuple[str, ...]) -> None:
         with FileLock("_build/run.lock", timeout=0):  # in this process, so that the lock lives as long as the run
             raise click.exceptions.Exit(snakemake(list(words[1:])))
     except Timeout as error:
-        raise InputError(
-            "Another run works in this folder: wait until it has ended, or run this one in a clone of its own."
-        ) from error
+        raise InputError("Another run works in this folder: wait until it has ended, or use another clone.") from error
 
 
 for command in (made.adapt, made.merge, made.ship, sheets.sheet):

@@ -4,9 +4,7 @@
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,10 +23,9 @@ from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import Plan
 from babelatlas.workflow.stages import CLASSES
 
-AHEAD = 60  # seconds that clocks of two machines may differ
-# The keys whose values are files and folders, and those of a data set of the user's own.
-PATHS = ("images", "checkpoints", "custom_models", "words", "classes", "verified_labels", "external_scores")
+# The keys whose values are files and folders; a data set of the user's own has the first as well.
 OF_DATASETS = ("images", "annotations", "classes", "label_table")
+PATHS = (*OF_DATASETS[:3], "checkpoints", "custom_models", "words", "verified_labels", "external_scores")
 
 
 def _each_once(values: list) -> list:
@@ -135,10 +132,8 @@ def check_config(values: dict, project: str | os.PathLike) -> Plan:
         print(f"{reason} This run leaves it out.", file=sys.stderr)
     for name in plan.models:
         if models.base_of(name) and not plan.checkpoint(name):
-            raise InputError(
-                f"The model {name!r} is an adapted one that nothing of this config trains: add its language and "
-                "objective under 'adaptations', or name its folder under 'checkpoints'."
-            )
+            fix = "add its language and objective under 'adaptations', or name its folder under 'checkpoints'"
+            raise InputError(f"The model {name!r} is an adapted one that nothing of this config trains: {fix}.")
     return plan
 
 
@@ -154,9 +149,8 @@ def _announce(described: dict[str, dict]) -> None:
 def _check_among(key: str, names, known, what: str) -> None:
     """Raise InputError for a name under a key of the config that is not among the known ones."""
     if strange := next((name for name in names if name not in known), None):
-        raise InputError(
-            f"The config's {key!r} names {strange!r}, which is not among its {what}: {near(strange, known)}"
-        )
+        what = f"names {strange!r}, which is not among its {what}: {near(strange, known)}"
+        raise InputError(f"The config's {key!r} {what}")
 
 
 def _check_datasets(config: Config) -> None:
@@ -182,10 +176,8 @@ def _check_datasets(config: Config) -> None:
                 if key == "images" and download.at_hand(entry.places):
                     continue
                 fetch = f"run `babelatlas fetch {entry.fetched_as}`, or " if entry.fetched_as else ""
-                raise InputError(
-                    f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}name their folder in the "
-                    f"config, as in {key}: {{{entry.name}: /data/{entry.name}}}."
-                )
+                fix = f"name their folder in the config, as in {key}: {{{entry.name}: /data/{entry.name}}}"
+                raise InputError(f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}{fix}.")
 
 
 def _check_models(config: Config) -> None:
@@ -213,9 +205,7 @@ def _check_models(config: Config) -> None:
 def check_paths(values: dict) -> None:
     """Raise InputError where a path of a config is not there, or a model's terms are not accepted."""
     config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
-    # As annotations of Multi30K stands the name of a split.
-    places = {"annotations": {name: path for name, path in config.annotations.items() if name != "multi30k"}}
-    places |= {key: getattr(config, key) for key in PATHS}
+    places = {key: getattr(config, key) for key in PATHS}
     places["custom_datasets"] = [[one.get(key, "") for key in OF_DATASETS] for one in config.custom_datasets.values()]
     texts = [
         (one.texts.replace("{lang}", lang), one.images) for one in config.adaptations.values() for lang in one.languages
@@ -241,21 +231,6 @@ def _texts(value) -> Iterator[str]:
 
 
 def prepare(run: str | os.PathLike) -> None:
-    """Make the folder of a run ready for it: its folders are there and can be written to, no file is from the future.
-
-    Raises InputError for a folder that cannot be written to. A clock that was set back leaves files from the future;
-    Snakemake refuses what is made from them, as it would be older than they are, so they get the present time.
-    """
+    """Make the folders of a run; InputError for one that cannot be written to."""
     for folder in ("", "logs", "notebooks"):
         check_writable(Path(run, folder))
-    now, ahead = time.time(), 0
-    for file in (*Path(run).glob("*/*"), *Path(run).glob("*/*/*")):
-        with suppress(OSError):  # deleted meanwhile, or another's
-            if file.is_file() and file.stat().st_mtime > now + AHEAD:
-                os.utime(file, (now, now))
-                ahead += 1
-    if ahead:
-        print(
-            f"{ahead} file(s) in {run} from the future have the present time now: was the clock set back?",
-            file=sys.stderr,
-        )

@@ -98,10 +98,8 @@ def _lines(path: str, changed: int) -> dict[str, tuple[str, object, ast.expr | N
         except (SyntaxError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(
-                f"The {tag} cell of {path} should hold lines 'name = value' with plain values only ({error}): "
-                "compute in the next cell."
-            ) from error
+            what = f"The {tag} cell of {path} should hold lines 'name = value' with plain values only ({error})"
+            raise InputError(f"{what}: compute in the next cell.") from error
     return found
 
 
@@ -124,9 +122,8 @@ def parameter_model(path: str | os.PathLike) -> type[BaseModel]:
         try:
             kind = _type(annotation) if annotation else _kind(default, str | list if tag == "inputs" else str)
         except (KeyError, TypeError) as error:
-            raise InputError(
-                f"{Path(path).name} declares a type of {name} that is none of {', '.join(TYPES)}."
-            ) from error
+            what = f"a type of {name} that is none of {', '.join(TYPES)}"
+            raise InputError(f"{Path(path).name} declares {what}.") from error
         fields[name] = (_bounded(kind, bounds, words), default)
     return create_model("Parameters", __config__=ConfigDict(extra="forbid", strict=True), **fields)
 

@@ -284,10 +284,9 @@ class Plan:
             given = {} if stage.rule == "zeroshot_stored" else self.configured(stage.name)  # which has its own prompts
             ours = {*self.own(stage, *jobs[0]), "reads", "reads_if_made"} if given and jobs else ()
             if strange := next((name for name in given if name in ours), None):
-                raise InputError(
-                    f"The config gives the parameter {strange!r} of {stage.name}, which the graph sets itself: leave "
-                    "it out; models, data sets, images, annotations and own words have keys of their own."
-                )
+                fix = "leave it out; models, data sets, images, annotations and own words have keys of their own"
+                what = f"the parameter {strange!r} of {stage.name}, which the graph sets itself"
+                raise InputError(f"The config gives {what}: {fix}.")
 
     def tiers(self) -> dict:
         """Return the languages of the miniature's training mix by level; none without training."""

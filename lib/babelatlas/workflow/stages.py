@@ -101,7 +101,7 @@ def _reasoning(plan, one: str, dataset: str) -> dict:
 
 
 def _label_sets(plan, one: str, dataset: str) -> dict:
-    same = {name: plan.values("zeroshot")[name] for name in ("fix_spaces", "nllb_fallback_language", "preset")}
+    same = {name: plan.values("zeroshot")[name] for name in ("nllb_fallback_language", "preset")}
     return same | {"prompts": plan.templates("zeroshot")}
 
 

@@ -170,14 +170,8 @@ def _tokenizer(checkpoint: Checkpoint, tokenizer, trim: bool) -> Tokenizer:
     else:
         plain = pieces(inner)
         encode, end = (lambda texts, lang: plain(texts)), tail(plain)
-    clean = functools.partial(_cleaned, tokenizer.clean_fn)
+    clean = functools.lru_cache(2**17)(tokenizer.clean_fn)  # slower than tokenising
     return Tokenizer(encode, length, inner.pad_token_id, trim, end, needs_language=needs_language, canonicalise=clean)
-
-
-@functools.lru_cache(2**17)
-def _cleaned(clean: Callable[[str], str], text: str) -> str:
-    """Return what open_clip's `clean` makes of a text: slower than tokenising, and the same in every precision."""
-    return clean(text)
 
 
 def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:

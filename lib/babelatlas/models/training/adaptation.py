@@ -84,10 +84,8 @@ def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
     """
     name = languages.name(lang)
     if texts.empty or not {"text", "english"} <= set(texts):
-        raise InputError(
-            f"There are no captions in {name} to train on ({len(texts)} rows, columns {', '.join(texts) or 'none'}): "
-            "expected a table with text, english, a caption and its English original in each row."
-        )
+        got = f"({len(texts)} rows, columns {', '.join(texts) or 'none'})"
+        raise InputError(f"There are no captions in {name} to train on {got}: give a table with text and english.")
     texts = texts.reset_index(drop=True)
     for column in ("text", "english"):
         blank = texts.index[texts[column].fillna("").astype(str).str.strip() == ""]

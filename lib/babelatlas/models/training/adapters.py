@@ -149,9 +149,8 @@ def read_settings(folder: str | os.PathLike, name: str) -> dict:
         raise InputError(f"The adapter {name} cannot be read ({reason}): train it with `babelatlas adapt` or 73_adapt.")
     settings = json.loads(file.read_text(encoding="utf-8"))
     if settings["base"] != base_of(name):
-        raise InputError(
-            f"The adapter in {file.parent} was trained for {settings['base']!r}, not for {base_of(name)!r}."
-        )
+        what = f"trained for {settings['base']!r}, not for {base_of(name)!r}"
+        raise InputError(f"The adapter in {file.parent} was {what}.")
     return settings
 
 

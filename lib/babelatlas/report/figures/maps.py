@@ -73,19 +73,15 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
 STEPS = (0, 0.1, 0.25, 0.5, 0.75, 1)
 
 
-def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str, waiting: pd.DataFrame | None = None) -> Axes:
+def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
     """Draw every language as a grey dot on a map and those of `places` coloured by their value, in five steps.
 
-    `world`: latitude, longitude (degrees). `places`: latitude, longitude (NaN: left out), value (fraction). `waiting`:
-    latitude, longitude of those that have words and no value, small dark crosses. Higher steps are drawn larger, each
-    with its own marker, so that the map can be read without colours. Land and cut as in `world_map`.
+    `world`: latitude, longitude (degrees). `places`: latitude, longitude (NaN: left out), value (fraction). Higher
+    steps are drawn larger, each with its own marker, so that the map can be read without colours. Land and cut as in
+    `world_map`.
     """
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     axis.scatter(*_at(world), s=2.5, color="0.65", linewidths=0)
-    if waiting is not None:
-        crosses = _at(waiting)
-        text = f"words, no score ({len(crosses[0])})"
-        axis.scatter(*crosses, s=11, color="0.35", marker="x", linewidths=0.8, zorder=2, label=text)
     shades = plt.get_cmap(SEQUENTIAL)(np.linspace(0.0, 0.95, len(STEPS) - 1))
     drawn = places.dropna(subset=["latitude", "longitude"])
     step = np.clip(np.searchsorted(STEPS, drawn["value"], side="right") - 1, 0, len(STEPS) - 2)
