@@ -163,7 +163,7 @@ def _check_datasets(config: Config) -> None:
     _check_among("stored_vectors", config.stored_vectors, with_vectors, "data sets whose vectors ship")
     if both := {*config.datasets} & {*config.stored_vectors}:
         raise InputError(f"The config names {min(both)!r} under 'datasets' and under 'stored_vectors': leave one out.")
-    if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS, *synsets.FURTHER_LISTS}:
+    if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
     fit = [name for name, entry in entries.items() if entry.task in ("zero-shot", "retrieval")]
@@ -212,7 +212,7 @@ def check_paths(values: dict) -> None:
     ]
     for key, paths in (places | {"adaptations": texts}).items():
         for path in filter(None, _texts(paths)):
-            if path not in synsets.FURTHER_LISTS and not tables.locate(path).exists():
+            if not tables.locate(path).exists():
                 raise InputError(f"The config's {key} should be at {path}, where nothing is: correct the path.")
     own = {*config.checkpoints, *config.external_scores, *config.custom_models}
     for name in {*config.models, *config.translators} - own:

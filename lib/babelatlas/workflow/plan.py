@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 from babelatlas.base import download, synsets, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
 from babelatlas.models import registry
@@ -50,11 +49,9 @@ class Plan:
         self.asked = [name for name in config.translators if name not in config.external_scores]
         pairs = product(config.translators, self.of_task("disambiguation"))
         self.translation = [pair for pair in pairs if pair[1] in config.external_scores.get(pair[0], pair)]
-        shipped = {name: os.path.relpath(DATA / file, tables.root()) for name, file in synsets.FURTHER_LISTS.items()}
         listed = {entry.labels: entry.classes for entry in self.sets.values() if entry.classes}
         named = [name for name in listed if name in synsets.CLASS_LISTS]  # their words ship
-        described = {name: shipped.get(classes, classes) for name, classes in listed.items() if name not in named}
-        self.own_classes = config.classes | described  # name -> file
+        self.own_classes = config.classes | {name: file for name, file in listed.items() if name not in named}
         # The labels that others released are for ImageNet alone: no word for a pictogram, no second one to compare.
         self.lexicons = bool({*self.values("senses")["sources"]} - {"babel-imagenet"})
         self.classes = [*CLASSES[: 2 if self.lexicons or self.trained or self.drawn else 1], *named, *self.own_classes]
