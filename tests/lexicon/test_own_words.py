@@ -104,7 +104,7 @@ def test_a_corrected_label_that_another_class_has_is_marked_as_ambiguous():
     "row", [("de", "n02084071", "Hund", ""), ("fr", TENCH, "", ""), ("de", TENCH, "Schlei", "Karpfen")]
 )
 def test_a_correction_that_does_not_fit_the_label_set_is_refused(row):
-    with pytest.raises(InputError, match="use the label set that was judged, or delete the row"):
+    with pytest.raises(InputError, match="use the set that was judged"):
         own_words.apply_corrections(label_set(), corrections(row, columns=("lang", "wnid", "label", "was")))
 
 
