@@ -9,8 +9,8 @@ from PIL import Image
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.datasets import mvl_sib
 from babelatlas.datasets import registry as datasets
-from babelatlas.datasets.layouts import mvl_sib
 from conftest import ROOT
 
 # A topic is a shade of grey, and a sentence names its shade: a model that reads it chooses correctly.

@@ -73,9 +73,8 @@ def one_run(table: pd.DataFrame, everywhere: bool = False) -> pd.DataFrame:
 
 
 def _listed(name: str) -> pd.DataFrame:
-    numbers = ("parameters_m", "gflops", "memory_mib", "milliseconds", "image_size", "samples_seen")
-    numbers = {column: [""] for column in numbers}
-    return pd.read_csv(FOLDER / name, keep_default_na=False, na_values=numbers)
+    numbers = ["parameters_m", "gflops", "memory_mib", "milliseconds", "image_size", "samples_seen"]
+    return pd.read_csv(FOLDER / name, keep_default_na=False, na_values={key: [""] for key in numbers})
 
 
 @cache

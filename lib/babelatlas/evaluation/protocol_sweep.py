@@ -135,12 +135,7 @@ def evaluate(
 
 
 def classify(
-    load: Load,
-    entry,
-    plan: list[dict],
-    images: pd.DataFrame,
-    labels: pd.DataFrame,
-    cache: str = "",
+    load: Load, entry, plan: list[dict], images: pd.DataFrame, labels: pd.DataFrame, cache: str = ""
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
 

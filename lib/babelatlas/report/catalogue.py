@@ -7,6 +7,7 @@ row of `data/columns.csv`: of one table, or of all that have the column.
 import csv
 from collections.abc import Callable
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -22,16 +23,8 @@ def _published() -> pd.DataFrame:
     return pd.concat([published.read(name) for name in names], ignore_index=True)
 
 
-def _real_models() -> pd.DataFrame:
-    from babelatlas.analysis.released import real_models
-
-    return real_models.registry()
-
-
 def _real_run(name: str) -> pd.DataFrame:
-    from babelatlas.analysis import real_run
-
-    return real_run.read(name)
+    return import_module("babelatlas.analysis.real_run").read(name)  # which imports scipy
 
 
 def _csv(path: Path) -> pd.DataFrame:
@@ -47,7 +40,8 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "models": registry.table,
     "published": _published,
     "released": released.read,
-    "real_models": _real_models,
+    "vizwiz_items": released.items,
+    "real_models": lambda: import_module("babelatlas.analysis.released.real_models").registry(),
     "model_facts": lambda: _csv(released.FOLDER / "model_facts.csv"),
     "checkpoints": released.checkpoints,
     "claims": lambda: pd.concat([_csv(file) for file in sorted(published.CLAIMS.glob("*.csv"))], ignore_index=True),

@@ -15,7 +15,6 @@ from babelatlas.stats import bootstrap
 
 CUISINES = {"1a": "dish", "1b": "context", "1c": "adversarial", "2.": "cuisine"}
 QUESTIONS = 500  # of each task
-FULL = 6  # decimals of a whole number of cases
 FORMS = {"mc": "accuracy", "oe": "open accuracy", "oe_dual": "open accuracy, two languages"}
 FORMS |= {"oe_multi": "open accuracy, all languages"}
 NEVER_READ = 0.5  # share of answers without a readable choice from which a result says nothing of a language
@@ -25,13 +24,8 @@ JAPANESE = {"Acc": "accuracy", "Rouge": "ROUGE", "macro_f1": "macro F1"}
 
 BM25 = "mteb/baseline-bm25s"
 NOT_PUBLIC = ["nuclear", "telecom", "esgreportshl"]  # sets that few evaluate; and the English half of another
-IMMICH_LANGUAGES = {
-    "Bengali": "bn",
-    "Chinese (Simplified)": "zh",
-    "Cusco Quechua": "quz",
-    "Filipino": "tl",
-    "Maori": "mi",
-}
+IMMICH_LANGUAGES = {"Bengali": "bn", "Chinese (Simplified)": "zh", "Cusco Quechua": "quz"}
+IMMICH_LANGUAGES |= {"Filipino": "tl", "Maori": "mi"}
 
 
 def _text(path: Path) -> pd.DataFrame:
@@ -54,10 +48,8 @@ def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
         checkpoint=table["model"],
         lang=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[0],
         variant=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[2],
-        direction="",
         metric=table["form"].map(FORMS),
         value=table["percent"] / 100,
-        decimals=FULL,
         stated=np.where(table["dataset"] == "worldcuisines", 4, 1) * QUESTIONS,
         address=address,
     )
@@ -92,10 +84,10 @@ def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
         part = {"checkpoint": model, "lang": lang, **score[["value", "ci_low", "ci_high"]]}
         part["excess_low"] = bootstrap.mean_interval(rows["score"] - rows["constant"])["ci_low"].iloc[0]
         part |= {"baseline": rows["constant"].mean(), "stated": len(rows)}
-        whole = len(rows) >= WHOLE * len(constant)
-        parts.append(part | {"broken": "" if whole else f"answers to {len(rows)} of {len(constant)} questions alone"})
-    named = {"dataset": "vizwiz", "variant": "", "direction": "", "metric": "accuracy", "address": address}
-    return pd.DataFrame(parts).assign(**named, decimals=FULL, baseline_name="always answering “unanswerable”")
+        few = f"answers to {len(rows)} of {len(constant)} questions alone"
+        parts.append(part | {"broken": few if len(rows) < WHOLE * len(constant) else ""})
+    named = {"dataset": "vizwiz", "metric": "accuracy", "address": address}
+    return pd.DataFrame(parts).assign(**named, baseline_name="always answering “unanswerable”")
 
 
 def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
@@ -106,40 +98,32 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     table = _text(path).query("lang != 'family_analysis'")
-    counts = table[["n_correct", "n_total", "n_failed_extract"]].astype(float)
+    correct, unread, n = (table[name].astype(float) for name in ("n_correct", "n_failed_extract", "n_total"))
     variant = table["model"].str.extract("-(cot|no_image)$")[0].map({"cot": "chain of thought", "no_image": "no image"})
-    blind = counts["n_correct"].where(variant == "no image").groupby(table["lang"]).transform("max")
-    low = confint_proportions_2indep(
-        counts["n_correct"], counts["n_total"], blind, counts["n_total"], method="newcomb"
-    )[0]
-    unread = counts["n_failed_extract"] / counts["n_total"]
-    reason = (100 * unread).round().astype(int).astype(str) + " % of its answers could not be read"
+    blind = correct.where(variant == "no image").groupby(table["lang"]).transform("max")
+    low, _ = confint_proportions_2indep(correct, n, blind, n, method="newcomb")
+    reason = (100 * unread / n).round().astype(int).astype(str) + " % of its answers could not be read"
     return table.assign(
         checkpoint=table["model"].str.replace("-(cot|no_image)$", "", regex=True),
         dataset="indian-reasoning",
         variant=variant.fillna(""),
-        direction="",
         metric="accuracy",
-        value=counts["n_correct"] / counts["n_total"],
-        decimals=FULL,
+        value=correct / n,
         address=address,
-        baseline=(blind / counts["n_total"]).mask(variant == "no image"),
+        baseline=(blind / n).mask(variant == "no image"),
         baseline_name=np.where(variant == "no image", "", "Qwen2.5-VL without the image"),
         excess_low=np.where(variant == "no image", np.nan, low),
-        broken=reason.where(unread > NEVER_READ, ""),
+        broken=reason.where(unread > NEVER_READ * n, ""),
     )
 
 
 def read_llm_jp(path: Path, address: str) -> pd.DataFrame:
     """Return the results of the Japanese leaderboard that are shares; MMMU is in English."""
-    table = _text(path)
-    table = table[table["metric"].isin(JAPANESE)]
+    table = _text(path).query("metric in @JAPANESE.keys()")
     return table.assign(
         checkpoint=table["model"],
         dataset=table["task"].str.lower().replace({"cvqa": "cvqa-ja"}),
         lang=np.where(table["task"] == "MMMU", "en", "ja"),
-        variant="",
-        direction="",
         metric=table["metric"].map(JAPANESE),
         value=table["value"].astype(float) / 100,
         decimals=4,
@@ -182,7 +166,6 @@ def read_immich(path: Path, address: str) -> pd.DataFrame:
         checkpoint=table["model"],
         dataset="immich",
         lang=table["language"].map(names),
-        variant="",
         direction="t2i",
         metric="mean of recall@1, 5, 10",
         value=table["recall_mean_1_5_10"].astype(float) / 100,

@@ -43,13 +43,8 @@ OPEN_CLIP_ENGLISH = {
     for searched, direction in (("image", "t2i"), ("text", "i2t"))
     for k in (1, 5, 10)
 }
-IMAGENETS = {
-    "ImageNet 1k": "1k",
-    "ImageNet v2": "v2",
-    "ImageNet-R": "r",
-    "ImageNet Sketch": "sketch",
-    "ImageNet-A": "a",
-}
+IMAGENETS = {"ImageNet 1k": "1k", "ImageNet v2": "v2", "ImageNet-R": "r"}
+IMAGENETS |= {"ImageNet Sketch": "sketch", "ImageNet-A": "a"}
 OPEN_CLIP_ENGLISH |= {title: (f"imagenet-{name}", "", "accuracy@1") for title, name in IMAGENETS.items()}
 BASELINES = ["baseline", "baseline_name", "excess_low", "broken"]
 NEVER = 0.001  # how improbable so few correct answers must be for one who guesses
@@ -70,10 +65,8 @@ def _decimals(values: pd.Series) -> pd.Series:
 def read_open_clip(path: Path, address: str) -> pd.DataFrame:
     """Return a table of open_clip's: multilingual retrieval, or results in English; averages are left out."""
     table, columns = _csv(path), {}
-    datasets, ways = (
-        {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"},
-        {"image": "t2i", "text": "i2t"},
-    )
+    datasets = {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"}
+    ways = {"image": "t2i", "text": "i2t"}
     for column in table:
         match = re.fullmatch(r"(\w+) (image|text)_retrieval_(recall@\d+) (\w+)", column)
         if match and match[4] != "avg":
@@ -251,6 +244,7 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
         rows = [read(path, fact["address"]) for path in files]
         parts.append(pd.concat([part for part in rows if len(part)]).assign(harness=harness, source=source))
     table = pd.concat(parts, ignore_index=True)
+    table = table.fillna({"variant": "", "direction": "", "decimals": FULL})
     variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
     table = table.assign(model=_canonical(table), variant=table["variant"] + variety)
     table = table.assign(lang=table["lang"].map(_codes(table["lang"])), task=table["dataset"].map(_task))
@@ -283,22 +277,17 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     guessing = (first.mask(table["metric"] == "accuracy", 1) / choices).mask(table["metric"] == "spearman", 0)
     table = table.reindex(columns=[*table, *(name for name in BASELINES if name not in table)])
     baseline = table["baseline"].fillna(guessing)
-    name = table["baseline_name"].where(
-        table["baseline_name"].fillna("") != "", np.where(guessing.isna(), "", "guessing")
-    )
+    name = table["baseline_name"].where(table["baseline"].notna())
+    name = name.fillna(guessing.map(lambda known: "guessing" if known == known else ""))
     excess = table["excess_low"].fillna(table["ci_low"] - guessing)
     told = released.checkpoints().query("use == 'broken'").set_index(["harness", "checkpoint"])["note"]
     notes = told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])).fillna("").to_numpy()
     low = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
     misread = low & (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
-    key = (
-        table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1)
-        + table["dataset"].str.partition("-")[0]
-    )
-    misread = (table["metric"] == "accuracy") & key.isin(key[misread])  # the other questions in this language as well
-    broken = (
-        table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as the choices they are")
-    )
+    run = table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1)
+    run += table["dataset"].str.partition("-")[0]  # its other questions in this language as well
+    misread = (table["metric"] == "accuracy") & run.isin(run[misread])
+    broken = table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as choices")
     broken = broken.where(notes == "", notes)
     return table.assign(baseline=baseline, baseline_name=name, excess_low=excess, broken=broken)
 
