@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from babelatlas.report.figures.look import SEQUENTIAL, in_order, percent_axis, with_data
 
 
-def language_heatmap(table: pd.DataFrame, label: str = "lang") -> np.ndarray:
-    """Draw accuracy by language (rows) and model (columns), a panel for each group; return the Axes.
+def language_heatmap(table: pd.DataFrame, label: str = "lang", of: str = "accuracy") -> np.ndarray:
+    """Draw accuracy, or `of`, by language (rows) and model (columns), a panel for each group; return the Axes.
 
     `table`: model, group, value (fraction) and the column `label` that names the rows. Rows and columns stand in
     the order of the table, resource groups from "very low" to "high". Cells without a value stay blank.
@@ -34,7 +34,7 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang") -> np.ndarray:
         axis.text(-0.008, 1, name, transform=axis.transAxes, ha="right", va="bottom", weight="bold", size=10.5)
         _bare(axis)
         _write_percent(axis, cells.to_numpy(), top, 8.5)
-    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label="accuracy")
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label=of)
     percent_axis(bar.ax, "x")
     with_data(figure, table)
     return axes[:, 0]
