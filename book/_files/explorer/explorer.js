@@ -413,7 +413,7 @@
 
   function intervals(drawn, look, panels, width, insetTop, marks) {
     const names = [...new Set(drawn.map((row) => row.title))], guesses = drawn.filter((row) => row.baseline !== null);
-    const marginLeft = Math.min(6.4 * d3.max(names, (name) => name.length) + 16, width * 0.48), most = Math.floor((marginLeft - 14) / 6.2);
+    const marginLeft = Math.min(7 * d3.max(names, (name) => name.length) + 16, width * 0.48), most = Math.floor((marginLeft - 14) / 6.8);
     const tickFormat = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
     return {
       marginLeft, marginTop: 40, height: 50 + panels * (20 * names.length + 28),

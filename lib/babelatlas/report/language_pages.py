@@ -101,7 +101,12 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
         "their counts of correct answers, as if on different queries, which is careful; tests are Holm-adjusted. "
         f"{NOT_ABOVE}: not above the baseline."
     )
-    there = {rows["dataset"].iloc[0] for rows in boards} | {"imagenet-1k"}
+    there = {rows["dataset"].iloc[0] for rows in boards} | {
+        "imagenet-1k",
+        "mmmu",
+        "jmmmu",
+        "cvqa-ja",
+    }  # of one language
     return {
         "takeaway": reading.takeaway(" ".join(verdicts(boards))).data,
         "rank": _rank(lang),
