@@ -101,12 +101,8 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
         "their counts of correct answers, as if on different queries, which is careful; tests are Holm-adjusted. "
         f"{NOT_ABOVE}: not above the baseline."
     )
-    there = {rows["dataset"].iloc[0] for rows in boards} | {
-        "imagenet-1k",
-        "mmmu",
-        "jmmmu",
-        "cvqa-ja",
-    }  # of one language
+    there = {rows["dataset"].iloc[0] for rows in boards}
+    there |= {"imagenet-1k", "mmmu", "jmmmu", "cvqa-ja"}  # of one language
     return {
         "takeaway": reading.takeaway(" ".join(verdicts(boards))).data,
         "rank": _rank(lang),
@@ -133,8 +129,7 @@ def verdicts(boards: list[pd.DataFrame]) -> list[str]:
         exact = "exact interval" if rows["n_correct"].notna().all() else "95 % interval over questions"
         how = [over.get(rows["origin"].iloc[0], exact)]
         if first["open models"] > 1:
-            lower = first["not significantly lower"]
-            how += [f"open models: {first['open models']}", f"not significantly lower: {lower}"]
+            how += [f"{text}: {first[text]}" for text in ("open models", "not significantly lower")]
         of = "" if rows is boards[0] else f"Among {kind} models, "
         said = f"{of}{escape(first['best open model'])} has the {'highest' if len(how) > 1 else 'only'} result on "
         said += f"{escape(first['benchmark'])}: {first['result'].removesuffix(f' {NOT_ABOVE}')} ({'; '.join(how)})"

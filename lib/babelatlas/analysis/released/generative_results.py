@@ -21,7 +21,6 @@ NEVER_READ = 0.5  # share of answers without a readable choice from which a resu
 WHOLE = 0.9  # share of the questions that a run must have answered
 # Metrics of the Japanese leaderboard that are shares; the others are marks of a judging model, or none of a task.
 JAPANESE = {"Acc": "accuracy", "Rouge": "ROUGE", "macro_f1": "macro F1"}
-
 BM25 = "mteb/baseline-bm25s"
 NOT_PUBLIC = ["nuclear", "telecom", "esgreportshl"]  # sets that few evaluate; and the English half of another
 IMMICH_LANGUAGES = {"Bengali": "bn", "Chinese (Simplified)": "zh", "Cusco Quechua": "quz"}
