@@ -7,7 +7,6 @@ row of `data/columns.csv`: of one table, or of all that have the column.
 import csv
 from collections.abc import Callable
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -23,8 +22,11 @@ def _published() -> pd.DataFrame:
     return pd.concat([published.read(name) for name in names], ignore_index=True)
 
 
-def _real_run(name: str) -> pd.DataFrame:
-    return import_module("babelatlas.analysis.real_run").read(name)  # which imports scipy
+def _real(name: str) -> pd.DataFrame:
+    from babelatlas.analysis import real_run  # these import scipy
+    from babelatlas.analysis.released import real_models
+
+    return real_models.registry() if name == "real_models" else real_run.read(name)
 
 
 def _csv(path: Path) -> pd.DataFrame:
@@ -35,13 +37,13 @@ def _csv(path: Path) -> pd.DataFrame:
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: tables.read(DATA / "labels.parquet", "labels"),
     "senses": lambda: tables.read(DATA / "senses.parquet", "senses"),
-    **{name: partial(_real_run, name) for name in ("zeroshot", "retrieval", "predictions")},
+    **{name: partial(_real, name) for name in ("zeroshot", "retrieval", "predictions")},
     "languages": lambda: languages.table().copy(),
     "models": registry.table,
     "published": _published,
     "released": released.read,
     "vizwiz_items": released.items,
-    "real_models": lambda: import_module("babelatlas.analysis.released.real_models").registry(),
+    "real_models": partial(_real, "real_models"),
     "model_facts": lambda: _csv(released.FOLDER / "model_facts.csv"),
     "checkpoints": released.checkpoints,
     "claims": lambda: pd.concat([_csv(file) for file in sorted(published.CLAIMS.glob("*.csv"))], ignore_index=True),
