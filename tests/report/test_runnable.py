@@ -48,7 +48,7 @@ def test_a_notebook_finds_the_tables_in_the_books_folder_and_at_its_address(book
 
 def test_tables_that_are_not_there_are_named_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="set BOOK to the address or folder of this notebook.s book"):
+    with pytest.raises(InputError, match="of this notebook's book"):
         runnable.fetch_tables("small", "nowhere")
 
 
