@@ -292,7 +292,7 @@ def index_page(codes: Sequence[str]) -> str:
     table = table.assign(script=about["script_name"].to_numpy(), code=codes)
     caption = (
         f"<b>Real models have results in {known} of {counted(len(codes), 'language')} from others, else from this "
-        "study.</b> Highest result of an open model; the best of several is partly luck."
+        "study.</b> Highest result of an open model, where one exceeds guessing; the best of several is partly luck."
     )
     return (
         TEMPLATES.get_template("languages.md").render(table=reading.table(table, caption, raw=["language"]).data) + "\n"

@@ -284,8 +284,8 @@ def _fullest_board(dataset: str) -> pd.DataFrame:
 
 
 def highest(dataset: str) -> pd.Series:
-    """Return the highest result of an open model in each language, on the fullest board of a data set."""
-    return _fullest_board(dataset).groupby("lang")["value"].max()
+    """Return the highest result of an open model in each language where one exceeds guessing, on the fullest board."""
+    return _fullest_board(dataset).query("above != 0").groupby("lang")["value"].max()
 
 
 def best_by_language(codes: list[str]) -> pd.DataFrame:
