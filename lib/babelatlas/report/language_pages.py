@@ -152,7 +152,7 @@ def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
                 "result": top["result"],
                 "baseline": "–"
                 if pd.isna(top["baseline"])
-                else f"{top['baseline_name']} ({100 * top['baseline']:.3g} %)",
+                else f"{top['baseline_name']} ({100 * top['baseline']:.2g} %)",
                 "open models": len(rows),
                 "not significantly lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "not known",
                 "best small model": small["name"].iloc[0] if len(small) else "–",
