@@ -27,8 +27,9 @@ IMMICH_LANGUAGES = {"Bengali": "bn", "Chinese (Simplified)": "zh", "Cusco Quechu
 IMMICH_LANGUAGES |= {"Filipino": "tl", "Maori": "mi"}
 
 
-def _text(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, keep_default_na=False)  # "nan" is a language
+def read_text(path: Path) -> pd.DataFrame:
+    """Return a CSV file with all values as text, as they stand there: "nan" is a language."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
@@ -38,7 +39,7 @@ def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
     krama, ngoko, spoken). Answers are one of five ("accuracy"), or open and compared with the reference in the
     language, in two languages, or in all ("open accuracy").
     """
-    table = _text(path).query("subset == 'large'")
+    table = read_text(path).query("subset == 'large'")
     table = table.assign(dataset="worldcuisines-" + table["task"].str[:2].map(CUISINES))
     table["percent"] = table["percent"].astype(float)
     means = table.groupby(["model", "form", "variety"], as_index=False)["percent"].mean()
@@ -60,13 +61,17 @@ def vizwiz_items(path: Path) -> pd.DataFrame:
     `score`: min(1, people of ten who gave the answer / 3); `unanswerable`: the model answered with the translation of
     that word; `constant`: what this answer scores, which is the same in all languages.
     """
-    items = pd.read_parquet(path)
-    constant = items[items["unanswerable"]].groupby("image")["score"].first()
     known = released.checkpoints().query("harness == 'vizwiz'").set_index("checkpoint")["model"]
-    items = items.assign(constant=items["image"].map(constant), model=items["model"].map(known))
-    items["lang"] = items["lang"].map(languages.canonical)
+    items = _with_constant(path)
+    items = items.assign(model=items["model"].map(known), lang=items["lang"].map(languages.canonical))
     columns, key = tables.SCHEMAS["vizwiz_items"]
     return items[list(columns)].sort_values(key, ignore_index=True)
+
+
+def _with_constant(path: Path) -> pd.DataFrame:
+    items = pd.read_parquet(path)
+    constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
+    return items.assign(constant=items["image"].map(constant))
 
 
 def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
@@ -75,16 +80,15 @@ def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
     An answer scores min(1, people of ten who gave it / 3). Intervals, of the accuracy and of what it is above always
     answering "unanswerable", resample the questions.
     """
-    items, parts = pd.read_parquet(path), []
-    constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
-    items["constant"] = items["image"].map(constant)
+    items, parts = _with_constant(path), []
+    n_questions = items["image"].nunique()
     for (lang, model), rows in items.groupby(["lang", "model"]):
         score = bootstrap.mean_interval(rows["score"]).iloc[0]
         part = {"checkpoint": model, "lang": lang, **score[["value", "ci_low", "ci_high"]]}
         part["excess_low"] = bootstrap.mean_interval(rows["score"] - rows["constant"])["ci_low"].iloc[0]
         part |= {"baseline": rows["constant"].mean(), "stated": len(rows)}
-        few = f"answers to {len(rows)} of {len(constant)} questions alone"
-        parts.append(part | {"broken": few if len(rows) < WHOLE * len(constant) else ""})
+        few = f"answers to {len(rows)} of {n_questions} questions alone"
+        parts.append(part | {"broken": few if len(rows) < WHOLE * n_questions else ""})
     named = {"dataset": "vizwiz", "metric": "accuracy", "address": address}
     return pd.DataFrame(parts).assign(**named, baseline_name="always answering “unanswerable”")
 
@@ -96,7 +100,7 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
     """
     from statsmodels.stats.proportion import confint_proportions_2indep
 
-    table = _text(path).query("lang != 'family_analysis'")
+    table = read_text(path).query("lang != 'family_analysis'")
     correct, unread, n = (table[name].astype(float) for name in ("n_correct", "n_failed_extract", "n_total"))
     variant = table["model"].str.extract("-(cot|no_image)$")[0].map({"cot": "chain of thought", "no_image": "no image"})
     blind = correct.where(variant == "no image").groupby(table["lang"]).transform("max")
@@ -118,7 +122,7 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
 
 def read_llm_jp(path: Path, address: str) -> pd.DataFrame:
     """Return the results of the Japanese leaderboard that are shares; MMMU is in English."""
-    table = _text(path).query("metric in @JAPANESE.keys()")
+    table = read_text(path).query("metric in @JAPANESE.keys()")
     return table.assign(
         checkpoint=table["model"],
         dataset=table["task"].str.lower().replace({"cvqa": "cvqa-ja"}),
@@ -136,7 +140,7 @@ def read_documents(path: Path, address: str) -> pd.DataFrame:
     A mean (data set "vidore2" or "vidore3") is over the public sets, where a model has all. In the second version
     ("v2") models may read a page's text next to its image. The baseline of ViDoRe 3 is BM25 on that text.
     """
-    table = _text(path).query("model != 'experiments'")  # no model: trials of several
+    table = read_text(path).query("model != 'experiments'")  # no model: trials of several
     names = table["task"].str.extract(r"^(Vidore2|Vidore3|JinaVDR)(\w+?)(?:Retrieval)?(?:\.(v2))?$")
     place = table["model"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
     table = pd.DataFrame({
@@ -153,13 +157,13 @@ def read_documents(path: Path, address: str) -> pd.DataFrame:
     baseline = text.reindex(pd.MultiIndex.from_frame(rows[["dataset", "lang"]])).to_numpy()
     baseline = np.where(rows["checkpoint"] == BM25, np.nan, baseline)
     named = np.where(np.isnan(baseline), "", "BM25 on the pages’ text")
-    rows = rows.assign(baseline=baseline, baseline_name=named, direction="", metric="NDCG@10", decimals=5)
+    rows = rows.assign(baseline=baseline, baseline_name=named, metric="NDCG@10", decimals=5)
     return rows.drop(columns=["bench", "set", "sets"])
 
 
 def read_immich(path: Path, address: str) -> pd.DataFrame:
     """Return Immich's mean of recall@1, 5 and 10 from text to image, of the languages in which a model is not weak."""
-    table = _text(path)
+    table = read_text(path)
     names = languages.table().set_index("name")["code"].to_dict() | IMMICH_LANGUAGES
     return table.assign(
         checkpoint=table["model"],

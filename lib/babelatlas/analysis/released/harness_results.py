@@ -52,10 +52,6 @@ SHARES = ("recall@", "accuracy", "open accuracy")  # metrics that are shares of 
 FULL = 6  # decimals that a mean in single precision tells
 
 
-def _csv(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
-
-
 def _decimals(values: pd.Series) -> pd.Series:
     """Return after how many decimals the values of a column, as text, were rounded: the most that one has."""
     most = values.str.extract(r"\.(\d+)$")[0].str.len().max()
@@ -64,7 +60,7 @@ def _decimals(values: pd.Series) -> pd.Series:
 
 def read_open_clip(path: Path, address: str) -> pd.DataFrame:
     """Return a table of open_clip's: multilingual retrieval, or results in English; averages are left out."""
-    table, columns = _csv(path), {}
+    table, columns = generative_results.read_text(path), {}
     datasets = {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"}
     ways = {"image": "t2i", "text": "i2t"}
     for column in table:
@@ -93,7 +89,7 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {"ndcg_at_10": "NDCG@10"}
     metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
     later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
-    table = _csv(path)
+    table = generative_results.read_text(path)
     names = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
     names |= {
         "MVLSIBSent2Img": "mvl-sib",
@@ -168,7 +164,7 @@ def read_iglue(path: Path, address: str) -> pd.DataFrame:
     """
     match = re.fullmatch(r"(MaRVL|WIT|XVNLI|xFlickrCO|xGQA)(-many)?(_ir|_tr)?_([\dx]+)(\.[\w-]+)*\.csv", path.name)
     title, many, way, examples = match.groups()[:4]
-    table = _csv(path).rename(columns={"model": "checkpoint"})
+    table = generative_results.read_text(path).rename(columns={"model": "checkpoint"})
     long = table.melt(["checkpoint"], [column for column in table if column not in ("checkpoint", "avg")], "lang")
     long = long[long["value"].astype(float) >= 0].reset_index(drop=True)
     decimals = _decimals(long["value"]) + 2
