@@ -29,8 +29,6 @@ try:
         configs.prepare(study.folder)
 except InputError as error:
     sys.exit(str(error))
-if study.left_out:
-    print(f"A limit is set: these chapters, which need whole tables, are left out: {', '.join(study.left_out)}.", file=sys.stderr)
 
 
 rule all:
@@ -61,6 +59,7 @@ for each in study.rules():
             notebook=each.notebook,
             title=each.title,
             given=each.parameters,
+            depends=each.depends,
         shell:
             "{PYTHON:q} -m babelatlas.workflow.run_notebook {params.notebook:q} {output.page:q}"
             " --parameters {params.given:q} --title-suffix={params.title:q} --log {log:q} --gpu {resources.gpu}"

@@ -17,6 +17,13 @@ settings.register_profile("study", deadline=None)
 settings.load_profile("study")
 
 
+@pytest.fixture(autouse=True)
+def study_alone(monkeypatch):
+    """What a test's config adds to the models, data sets and languages is gone after it."""
+    for name in ("MODELS", "DATASETS", "LANGUAGES"):
+        monkeypatch.delenv(f"BABELATLAS_{name}", raising=False)
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--book", default=os.environ.get("BOOK"), help="folder of a rendered book to test in place of the small run's"

@@ -75,7 +75,7 @@ def test_the_worlds_languages_have_one_row_each_and_places_on_the_globe():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "hint"), [("germann", "'de' (German)"), ("deuu", "'de' (German)"), ("####", "languages.csv")]
+    ("wrong", "hint"), [("germann", "'de' (German)"), ("deuu", "'de' (German)"), ("####", "custom_languages")]
 )
 def test_an_unknown_code_is_refused_with_what_may_be_meant(wrong, hint):
     with pytest.raises(InputError) as caught:

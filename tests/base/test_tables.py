@@ -113,3 +113,24 @@ def test_the_commit_is_that_of_the_study_and_says_whether_its_code_was_changed(t
     tables.commit.cache_clear()
     assert tables.provenance()["commit"] == "unknown"
     tables.commit.cache_clear()
+
+
+def test_a_limit_takes_the_first_values_of_each_group_with_all_their_rows_and_the_notes():
+    columns = {"lang": ["de", "de", "de", "de", "fr", "fr"], "item": ["b", "b", "a", "a", "a", "c"], "row": range(6)}
+    rows = pd.DataFrame(columns)
+    rows.attrs["missing"] = 3
+    assert tables.first(rows, 1, "item", ["lang"])["row"].tolist() == [0, 1, 4]
+    assert tables.first(rows, 2, "item")["item"].tolist() == ["b", "b", "a", "a", "a"]
+    assert tables.first(rows, 1, "item").attrs == {"missing": 3}
+    assert tables.first(rows, "", "item") is rows
+
+
+def test_a_table_of_a_run_that_another_program_wrote_over_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame({"path": ["1.png"], "wnid": ["n1"], "number": [0]})
+    path = tables.write(rows, "results/mine/images/a.parquet", "images")
+    pd.read_parquet(path).assign(number=5).to_parquet(path)
+    with pytest.raises(InputError, match="another program saved it; delete it and run `make book` again"):
+        tables.read(path, "images")
+    path.rename(tmp_path / "mine.parquet")  # a user's own table
+    assert tables.read("mine.parquet", "images")["number"].tolist() == [5]

@@ -165,7 +165,7 @@ def test_vectors_come_back_as_they_were_saved(tmp_path):
     same = {"precision": "float32", "preprocessing": "crop"}
     protocol = {"sw": {"similarity": "plain mean"} | same, "zh-Hant": {"similarity": "dot product"} | same}
     prompts, source = {"sw": "nllb-80", "zh-Hant": "label"}, {"model": "m"}
-    path = zeroshot.write_vectors(tmp_path / "a.npz", images, image_wnids, languages, prompts, protocol, "", source)
+    path = zeroshot.write_vectors(tmp_path / "a.npz", images, image_wnids, languages, prompts, protocol, source)
     stored, stored_wnids, stored_classes = zeroshot.read_vectors(path, model="m")
     np.testing.assert_array_equal(stored, images.astype(np.float32))
     assert stored_wnids.tolist() == image_wnids

@@ -1,5 +1,5 @@
 import csv
-import os
+import json
 import re
 import subprocess
 import sys
@@ -146,54 +146,37 @@ def test_a_checkpoint_that_is_a_python_file_has_an_entry_of_its_own():
 @pytest.mark.parametrize("name", ["picto-en", "", "a/b", "../x", "my clip", "-x", "under_score"])
 def test_a_model_of_ones_own_has_a_name_that_is_its_own_and_part_of_a_files_name(name):
     with pytest.raises(InputError, match="cannot be called"):
-        models.own(name)
+        models.custom(name, "mine.py")
 
 
-ENTRY = """
-[models.me-siglip]
-like = "siglip2"
-repository = "me/me-siglip"
-image_size = 256
-parameters = 375
-dimension = 768
-companions.text = "xlmr-base"
-"""
+ENTRY = {"like": "siglip2", "repository": "me/me-siglip", "image_size": 256, "companions": {"text": "xlmr-base"}}
 
 
-def own_file(tmp_path, text):
-    path = tmp_path / "my_models.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def test_a_file_of_ones_own_adds_models_that_may_use_what_is_shared(tmp_path):
-    found, _ = models.read_models(models.SHIPPED, own_file(tmp_path, ENTRY))
-
-    mine = found[-1]
-    assert [model.name for model in found] == [*models.names(), "me-siglip"]
+def test_an_entry_of_ones_own_may_use_what_is_shared_and_jobs_read_it_from_the_environment(monkeypatch):
+    monkeypatch.setenv(models.CUSTOM, json.dumps({"me-siglip": ENTRY, "mine": "mine.py"}))
+    mine = models.get_model("me-siglip")
+    assert [*models.known()][-2:] == ["me-siglip", "mine"]
     assert (mine.family, mine.objective, mine.canonicalise, mine.series) == ("siglip", "sigmoid", "siglip", "me-siglip")
     assert mine.source == models.Source(repository="me/me-siglip", files=("*.json", "*.model", "*.safetensors"))
     assert mine.companions["text"] == models.get_model("openclip-xlmr-b32").companions["text"]
+    assert (mine.n_languages, len(models.table())) == (109, len(models.MODELS) + 2)
 
 
-def test_the_environment_names_a_file_of_ones_own_models(tmp_path):
-    code = "from babelatlas.models import registry; print(registry.get_model('me-siglip').n_languages)"
-    environment = os.environ | {models.OWN: str(own_file(tmp_path, ENTRY))}
-
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
-
-    assert done.stdout == "109\n"
+def test_a_folder_is_enough_for_the_weights_of_a_model_of_ones_own():
+    mine = models.custom("mine", {"family": "open_clip", "image_size": 224, "checkpoint": "/data/mine"})
+    assert (mine.embedded, mine.licence, mine.source.repository) == (False, "not stated", "")
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("change", "said"),
     [
-        ("image_size", "image_sise", "'me-siglip' has a key 'image_sise' that nothing reads: did you mean image_size"),
-        ("parameters = 375\n", "", "The model 'me-siglip' has no key 'parameters': add it."),
-        ("375", '"many"', "has parameters = 'many': input should be a valid number"),
+        ({"image_sise": 256}, "'me-siglip' has a key 'image_sise' that nothing reads: did you mean image_size"),
+        ({"like": "siglip3"}, r"names 'siglip3', which is not in \[shared\]: did you mean siglip"),
+        ({"parameters": "many"}, "has parameters = 'many': input should be a valid number"),
     ],
 )
-def test_an_entry_that_cannot_be_used_is_refused_in_one_sentence_with_the_nearest_name(tmp_path, old, new, said):
-    assert old in ENTRY
+def test_an_entry_that_cannot_be_used_is_refused_in_one_sentence_with_the_nearest_name(change, said):
     with pytest.raises(InputError, match=said):
-        models.read_models(models.SHIPPED, own_file(tmp_path, ENTRY.replace(old, new, 1)))
+        models.custom("me-siglip", ENTRY | change)
+    with pytest.raises(InputError, match="has no weights: add its checkpoint, a folder, or its repository"):
+        models.custom("me-siglip", {"family": "open_clip"})

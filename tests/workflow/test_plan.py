@@ -1,13 +1,16 @@
 """The plan of a run: which jobs there are, what they read, write and are told, and what a change makes again."""
 
+import os
 import re
 import shutil
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 
+from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.workflow import config as configs
@@ -145,17 +148,16 @@ def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waite
     assert set(plan.reads("39_mine")) == {file, *plan.tables["answers"]}
 
 
-def test_a_limit_goes_to_the_stages_of_evaluation_and_leaves_chapters_on_partial_tables_out(project, config):
-    project("39_mine", 'reads = ["subsets"]', 'output = "results/scratch/scores/mine.parquet"')
-    project("40_more", 'own = "results/demo/scores/mine.parquet"')
-    folder = project("41_labels", 'reads = ["labels"]')
-    plan = configs.check_config(config | {"limit": 3}, folder)
-    limited = {stage.name for stage, of_stage in plan.stages.items() if of_stage and plan.limit(stage.name) == 3}
+def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_titles_of_its_own(config):
+    plan = configs.check_config(config | {"limit": 3}, ROOT)
+    jobs = {stage.name: plan.parameters(stage, *of_stage[0]) for stage, of_stage in plan.stages.items() if of_stage}
+    limited = {name for name, given in jobs.items() if given.get("limit") == 3}
     assert limited == {"zeroshot", "retrieval", "disambiguation", "reasoning", "protocols"}
-    assert (plan.left_out, plan.chapters) == (["39_mine"], ["00_summary", "40_more", "41_labels"])
-    assert told(plan, "40_more")["own"] == ""
+    assert jobs["subsets"]["vectors"].startswith("results/demo-first-3/")
+    assert all(rule.title.endswith("first 3 only") for rule in plan.rules())
     config["parameters"]["68_retrieval"] = {"limit": 2}
-    assert configs.check_config(config, folder).left_out == []
+    with pytest.raises(InputError, match="'limit' of retrieval, which the graph sets itself"):
+        configs.check_config(config, ROOT)
 
 
 def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
@@ -182,8 +184,7 @@ def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
     assert len(plan.adaptations) == 5 * 3 + 5 * 4
 
 
-def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tmp_path, monkeypatch):
-    monkeypatch.delenv("BABELATLAS_DATASETS", raising=False)
+def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tmp_path):
     birds = {"task": "zero-shot", "images": "photos", "classes": str(tmp_path / "birds.csv")}
     walks = {"task": "retrieval", "images": "walks", "annotations": "walks.csv"}
     own = {"datasets": ["pictograms", "my-birds", "my-walks"], "protocol_datasets": [], "words": ["words.csv"]}
@@ -196,6 +197,70 @@ def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tm
     assert (found["images"], found["labels"]) == ("photos", "results/demo/labels/my-birds.parquet")
     found = told(plan, "retrieval", "picto-multi", "my-walks")
     assert (found["images"], found["annotations"], plan.captions("my-walks")) == ("walks", "walks.csv", ["walks.csv"])
+
+
+def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_its_jobs_and_no_others(
+    config, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("clip/model.safetensors", "birds/wren/1.png", "mine.py", "labels.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    birds = {"task": "zero-shot", "images": "birds", "label_table": "labels.csv"}
+    own = {"my-clip": {"family": "open_clip", "image_size": 224, "checkpoint": "clip"}, "my-code": "mine.py"}
+    config |= {"models": ["my-clip", "my-code"], "datasets": ["birds"], "custom_datasets": {"birds": birds}}
+    config |= {"custom_models": own, "protocol_datasets": [], "adaptations": {}}
+
+    def sums() -> dict[str, str]:
+        plan = configs.check_config(config, ROOT)
+        stage = next(stage for stage in plan.stages if stage.name == "zeroshot")
+        return {model: plan.depends(stage, model, "birds") for model in plan.models}
+
+    def changed(before: dict[str, str]) -> set[str]:
+        return {model for model, text in sums().items() if before[model] != text}
+
+    before = sums()
+    (tmp_path / "clip/model.safetensors").write_text("trained again", encoding="utf-8")
+    os.utime(tmp_path / "clip/model.safetensors", (0, 0))  # older than any result
+    assert changed(before) == {"my-clip"}
+    before = sums()
+    (tmp_path / "mine.py").write_text("other code", encoding="utf-8")
+    assert changed(before) == {"my-code"}
+    before = sums()
+    own["my-clip"]["context_length"] = 64
+    assert changed(before) == {"my-clip"}
+    before = sums()
+    (tmp_path / "birds/wren/2.png").touch()
+    assert changed(before) == {"my-clip", "my-code"}
+    before = sums()
+    (tmp_path / "birds/wren/1.png").touch()
+    assert changed(before) == set()
+
+
+def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
+    plan = configs.check_config(config, ROOT)
+    rules = {rule.name: rule for rule in plan.rules()}
+    lists = {"models.toml", "datasets.toml", "translators.toml"}
+    reads = {
+        name: {path.rpartition("/")[2] for path in rule.input(SimpleNamespace())}
+        for name, rule in rules.items()
+        if "{" not in rule.page
+    }
+    assert {name for name, files in reads.items() if lists & files} >= {"chapter_26_models"}
+    assert not [name for name, files in reads.items() if lists & files and not name.startswith("chapter_")]
+
+
+def test_a_language_of_ones_own_has_a_name_and_a_code_that_no_other_has(config):
+    swabian = {"swg": {"name": "Swabian", "script": "Latn", "family": "Indo-European"}}
+    configs.check_config(config | {"custom_languages": swabian}, ROOT)
+    assert (languages.name("swg"), languages.canonical("SWG")) == ("Swabian", "swg")
+    with pytest.raises(InputError, match="The study has a language with the code 'de': give yours another one"):
+        configs.check_config(config | {"custom_languages": {"de": swabian["swg"]}}, ROOT)
+    with pytest.raises(InputError, match="'swg' in the config's custom_languages has no key 'script': add it"):
+        configs.check_config(config | {"custom_languages": {"swg": {"name": "Swabian"}}}, ROOT)
+    configs.check_config(config, ROOT)
+    with pytest.raises(InputError, match="no language with the code 'swg'"):
+        languages.name("swg")
 
 
 def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_translator(tmp_path, config):

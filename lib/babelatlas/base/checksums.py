@@ -1,6 +1,7 @@
-"""A list of SHA-256 for a folder that other programs read, such as a checkpoint: damage to it is noticed."""
+"""SHA-256 sums: of files, of what lies in a folder, and lists of them by which damage to a checkpoint is noticed."""
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,6 +30,24 @@ def check_list(folder: str | os.PathLike) -> str:
         if not name or not path.is_file() or digest(path) != known:
             return f"{name or 'a line'} is missing, or does not have the SHA-256 of its {LIST}"
     return ""
+
+
+def contents(place: str | os.PathLike) -> str:
+    """Return a sum over the names and contents of a file, or of all files below a folder; "" where nothing is.
+
+    Sums of files are kept in _build by their size and time, so that large ones are read once.
+    """
+    place, memory, sums = locate(place), locate("_build/checksums.json"), {}
+    known = json.loads(memory.read_text(encoding="utf-8")) if memory.is_file() else {}
+    for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+        if file.is_file():
+            state = f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}"
+            sums[state] = known.get(state) or digest(file)
+    if sums.keys() - known.keys():
+        with beside(memory) as part:
+            part.write_text(json.dumps(known | sums), encoding="utf-8")
+    listing = [(os.path.relpath(state.rsplit(" ", 2)[0], place), value) for state, value in sums.items()]
+    return hashlib.sha256(json.dumps(listing).encode()).hexdigest() if listing else ""
 
 
 def digest(path: str | os.PathLike) -> str:

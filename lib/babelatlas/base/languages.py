@@ -10,17 +10,24 @@ one that carries the written standard, else for one with many speakers: the colu
 """
 
 import difflib
+import json
+import os
 import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
+from typing import Annotated
 
 import pandas as pd
 from fontTools import unicodedata as unicode_scripts
+from pydantic import Field
 
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
+from babelatlas.base.validation import Entry, validate
 
+# Environment variable with the config's own languages as JSON, code -> keys of `Language`.
+CUSTOM = "BABELATLAS_LANGUAGES"
 GROUPS = ("very low", "low", "mid", "high")
 # What Glottolog lists next to the families: these languages have no family in common.
 NOT_FAMILIES = ("Artificial Language", "Mixed Language", "Pidgin", "Sign Language", "Unclassifiable")
@@ -63,13 +70,43 @@ VARIANT = re.compile(
 )
 
 
+class Language(Entry):
+    """What a config says of a language that the study does not have; as the columns of data/languages.csv."""
+
+    name: str
+    script: Annotated[str, Field(pattern="^[A-Z][a-z]{3}$")]
+    iso639_3: str = ""
+    nllb: str = ""
+    aliases: str = ""
+    family: str = ""
+
+
 @cache
 def table() -> pd.DataFrame:
     """Return the languages, one row each, in the order of their codes; all text, columns as in data/columns.csv.
 
-    An isolate is a family of its own name. Do not change the table: every caller gets the same one.
+    An isolate is a family of its own name. A run's config may add some (`CUSTOM`). Do not change the table: every
+    caller gets the same one.
     """
-    return pd.read_csv(DATA / "languages.csv", dtype=str, keep_default_na=False)
+    shipped = pd.read_csv(DATA / "languages.csv", dtype=str, keep_default_na=False)
+    scripts, own = dict(zip(shipped["script"], shipped["script_name"], strict=True)), []
+    for code, described in json.loads(os.environ.get(CUSTOM) or "{}").items():
+        facts = validate(Language, described, f"The language {code!r} in the config's custom_languages").model_dump()
+        if code in set(shipped["code"]):
+            raise InputError(f"The study has a language with the code {code!r}: give yours another one.")
+        own.append({"code": code, "script_name": scripts.get(facts["script"], facts["script"])} | facts)
+    if not own:
+        return shipped
+    added = pd.DataFrame(own, columns=shipped.columns, dtype=shipped["code"].dtype).fillna("")
+    return pd.concat([shipped, added]).sort_values("code", kind="stable", ignore_index=True)
+
+
+def add(described: dict[str, dict]) -> None:
+    """Add a config's own languages, here and in the processes that this one starts; those added before go."""
+    os.environ[CUSTOM] = json.dumps(described)
+    for known in (table, _rows, _codes):
+        known.cache_clear()
+    table()
 
 
 @cache
@@ -122,7 +159,7 @@ def canonical(code: str) -> str:
         known = names | _codes()
         close = [known[one] for one in difflib.get_close_matches(plain[:40], known, n=3, cutoff=0.6)]
         hint = " or ".join(f"{one!r} ({name(one)})" for one in dict.fromkeys(close))
-        other = "give an ISO 639 code such as 'de', or add a row to languages.csv."
+        other = "give an ISO 639 code such as 'de', or describe it under custom_languages in the config."
         raise InputError(f"There is no language with the code {code!r}: {f'did you mean {hint}?' if hint else other}")
     return _codes()[plain]
 

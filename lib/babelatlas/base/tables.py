@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +22,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from babelatlas.base import checksums, own_tables
-from babelatlas.base import partial as partials
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
@@ -156,15 +156,11 @@ def write(
 ) -> Path:
     """Write `table`, checked against schema `name`, to a Parquet file with its provenance; return the path.
 
-    `traced` False leaves the provenance out, for files that ship: the same bytes at every commit. A table of which the
-    parameters have a limit (`partial.mark`), or that is made from a partial one, is marked as partial.
+    `traced` False leaves the provenance out, for files that ship: the same bytes at every commit.
     """
     path = locate(path)
     arrow = _arrow(table, name)
     note = {"table": name} | (provenance(parameters, inputs) if traced else {})
-    marks = [(parameters or {}).get(partials.MARK, ""), *map(partial, inputs)]
-    if reason := next(filter(None, marks), ""):
-        note[partials.MARK] = reason
     arrow = arrow.replace_schema_metadata({"babelatlas": json.dumps(note, sort_keys=True, default=str)})
     with beside(path) as part:
         pq.write_table(arrow, part, compression="zstd", write_page_checksum=True)
@@ -184,13 +180,21 @@ def read_csv(path: Path, name: str, *texts: str) -> pd.DataFrame:
     return pd.read_csv(path, dtype=dict.fromkeys(written, str), keep_default_na=False, na_values=gaps)
 
 
-def partial(path: str | os.PathLike) -> str:
-    """Return how a table or a file of vectors came to be partial, "67_zeroshot with limit = 5"; "" for a whole one."""
-    path = locate(path)
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as stored:
-            return str(stored[partials.MARK]) if partials.MARK in stored.files else ""
-    return made_from(path).get(partials.MARK, "") if path.suffix == ".parquet" and path.is_file() else ""
+def first(table: pd.DataFrame, limit: int | str, of: str, within: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the rows of the first `limit` different values of column `of`, in each group by the columns `within`.
+
+    "" keeps the table as it is. The order of rows and the table's `attrs` stay.
+
+    >>> rows = pd.DataFrame({"wnid": ["a", "b", "a", "a"], "path": ["1.png", "2.png", "3.png", "4.png"]})
+    >>> first(rows, 2, of="path", within=["wnid"])["path"].tolist()
+    ['1.png', '2.png', '3.png']
+    """
+    if limit == "":
+        return table
+    distinct = table[[*within, of]].drop_duplicates()
+    distinct = distinct.groupby(list(within), sort=False).head(limit) if within else distinct.head(limit)
+    kept = pd.MultiIndex.from_frame(table[[*within, of]]).isin(pd.MultiIndex.from_frame(distinct))
+    return table[kept].reset_index(drop=True)
 
 
 def arrays(path: str | os.PathLike, fix: str, endings: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
@@ -208,7 +212,7 @@ def arrays(path: str | os.PathLike, fix: str, endings: tuple[str, ...] = ("",)) 
 def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
-    Raises InputError for a table with the results of the first images, queries or items alone, too (see partial.py).
+    Raises InputError where it does not fit, and for a table of a run that another program wrote over.
     """
     path = locate(path)
     if not path.is_file():
@@ -228,9 +232,9 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
 
 
 def _from_parquet(path: Path) -> pa.Table:
-    if reason := partial(path):
-        fix = f"run {reason.partition(' ')[0]} again without `limit`, then what follows from it"
-        raise InputError(f"The table {path} is partial ({reason}), and this needs a whole one: {fix}.")
+    if path.is_relative_to(root() / "results") and not made_from(path):
+        what = f"The table {path} is not as this study wrote it (it has no provenance): another program saved it"
+        raise InputError(f"{what}; delete it and run `make book` again, or hand it in with `babelatlas merge`.")
     return pq.read_table(path, page_checksum_verification=True)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import partial, tables
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import captions as caption_sets
 from babelatlas.datasets import registry as datasets
@@ -118,15 +118,15 @@ def evaluate(
         chosen = label_sets.check_label_set(datasets.read_labels(labels))
         chosen = label_sets.select(chosen, languages, minimum)
         pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
-        pictures = partial.first(pictures, limit, "path", ["wnid"])
+        pictures = tables.first(pictures, limit, "path", ["wnid"])
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], languages, minimum)
         plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, (), nllb_fallback_language)
         table, left_out = classify(load, entry, plan, pictures, chosen, cache)
     else:
         gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
-        texts = partial.first(retrieval.select(texts, minimum), limit, "image")
+        texts = tables.first(retrieval.select(texts, minimum), limit, "image")
         if limit != "":
-            gallery = partial.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
+            gallery = tables.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
         plan = turns(task, entry, given, (), texts["captions"].unique(), nllb_fallback_language)
         device = getattr(load("auto"), "device", "cpu")
         table, left_out = retrieve(load, plan, gallery, texts, cache, device, shared)

@@ -209,14 +209,13 @@ def write_vectors(
     classes: dict,
     prompts: dict[str, str] | None = None,
     protocol: dict[str, dict[str, str]] | None = None,
-    partial: str = "",
     source: dict[str, str] | None = None,
 ) -> Path:
     """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
-    made with, `protocol` to similarity, precision and preprocessing. `partial`: how it came that these are not all
-    images, "" for all, which tables made from the file say too. `source`: the model, dataset and labels.
+    made with, `protocol` to similarity, precision and preprocessing. `source`: the
+    model, dataset and labels.
     """
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
     for lang, (wnids, vectors) in classes.items():
@@ -225,7 +224,6 @@ def write_vectors(
     for lang, settings in (protocol or {}).items():
         texts |= {f"{lang} {name}": option for name, option in settings.items()}
     texts |= {f"of {name}": value for name, value in (source or {}).items()}
-    texts |= {"partial": partial} if partial else {}
     arrays |= {name: np.array(text) for name, text in texts.items()}
     with beside(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)

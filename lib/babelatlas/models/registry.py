@@ -1,10 +1,11 @@
 """The models: one frozen entry each, read from `data/models.toml`. Reading them loads no weights and imports no torch.
 
-To add a model, add an entry to that file, or to one of your own that the environment variable BABELATLAS_MODELS names.
+To add a model to the study, add an entry to that file; a model of your own stands in the config (`custom`).
 `babelatlas models` prints the list, and with a name one entry in full. The languages that authors list are in
 `data/training_languages.csv`.
 """
 
+import json
 import os
 import re
 from difflib import get_close_matches
@@ -20,8 +21,8 @@ from babelatlas.base.validation import Entry, read_toml, validate
 SHIPPED = DATA / "models.toml"
 # The tables of a TOML file of models or translators.
 TABLES = ("shared", "files", "repositories", "bases", "series", "caution", "models", "translators")
-# Names a TOML file with further models; they may use [shared], [files] and [repositories] of the shipped one.
-OWN = "BABELATLAS_MODELS"
+# Environment variable with the config's own models as JSON, name -> description (see `custom`).
+CUSTOM = "BABELATLAS_MODELS"
 # The name of an adapted model: base, language, objective and what else differs, number of a further training.
 ADAPTED = re.compile(r"([^+]+)\+([A-Za-z-]+)\.([a-z][a-z0-9-]*)(\.[1-9]\d*)?")
 # What stands before the objective of an adapter (`training.adaptation`) where it is LoRA's.
@@ -138,14 +139,13 @@ def language_lists() -> dict[str, tuple[tuple[str, ...], str]]:
     return {name: (tuple(sorted(codes - {""})), basis) for name, (codes, basis) in lists.items()}
 
 
-def read_tables(*paths: str | os.PathLike) -> dict[str, dict]:
-    """Return the tables of TOML files by name, as `data/models.toml` explains them; those of a later file are added."""
+def read_tables(path: str | os.PathLike) -> dict[str, dict]:
+    """Return the tables of a TOML file by name, as `data/models.toml` explains them."""
     tables: dict[str, dict] = {name: {} for name in TABLES}
-    for path in paths:
-        for name, table in read_toml(path).items():
-            if name not in tables:
-                raise InputError(f"The file {path} has a table [{name}]: {near(name, tables)}")
-            tables[name] |= table
+    for name, table in read_toml(path).items():
+        if name not in tables:
+            raise InputError(f"The file {path} has a table [{name}]: {near(name, tables)}")
+        tables[name] |= table
     return tables
 
 
@@ -176,29 +176,27 @@ def resolve(facts: dict, tables: dict[str, dict], what: str) -> dict:
     return facts
 
 
-def read_models(*paths: str | os.PathLike) -> tuple[list[Model], dict[str, dict]]:
-    """Return the models of TOML files laid out as `data/models.toml` is, and the tables of all files."""
-    tables, models = read_tables(*paths), []
-    for name, facts in tables["models"].items():
-        what = f"The model {name!r}"
-        facts = resolve(facts, tables, what) | {"name": name}
-        listed = facts.pop("language_list", "")
-        if listed:
-            if listed not in language_lists():
-                raise InputError(f"{what} names the list of languages {listed!r}: {near(listed, language_lists())}")
-            facts["languages"], facts["basis"] = language_lists()[listed]
-        models.append(validate(Model, facts, what))
-    return models, tables
+def read_model(name: str, facts: dict, tables: dict[str, dict]) -> Model:
+    """Return a model from an entry laid out as those of `data/models.toml` are; `tables`: that file's."""
+    what = f"The model {name!r}"
+    facts = resolve(facts, tables, what) | {"name": name}
+    if listed := facts.pop("language_list", ""):
+        if listed not in language_lists():
+            raise InputError(f"{what} names the list of languages {listed!r}: {near(listed, language_lists())}")
+        facts["languages"], facts["basis"] = language_lists()[listed]
+    return validate(Model, facts, what)
 
 
-MODELS, _TABLES = read_models(SHIPPED, *filter(None, [os.environ.get(OWN, "")]))
+_TABLES = read_tables(SHIPPED)
+MODELS = [read_model(name, facts, _TABLES) for name, facts in _TABLES["models"].items()]
 # What a list of languages is a list of, and the families as the field calls them, by the beginning of a model's name.
 BASES, SERIES = _TABLES["bases"], _TABLES["series"]
 
 
-def names() -> list[str]:
-    """Return the names of all models."""
-    return [model.name for model in MODELS]
+def known() -> dict[str, Model]:
+    """Return all models by name: those of the study, and those that the run's config describes (`CUSTOM`)."""
+    described = json.loads(os.environ.get(CUSTOM) or "{}")
+    return {model.name: model for model in MODELS} | {name: custom(name, one) for name, one in described.items()}
 
 
 def adapted_name(base: str, lang: str, objective: str, replicate: int = 0) -> str:
@@ -228,20 +226,31 @@ def get_model(name: str) -> Model:
     """
     if base_of(name):
         return get_model(base_of(name)).model_copy(update={"name": name})
-    known = {model.name: model for model in MODELS}
-    if name not in known:
-        close = get_close_matches(name, known, n=3, cutoff=0.5)
+    models = known()
+    if name not in models:
+        close = get_close_matches(name, models, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else "`babelatlas models` lists all."
         raise InputError(f"There is no model {name!r}: {hint}")
-    return known[name]
+    return models[name]
 
 
-def own(name: str) -> Model:
-    """Return the entry of a user's own model, a Python file that `user_model.load` reads: only its name is known."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name) or name in names():
+def custom(name: str, described: str | dict) -> Model:
+    """Return the entry of a user's own model: of a Python file (`user_model.load`) its name alone, else as described.
+
+    `described`: the path of that file, or the keys of an entry of `data/models.toml`, of which `family` and
+    `image_size` are needed, and `checkpoint`, a folder, in the place of `repository`.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name) or name in [model.name for model in MODELS]:
         raise InputError(f"Your model cannot be called {name!r}: take letters, digits, hyphens, no known name.")
-    unknown = dict.fromkeys(("objective", "data", "licence"), "not stated")
-    return Model(name=name, family="own", source=None, image_size=0, parameters=0, context_length=0, **unknown)
+    facts = dict.fromkeys(("objective", "data", "licence"), "not stated") | {"parameters": 0}
+    if isinstance(described, str):
+        return Model(name=name, family="own", source=None, image_size=0, context_length=0, **facts)
+    facts |= {key: value for key, value in described.items() if key != "checkpoint"}
+    if described.get("checkpoint") and "repository" not in facts:
+        facts["repository"] = ""
+    elif "repository" not in facts:
+        raise InputError(f"Your model {name!r} has no weights: add its checkpoint, a folder, or its repository.")
+    return read_model(name, facts, _TABLES)
 
 
 def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
@@ -250,14 +259,14 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
     >>> find("my-clip", "modules/my_clip.py").family
     'own'
     """
-    return own(name) if os.fspath(checkpoint).endswith(".py") else get_model(name)
+    return custom(name, "") if os.fspath(checkpoint).endswith(".py") else get_model(name)
 
 
 def training_languages():
     """Return the languages that authors list, one row each: a DataFrame of model, lang and basis (a key of `BASES`)."""
     import pandas as pd
 
-    rows = [(model.name, lang, model.basis) for model in MODELS for lang in model.languages]
+    rows = [(model.name, lang, model.basis) for model in known().values() for lang in model.languages]
     return pd.DataFrame(rows, columns=["model", "lang", "basis"])
 
 
@@ -273,7 +282,7 @@ def table():
     columns += " data n_languages counted_by n_listed basis normalise upstream_normalises canonicalise context_length"
     columns += " pooling needs_language remote_code paper_row citation"
     facts = []
-    for model in MODELS:
+    for model in known().values():
         origin = dict(model.source or {"repository": ", ".join(model.requires)})
         more = {"series": model.series, "distilled": model.distilled, "n_listed": len(model.languages)}
         facts.append(dict(model) | origin | more)

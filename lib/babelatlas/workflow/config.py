@@ -39,6 +39,7 @@ Names = Annotated[list[str], AfterValidator(_each_once)]
 OwnName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Place = Annotated[str, Field(pattern=r"^[^{}]+$")]
 Module = Annotated[str, Field(pattern=r"^[^{}]+\.py$")]
+OwnCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?$")]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Language = Annotated[str, AfterValidator(languages.canonical)]
 TwoFiles = Annotated[list[Place], Field(min_length=2, max_length=2)]
@@ -76,7 +77,8 @@ class Config(Entry):
     only: dict[str, Names] = {}
     chapters: Names = []
     checkpoints: dict[str, Place] = {}
-    custom_models: dict[OwnName, Module] = {}
+    custom_models: dict[OwnName, Module | dict] = {}
+    custom_languages: dict[OwnCode, dict] = {}
     remote_code: Names = []
     images: dict[str, Place | Annotated[list[Place], Field(min_length=1)]] = {}
     annotations: dict[str, Place] = {}
@@ -88,6 +90,12 @@ class Config(Entry):
     adaptations: dict[str, Adaptation] = {}
     limit: Annotated[int, Field(ge=1)] | None = None
     parameters: dict[str, dict] = {}
+
+    def place(self, model: str) -> str:
+        """Return where the user has a model: a file of code or the folder of a checkpoint; "" for the published one."""
+        described = self.custom_models.get(model, "")
+        own = described if isinstance(described, str) else described.get("checkpoint", "")
+        return own or self.checkpoints.get(model, "")
 
 
 class _Loader(yaml.SafeLoader):
@@ -120,8 +128,11 @@ def check_config(values: dict, project: str | os.PathLike) -> Plan:
 
     `project` is the folder with notebooks/.
     """
+    if isinstance(own := values.get("custom_languages", {}), dict):
+        languages.add(own)  # other keys name them
     config = validate(Config, values, "The config")
-    _announce(config.custom_datasets)
+    _announce(datasets, config.custom_datasets)
+    _announce(models, config.custom_models)
     for notebook, given in config.parameters.items():
         notebooks.check_parameters(notebooks.find(Path(project, "notebooks"), notebook), given)
     _check_datasets(config)
@@ -137,13 +148,11 @@ def check_config(values: dict, project: str | os.PathLike) -> Plan:
     return plan
 
 
-def _announce(described: dict[str, dict]) -> None:
-    """Let the registry of data sets know the config's own, here and in all jobs; InputError for one that is wrong."""
+def _announce(registry, described: dict[str, dict]) -> None:
+    """Let a registry know the config's own entries, here and in all jobs; InputError for one that is wrong."""
     for name, description in described.items():
-        datasets.custom(name, description)
-    os.environ.pop(datasets.CUSTOM, None)
-    if described:
-        os.environ[datasets.CUSTOM] = json.dumps(described)
+        registry.custom(name, description)
+    os.environ[registry.CUSTOM] = json.dumps(described)
 
 
 def _check_among(key: str, names, known, what: str) -> None:
@@ -184,7 +193,7 @@ def _check_models(config: Config) -> None:
     """Raise InputError for models and translators that are not known, and for code that may not run or that is none."""
     for key in ("custom_models", "only"):
         _check_among(key, getattr(config, key), config.models, "models")
-    entries = [models.find(name, config.custom_models.get(name, "")) for name in config.models]
+    entries = [models.get_model(name) for name in config.models]
     # Of a translator of the user's own, whose folder may be on the machine that is to run it only, nothing is known.
     own = {*config.checkpoints, *config.external_scores} - {*translators.names()}
     entries += [translators.get_translator(name) for name in config.translators if name not in own]
@@ -206,6 +215,7 @@ def check_paths(values: dict) -> None:
     """Raise InputError where a path of a config is not there, or a model's terms are not accepted."""
     config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
     places = {key: getattr(config, key) for key in PATHS}
+    places["custom_models"] = [config.place(name) for name in config.custom_models]
     places["custom_datasets"] = [[one.get(key, "") for key in OF_DATASETS] for one in config.custom_datasets.values()]
     texts = [
         (one.texts.replace("{lang}", lang), one.images) for one in config.adaptations.values() for lang in one.languages

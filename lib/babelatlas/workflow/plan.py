@@ -8,34 +8,37 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-from babelatlas.base import download, synsets, tables
+from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
-from babelatlas.models import registry
+from babelatlas.models import registry, translators
 from babelatlas.models.loaders import bridge
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES, Stage
 
 TITLE_PAGE = "00_summary"
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
+LISTS = ("models.toml", "datasets.toml", "translators.toml")
 
 
 class Plan:
     """What a checked config makes: the jobs of stages and chapters, their files and their parameters.
 
     `config`: a `config.Config`; `project`: the folder with notebooks/ and book/. `stages`: the entries of stages and
-    chapters with their jobs; `chapters`, and `left_out`, those that a limit leaves out.
+    chapters with their jobs. A run with a limit has a folder of its own, so that nothing takes its tables for whole.
     """
 
     def __init__(self, config, project: str | os.PathLike):
-        self.config, self.project, self.folder = config, Path(project), f"results/{config.run}"
+        self.limited = f"first {config.limit} only" if config.limit else ""
+        self.run = f"{config.run}-first-{config.limit}" if config.limit else config.run
+        self.config, self.project, self.folder = config, Path(project), f"results/{self.run}"
         self.models = config.models
         # Models evaluated on vectors that ship in the pictures' place, with their data sets; why others are left out.
         wanted = [(model, name) for name, models in config.stored_vectors.items() for model in models]
         self.unable = {model: reason for model, _ in wanted if (reason := bridge.unable(registry.get_model(model)))}
         self.stored = [pair for pair in wanted if pair[0] not in self.unable]
-        self.entries = {name: registry.find(name, config.custom_models.get(name, "")) for name in self.models}
+        self.entries = {name: registry.get_model(name) for name in self.models}
         # They have towers in common: they share a cache and take turns, so that each picture and text is encoded once.
         self.bridges = [name for name, entry in self.entries.items() if entry.family == "bridge"]
         self.sets = {name: datasets.get_dataset(name) for name in [*config.datasets, *config.stored_vectors]}
@@ -61,7 +64,7 @@ class Plan:
         self.statements = list(dict.fromkeys(one for name in read for one in (name, self.sets[name].trained_on)))
         self.stages = {stage: stage.jobs(self) for stage in STAGES}
         self.tables = self._tables()
-        self.chapters, self.left_out = self._chapters()
+        self.chapters = self._chapters()
 
     def _adaptations(self) -> tuple[dict[str, dict], dict[str, str]]:
         """Return the jobs that train adapters, name -> parameters, and the adapted models, name -> job.
@@ -145,29 +148,26 @@ class Plan:
         made = [path for job in jobs for path in self.outputs(*job).values()]
         return [*made, *(f"{self.folder}/notebooks/{name}.ipynb" for name in self.all_pages())]
 
-    def _chapters(self) -> tuple[list[str], list[str]]:
-        """Return the chapters of the run, which become entries of `stages`, and those that a limit leaves out.
+    def _chapters(self) -> list[str]:
+        """Return the chapters of the run, which become entries of `stages`.
 
-        Those on tables that the run does not make are left out as well, unless the config names them: then InputError.
+        Those on tables that the run does not make are left out, unless the config names them: then InputError.
         """
         named = self.config.chapters
         known = sorted(path.stem for path in (self.project / "notebooks" / "chapters").glob("*.ipynb"))
         if strange := next((name for name in named if name not in known), None):
             raise InputError(f"The config names the chapter {strange!r}: {near(strange, known)}")
-        chapters, left_out, partial = named or known, [], self._partial()
+        chapters = named or known
         for name in chapters:
             own = self.declared(name)
             if notebooks.READ_FROM in str(own["parameters"]) or [*own["inputs"]] == ["results"]:
                 raise InputError(f"The chapter {name} does not list what it reads: add reads = [...] to its inputs.")
         while True:
             written = [path for name in chapters for path in self._written(name).values()]
-            self.made = {path for paths in self.tables.values() for path in paths}.union(written) - partial
-            lost = [name for name in chapters if partial & {*self._listed(name)}]
-            lacking = {name: self._lacking(name) for name in chapters if name not in lost}
-            if named and not partial and any(lacking.values()):
+            self.made = {path for paths in self.tables.values() for path in paths}.union(written)
+            lacking = {name: self._lacking(name) for name in chapters}
+            if named and any(lacking.values()):
                 raise InputError(next(filter(None, lacking.values())))
-            left_out += lost
-            partial = partial.union(*(self._written(name).values() for name in lost))
             kept = [name for name in lacking if not lacking[name]]
             if kept == chapters:
                 break
@@ -176,7 +176,7 @@ class Plan:
             raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
         for name in chapters:
             self.stages[self._chapter(name)] = [(one, "") for one in self.models] if name == MODEL_PAGE else ALONE
-        return chapters, left_out
+        return chapters
 
     def _chapter(self, name: str) -> Stage:
         """Return the entry of a chapter: what it writes as its cell of outputs says, below the folder of the run."""
@@ -190,14 +190,12 @@ class Plan:
         """Return what a chapter writes: name -> path in this run; of a model's page with {one} for the model."""
         known = self.declared(chapter)
         model = known["parameters"].get("model", "") if chapter == MODEL_PAGE else ""
-        found = {name: notebooks.placed(value, self.config.run) for name, value in known["outputs"].items() if value}
+        found = {name: notebooks.placed(value, self.run) for name, value in known["outputs"].items() if value}
         return {name: path.replace(model, "{one}") if model else path for name, path in found.items()}
 
     def single(self, chapter: str) -> dict[str, str]:
         """Return the single files that a chapter reads: name -> path; "" for a table that nothing of this run makes."""
-        placed = {
-            key: notebooks.placed(value, self.config.run) for key, value in self.declared(chapter)["inputs"].items()
-        }
+        placed = {key: notebooks.placed(value, self.run) for key, value in self.declared(chapter)["inputs"].items()}
         placed = {key: value for key, value in (placed | self.configured(chapter)).items() if key in placed}
         ours = {key: value for key, value in placed.items() if isinstance(value, str) and "." in value}
         return {
@@ -228,22 +226,10 @@ class Plan:
             what = f"{' and '.join(listed)}, which this run does not make: add models or data sets that do"
         return what and f"The chapter {chapter} reads {what}, or leave {chapter} out."
 
-    def limit(self, name: str) -> int | str:
-        """Return how many images, queries or items a stage is limited to; "" for all, and for stages without limit."""
-        limited = self.declared(name)["parameters"].get("limit") == ""
-        return self.configured(name).get("limit", self.config.limit or "") if limited else ""
-
-    def _partial(self) -> set[str]:
-        """Return what limited stages write, and what is made from that."""
-        found = set()
-        for stage, job in ((stage, job) for stage, jobs in self.stages.items() for job in jobs):
-            if self.limit(stage.name) != "" or found & {*_flat(self.inputs(stage, *job).values())}:
-                found |= {*self.outputs(stage, *job).values()}
-        return found
-
     def common(self, stage: Stage, one: str, dataset: str) -> dict:
         """Return what the graph sets of every notebook that declares it: model and data set, and where files are."""
-        found = {"run": self.config.run, "results": self.folder}
+        found = {"run": self.run, "results": self.folder}
+        found |= {"limit": self.config.limit or ""} if stage in STAGES else {}
         if one:
             # Jobs share none, since batches decide last digits; bridges share one, as theirs do not depend on batches.
             own = f"{one}/{'_'.join(filter(None, [stage.name, dataset]))}"
@@ -270,8 +256,7 @@ class Plan:
         shared = {"seed": config.seed, "models": config.models, "datasets": config.datasets, "tiers": self.tiers()}
         shared |= {"translators": config.translators, "protocol_datasets": config.protocol_datasets}
         shared |= {"model_pages": MODEL_PAGE in self.chapters}
-        shared |= {"limit": self.limit(stage.name)} if self.limit(stage.name) else {}
-        shared |= {name: notebooks.placed(value, config.run) for name, value in known["inputs"].items()}
+        shared |= {name: notebooks.placed(value, self.run) for name, value in known["inputs"].items()}
         values = {name: value for name, value in shared.items() if name in declared and value != declared[name]}
         return values | self.configured(stage.name) | self.own(stage, one, dataset)
 
@@ -325,15 +310,15 @@ class Plan:
         """Return where a model or translator is: trained here, a user's file or folder; "" takes the published one."""
         if name in self.trained or name in self.adapted:
             return f"{self.folder}/models/{name}"
-        return self.config.custom_models.get(name) or self.config.checkpoints.get(name, "")
+        return self.config.place(name)
 
     def weights(self, name: str) -> list[str]:
-        """Return the file of a model or translator that an evaluation waits for, or that makes it run again."""
+        """Return the file of a model that this run trains, for which an evaluation waits."""
         if name in self.trained:
             return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
         if name in self.adapted:
             return [self.at("adaptations/{one}", self.adapted[name])]
-        return list(filter(None, [self.config.custom_models.get(name)]))
+        return []
 
     def consent(self, name: str) -> str:
         """Return the repository of a model's code, if the config lets it run here; a user's own has none."""
@@ -344,6 +329,30 @@ class Plan:
         """Return how many GPUs a job takes: one; the miniature models, and files of scores, take none."""
         base = self.adaptations.get(one, {}).get("model", registry.base_of(one) or one)
         return int(stage.gpu and base not in [*self.trained, *self.config.external_scores])
+
+    def depends(self, stage: Stage, one: str, dataset: str) -> str:
+        """Return what else a job depends on, as JSON: entries of its model and data sets, sums over the user's files.
+
+        Files of the user's own by their contents, those of published data sets by names and sizes.
+        """
+        adapted = self.adaptations.get(one, {})
+        model, texts = adapted.get("model", one), adapted.get("texts", "")
+        names = self.config.protocol_datasets if stage.name == "protocols" else [dataset] if dataset else []
+        names = self.of_task("zero-shot")[:1] if stage.name == "adapt" else names
+        entries = [datasets.get_dataset(name) for name in names]
+        entries += [
+            datasets.get_dataset(entry.trained_on) for entry in entries if entry.trained_on and not entry.made_by
+        ]
+        given = [self.material(entry.name)["images"] for entry in entries]
+        given = [path for path in _flat(given) if path and not path.startswith(f"{self.folder}/")]
+        own = {self.config.place(model), adapted.get("images", ""), *(one.images for one in entries if one.custom)}
+        own |= {texts.replace("{lang}", lang) for lang in adapted.get("languages", ())}
+        found = {path: checksums.contents(path) for path in sorted(own - {""})}
+        found |= {path: tables.fingerprint(path) for path in given if path not in own and tables.locate(path).exists()}
+        known = {"model": self.entries.get(model), "datasets": entries, "languages": self.config.custom_languages}
+        if model in self.asked and model in translators.names():
+            known["model"] = translators.get_translator(model)
+        return json.dumps(known | {"files": found}, default=lambda entry: entry.model_dump(), sort_keys=True)
 
     def scores_of(self, translator: str, dataset: str) -> dict:
         """Return the parameters that say where the scores of a translator come from, if from files."""
@@ -360,7 +369,9 @@ class Plan:
     def _rule(self, stage: Stage, jobs: list[tuple[str, str]]) -> SimpleNamespace:
         """Return what the Snakefile needs of a rule; functions take Snakemake's wildcards."""
         notebook, page = self.notebook(stage.name), self.page(stage)
-        code = [os.path.relpath(path) for path in notebooks.sources(notebook)]
+        # A stage depends on the entries of its own job (`depends`), a chapter on the whole lists, which some show.
+        lists = LISTS if stage in STAGES else ()
+        code = [os.path.relpath(path) for path in notebooks.sources(notebook) if path.name not in lists]
         keys = [key for key in ("one", "dataset") if f"{{{key}}}" in page]
         known = {key: sorted({re.escape(job[key == "dataset"]) for job in jobs}) for key in keys}
 
@@ -376,7 +387,8 @@ class Plan:
             constraints={key: "|".join(names) for key, names in known.items()},
             priority=stage.priority or 5 * stage.gpu,
             gpu=lambda wildcards: self.gpus(stage, job(wildcards)[0]),
-            title=", ".join(f"{{{key}}}" for key in keys),
+            depends=lambda wildcards: self.depends(stage, *job(wildcards)) if stage in STAGES else "",
+            title=", ".join([*(f"{{{key}}}" for key in keys), *filter(None, [self.limited])]),
             parameters=lambda wildcards: json.dumps(
                 self.parameters(stage, *job(wildcards)), ensure_ascii=False, sort_keys=True
             ),
