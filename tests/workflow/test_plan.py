@@ -202,9 +202,9 @@ def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tm
 def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_its_jobs_and_no_others(
     config, tmp_path, monkeypatch
 ):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("babelatlas.base.checksums.locate", tmp_path.joinpath)
     for name in ("clip/model.safetensors", "birds/wren/1.png", "mine.py", "labels.csv"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name, encoding="utf-8")
     birds = {"task": "zero-shot", "images": "birds", "label_table": "labels.csv"}
     own = {"my-clip": {"family": "open_clip", "image_size": 224, "checkpoint": "clip"}, "my-code": "mine.py"}
@@ -251,16 +251,16 @@ def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
 
 
 def test_a_language_of_ones_own_has_a_name_and_a_code_that_no_other_has(config):
-    swabian = {"swg": {"name": "Swabian", "script": "Latn", "family": "Indo-European"}}
-    configs.check_config(config | {"custom_languages": swabian}, ROOT)
-    assert (languages.name("swg"), languages.canonical("SWG")) == ("Swabian", "swg")
+    klingon = {"qaa": {"name": "Klingon", "script": "Latn", "family": "Artificial Language"}}
+    configs.check_config(config | {"custom_languages": klingon}, ROOT)
+    assert (languages.name("qaa"), languages.canonical("QAA")) == ("Klingon", "qaa")
     with pytest.raises(InputError, match="The study has a language with the code 'de': give yours another one"):
-        configs.check_config(config | {"custom_languages": {"de": swabian["swg"]}}, ROOT)
-    with pytest.raises(InputError, match="'swg' in the config's custom_languages has no key 'script': add it"):
-        configs.check_config(config | {"custom_languages": {"swg": {"name": "Swabian"}}}, ROOT)
+        configs.check_config(config | {"custom_languages": {"de": klingon["qaa"]}}, ROOT)
+    with pytest.raises(InputError, match="'qaa' in the config's custom_languages has no key 'script': add it"):
+        configs.check_config(config | {"custom_languages": {"qaa": {"name": "Klingon"}}}, ROOT)
     configs.check_config(config, ROOT)
-    with pytest.raises(InputError, match="no language with the code 'swg'"):
-        languages.name("swg")
+    with pytest.raises(InputError, match="no language with the code 'qaa'"):
+        languages.name("qaa")
 
 
 def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_translator(tmp_path, config):

@@ -176,10 +176,10 @@ def resolve(facts: dict, tables: dict[str, dict], what: str) -> dict:
     return facts
 
 
-def read_model(name: str, facts: dict, tables: dict[str, dict]) -> Model:
-    """Return a model from an entry laid out as those of `data/models.toml` are; `tables`: that file's."""
+def read_model(name: str, facts: dict, tables: dict[str, dict], otherwise: dict | None = None) -> Model:
+    """Return a model from an entry of `data/models.toml`, whose `tables` it may name; `otherwise`: what holds then."""
     what = f"The model {name!r}"
-    facts = resolve(facts, tables, what) | {"name": name}
+    facts = (otherwise or {}) | resolve(facts, tables, what) | {"name": name}
     if listed := facts.pop("language_list", ""):
         if listed not in language_lists():
             raise InputError(f"{what} names the list of languages {listed!r}: {near(listed, language_lists())}")
@@ -242,15 +242,13 @@ def custom(name: str, described: str | dict) -> Model:
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name) or name in [model.name for model in MODELS]:
         raise InputError(f"Your model cannot be called {name!r}: take letters, digits, hyphens, no known name.")
-    facts = dict.fromkeys(("objective", "data", "licence"), "not stated") | {"parameters": 0}
+    unknown = dict.fromkeys(("objective", "data", "licence"), "not stated") | {"parameters": 0}
     if isinstance(described, str):
-        return Model(name=name, family="own", source=None, image_size=0, context_length=0, **facts)
-    facts |= {key: value for key, value in described.items() if key != "checkpoint"}
-    if described.get("checkpoint") and "repository" not in facts:
-        facts["repository"] = ""
-    elif "repository" not in facts:
+        return Model(name=name, family="own", source=None, image_size=0, context_length=0, **unknown)
+    if not {"checkpoint", "repository"} & described.keys():
         raise InputError(f"Your model {name!r} has no weights: add its checkpoint, a folder, or its repository.")
-    return read_model(name, facts, _TABLES)
+    facts = {"repository": ""} | {key: value for key, value in described.items() if key != "checkpoint"}
+    return read_model(name, facts, _TABLES, unknown)
 
 
 def find(name: str, checkpoint: str | os.PathLike = "") -> Model:
