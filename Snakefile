@@ -26,7 +26,7 @@ try:
             raise
         print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
     if not DRY:
-        configs.prepare(study.folder)
+        configs.prepare(study)
 except InputError as error:
     sys.exit(str(error))
 

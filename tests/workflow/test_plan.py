@@ -15,7 +15,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.workflow import config as configs
 from babelatlas.workflow import notebooks
-from babelatlas.workflow.stages import STAGES
+from babelatlas.workflow.stages import STAGES, depends
 from conftest import ROOT, snakemake
 
 QUIET = ("--dry-run", "--quiet", "rules", "host", "reason")
@@ -214,7 +214,7 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
     def sums() -> dict[str, str]:
         plan = configs.check_config(config, ROOT)
         stage = next(stage for stage in plan.stages if stage.name == "zeroshot")
-        return {model: plan.depends(stage, model, "birds") for model in plan.models}
+        return {model: depends(plan, stage, model, "birds") for model in plan.models}
 
     def changed(before: dict[str, str]) -> set[str]:
         return {model for model, text in sums().items() if before[model] != text}

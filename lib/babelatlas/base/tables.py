@@ -266,6 +266,19 @@ def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(whole)
 
 
+def of_run(run: str | os.PathLike, pattern: str) -> list[Path]:
+    """Return the files of a run's folder that fit a pattern, but not what belonged to models that left its config.
+
+    What its config makes stands in the run's files.json (`workflow.config.prepare`); merged tables come from elsewhere.
+    """
+    folder, listing = locate(run), locate(run) / "files.json"
+    files = sorted(folder.glob(pattern))
+    made = set(json.loads(listing.read_text(encoding="utf-8"))) if listing.is_file() else None
+    return [
+        file for file in files if made is None or file.relative_to(folder).as_posix() in made or "merged" in file.parts
+    ]
+
+
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:
     """Return the tables, key -> path, that are there, and the keys, in words, of those that are not."""
     existing = {key: path for key, path in paths.items() if locate(path).is_file()}

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import check_writable
+from babelatlas.base.paths import beside, check_writable
 from babelatlas.base.validation import Entry, validate
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import hub, translators
@@ -240,7 +240,11 @@ def _texts(value) -> Iterator[str]:
             yield from _texts(one)
 
 
-def prepare(run: str | os.PathLike) -> None:
-    """Make the folders of a run; InputError for one that cannot be written to."""
+def prepare(plan: Plan) -> None:
+    """Make the folders of a run, and the list of its files (`tables.of_run`); InputError where nothing can be written.
+    """
     for folder in ("", "logs", "notebooks"):
-        check_writable(Path(run, folder))
+        check_writable(Path(plan.folder, folder))
+    made = [os.path.relpath(path, plan.folder) for path in plan.all_files()]
+    with beside(f"{plan.folder}/files.json") as part:
+        part.write_text(json.dumps(made), encoding="utf-8")

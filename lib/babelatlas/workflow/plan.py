@@ -8,14 +8,14 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-from babelatlas.base import checksums, download, synsets, tables
+from babelatlas.base import download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
-from babelatlas.models import registry, translators
+from babelatlas.models import registry
 from babelatlas.models.loaders import bridge
 from babelatlas.workflow import notebooks
-from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES, Stage
+from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES, Stage, depends
 
 TITLE_PAGE = "00_summary"
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
@@ -330,30 +330,6 @@ class Plan:
         base = self.adaptations.get(one, {}).get("model", registry.base_of(one) or one)
         return int(stage.gpu and base not in [*self.trained, *self.config.external_scores])
 
-    def depends(self, stage: Stage, one: str, dataset: str) -> str:
-        """Return what else a job depends on, as JSON: entries of its model and data sets, sums over the user's files.
-
-        Files of the user's own by their contents, those of published data sets by names and sizes.
-        """
-        adapted = self.adaptations.get(one, {})
-        model, texts = adapted.get("model", one), adapted.get("texts", "")
-        names = self.config.protocol_datasets if stage.name == "protocols" else [dataset] if dataset else []
-        names = self.of_task("zero-shot")[:1] if stage.name == "adapt" else names
-        entries = [datasets.get_dataset(name) for name in names]
-        entries += [
-            datasets.get_dataset(entry.trained_on) for entry in entries if entry.trained_on and not entry.made_by
-        ]
-        given = [self.material(entry.name)["images"] for entry in entries]
-        given = [path for path in _flat(given) if path and not path.startswith(f"{self.folder}/")]
-        own = {self.config.place(model), adapted.get("images", ""), *(one.images for one in entries if one.custom)}
-        own |= {texts.replace("{lang}", lang) for lang in adapted.get("languages", ())}
-        found = {path: checksums.contents(path) for path in sorted(own - {""})}
-        found |= {path: tables.fingerprint(path) for path in given if path not in own and tables.locate(path).exists()}
-        known = {"model": self.entries.get(model), "datasets": entries, "languages": self.config.custom_languages}
-        if model in self.asked and model in translators.names():
-            known["model"] = translators.get_translator(model)
-        return json.dumps(known | {"files": found}, default=lambda entry: entry.model_dump(), sort_keys=True)
-
     def scores_of(self, translator: str, dataset: str) -> dict:
         """Return the parameters that say where the scores of a translator come from, if from files."""
         scores = self.config.external_scores.get(translator, {}).get(dataset, {})
@@ -387,7 +363,7 @@ class Plan:
             constraints={key: "|".join(names) for key, names in known.items()},
             priority=stage.priority or 5 * stage.gpu,
             gpu=lambda wildcards: self.gpus(stage, job(wildcards)[0]),
-            depends=lambda wildcards: self.depends(stage, *job(wildcards)) if stage in STAGES else "",
+            depends=lambda wildcards: depends(self, stage, *job(wildcards)) if stage in STAGES else "",
             title=", ".join([*(f"{{{key}}}" for key in keys), *filter(None, [self.limited])]),
             parameters=lambda wildcards: json.dumps(
                 self.parameters(stage, *job(wildcards)), ensure_ascii=False, sort_keys=True

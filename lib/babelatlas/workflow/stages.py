@@ -5,9 +5,15 @@ end in .parquet where they have no ending; `{one}` stands for a job's model, tra
 its data set.
 """
 
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
+
+from babelatlas.base import checksums, tables
+from babelatlas.datasets import registry as datasets
+from babelatlas.models import translators
 
 # The class lists of every run: the labels of ImageNet, and of the pictograms where something is drawn or labelled.
 CLASSES = ("imagenet-1k", "pictograms")
@@ -217,3 +223,27 @@ STAGES = (
           _protocols, gpu=True),
     Stage("subsets", _unrestricted, {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS}, _subsets),
 )  # fmt: skip
+
+
+def depends(plan, stage: Stage, one: str, dataset: str) -> str:
+    """Return what else a job depends on, as JSON: the entries of its model and data sets, sums over the user's files.
+
+    Files of the user's own count by their contents, those of published data sets by names and sizes.
+    """
+    adapted = plan.adaptations.get(one, {})
+    model = adapted.get("model", one)
+    names = plan.config.protocol_datasets if stage.name == "protocols" else [dataset] if dataset else []
+    names = plan.of_task("zero-shot")[:1] if stage.name == "adapt" else names
+    known = [plan.sets[name] for name in names]
+    known += [datasets.get_dataset(entry.trained_on) for entry in known if entry.trained_on and not entry.made_by]
+    own = [plan.config.place(model), adapted.get("images", "")]
+    own += [adapted.get("texts", "").replace("{lang}", lang) for lang in adapted.get("languages", ())]
+    pictures = [entry.images for entry in known if entry.custom]  # a table of them stands next to them
+    own += [os.path.dirname(path) if path.endswith((".csv", ".parquet")) else path for path in pictures]
+    named = [plan.material(entry.name)["images"] for entry in known if not entry.custom]
+    named = [path for some in named for path in ([some] if isinstance(some, str) else some)]
+    named = [path for path in named if path and not path.startswith(plan.folder) and tables.locate(path).exists()]
+    sums = {path: checksums.contents(path) for path in own if path} | {path: tables.fingerprint(path) for path in named}
+    listed = {entry.name: entry for entry in translators.TRANSLATORS} | plan.entries
+    said = {"model": listed.get(model), "datasets": known, "languages": plan.config.custom_languages, "files": sums}
+    return json.dumps(said, default=lambda entry: entry.model_dump(), sort_keys=True)
