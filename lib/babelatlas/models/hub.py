@@ -121,8 +121,9 @@ def fetch(entry: Model | Translator) -> Iterator[str]:
 
 def _fetched(entry: Model | Translator, source: Source) -> Path:
     """Return the folder of a source in the hub's cache; what is missing is fetched."""
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import snapshot_download, utils
 
+    utils.logging.set_verbosity_error()  # its warnings of each retry say no more than the error
     revision, files = source.revision or None, list(source.files) or None
     try:
         return Path(snapshot_download(source.repository, revision=revision, allow_patterns=files))

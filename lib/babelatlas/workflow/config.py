@@ -36,7 +36,7 @@ def _each_once(values: list) -> list:
 
 Names = Annotated[list[str], AfterValidator(_each_once)]
 # Names of the user's own become parts of file names; braces in a path have a meaning for Snakemake.
-OwnName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+OwnName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=60)]
 Place = Annotated[str, Field(pattern=r"^[^{}]+$")]
 Module = Annotated[str, Field(pattern=r"^[^{}]+\.py$")]
 OwnCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?$")]
