@@ -72,7 +72,7 @@ def test_only_what_a_run_made_is_written_over_and_never_the_notebook_itself(note
     text.write_text("not a notebook")
     for source, output in ((notebook, notebook), (notebook, mine), (notebook, text), (page, page)):
         before = output.read_bytes()
-        with pytest.raises(InputError, match="is the notebook itself or a file that no run made: give another name"):
+        with pytest.raises(InputError, match="is the notebook itself or a file that no run made: give another output"):
             run_notebook.execute(source, output, {})
         assert output.read_bytes() == before
 

@@ -75,7 +75,7 @@ def execute(
         with suppress(ValueError, LookupError, TypeError):  # no notebook
             made = "babelatlas" in json.loads(output.read_bytes())["metadata"]
         if not made or output.samefile(source):
-            raise InputError(f"{output} is the notebook itself or a file that no run made: give another name for the output.")
+            raise InputError(f"{output} is the notebook itself or a file that no run made: give another output.")
     for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
     import papermill  # after the settings: it reads them when imported
