@@ -4,7 +4,7 @@
 # make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
 # make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
 # make book ARGS=--dry-run    say what would run
-# make clean    remove what runs have made   make lock    resolve requirements.in again
+# make clean    remove what runs have made, and nothing else   make lock    resolve requirements.in again
 # make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
 # Each first makes the environment in .venv if it is missing or older than the lock; nothing else is downloaded.
 
@@ -100,7 +100,8 @@ faults: $(STAMP)
 	@touch $@
 
 clean:
-	rm -rf _build results .snakemake .pytest_cache .ruff_cache .hypothesis
+	@test -x $(BIN)/babelatlas || echo "There is no environment in .venv, which knows what runs have made: nothing is removed."
+	@test ! -x $(BIN)/babelatlas || $(BIN)/babelatlas locked clean
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile requirements.in --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \

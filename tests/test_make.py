@@ -66,6 +66,12 @@ def test_the_demonstration_alone_has_a_cache_in_the_folder_and_any_locale_can_na
     assert make(study, "book", "CONFIG=config/full.yml").stdout.splitlines()[0].endswith("|")
 
 
+def test_clean_holds_the_lock_of_runs_and_without_an_environment_removes_nothing(study):
+    assert make(study, "clean").stdout.startswith("locked|clean|")
+    shutil.rmtree(study / ".venv")
+    assert "nothing is removed" in make(study, "clean").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import browsing
+from babelatlas.analysis import coverage
 from babelatlas.annotation import label_sheets
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.synsets import class_list
-from babelatlas.lexicon import cleaning, labels, own_words, senses, wordnets
+from babelatlas.lexicon import cleaning, labels, own_words, senses
 from babelatlas.stats import bootstrap
 from babelatlas.workflow import command_line
 
@@ -36,7 +37,7 @@ def label_set(words: list[str], lang: str = "de") -> pd.DataFrame:
 
 def glosses(wnids) -> pd.DataFrame:
     """What WordNet might say of made-up classes."""
-    rows = [(wnid, f"what thing {int(wnid[1:])} is", [f"thing {int(wnid[1:])}", "entity"]) for wnid in wnids]
+    rows = [(wnid, f"what thing {int(wnid[1:])} is", f"thing {int(wnid[1:])}; entity") for wnid in wnids]
     return pd.DataFrame(rows, columns=["wnid", "gloss", "lemmas"])
 
 
@@ -112,6 +113,7 @@ def test_whatever_the_labels_and_comments_hold_a_sheet_comes_back_as_it_was(
 ):
     sheet = made(words, seed=seed)
     rows = sheet.assign(verdict=verdicts[: len(words)], comment=comments[: len(words)])
+    rows["better"] = rows["label"].where(rows["verdict"] == "better", "")
     path = tmp_path_factory.getbasetemp() / "property.csv"
     saved = rows.sample(frac=1, random_state=seed)[label_sheets.COLUMNS[::-1]].rename(columns=label_sheets.HEADINGS)
     saved.to_csv(path, index=False, sep=separator, encoding="utf-8", lineterminator="\n")
@@ -155,6 +157,14 @@ def test_an_answer_that_cannot_be_used_is_named(tmp_path, column, text, sentence
     rows.loc[2, column] = text
     with pytest.raises(InputError, match=sentence):
         label_sheets.read(sent_back(tmp_path, rows))
+
+
+def test_a_better_word_that_no_verdict_uses_is_asked_about_in_part_of_a_sheet_too():
+    rows = filled(["right", "unsure", "", "better", "wrong", ""]).assign(better=["Hai"] * 3 + ["", "Hai", ""])
+    told = [sentence.split("') ")[1] for sentence in label_sheets.problems(rows, partial=True)]
+    found = ("is 'right' and has", "is 'unsure' and has", "has no verdict, but")
+    expected = [f"{each} the better word 'Hai': write 'better', or empty the cell." for each in found]
+    assert told == [*expected, "is 'better' without the better word: write it down, or give another verdict."]
 
 
 def test_a_row_twice_and_rows_that_are_missing_are_named():
@@ -236,7 +246,7 @@ def test_two_sheets_of_different_samples_are_refused():
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """The path of a label set, with the definitions that WordNet would give."""
-    monkeypatch.setattr(wordnets, "glosses", glosses)
+    monkeypatch.setattr(coverage, "synset_facts", glosses)
     return str(tables.write(label_set([f"wort {place}" for place in range(20)]), tmp_path / "labels.parquet", "labels"))
 
 
@@ -251,6 +261,7 @@ def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path
     rows = label_sheets.parse(path)
     assert rows["gloss"].str.fullmatch(r"what thing \d+ is").all()
     assert rows["english"].str.startswith("thing ").all()
+    assert label_sheets.of(rows)["dataset"] == "labels", "named after the file"
     one = sent_back(tmp_path, rows.assign(verdict=["right"] * 9 + ["wrong"]), "one.csv")
     two = sent_back(tmp_path, rows.assign(verdict=["right"] * 8 + ["wrong"] * 2), "two.csv")
     assert command("read", one, two, "--output", tmp_path / "scores.parquet") == 0
@@ -286,12 +297,32 @@ def test_a_sheet_that_may_hold_answers_is_not_written_over(tmp_path, written, ca
     assert command(*words, "--replace") == 0
 
 
-def test_the_shipped_labels_get_the_definitions_of_wordnet(tmp_path, mirror, monkeypatch):
-    monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
+def test_no_file_is_written_over_when_a_sheet_is_read_and_the_sheet_never(tmp_path, capsys):
+    sheet, other, new = sent_back(tmp_path, filled(["right", "wrong"])), tmp_path / "mine.csv", tmp_path / "new.csv"
+    other.write_text("mine")
+    before = sheet.read_bytes()
+    for words in ([other], [sheet], [sheet, "--replace"]):
+        for options in (["--corrections", new, "--output"], ["--output", new, "--corrections"]):
+            assert command("read", sheet, *options, *words) == 1
+            out, error = capsys.readouterr()
+            assert (out, error.count("\n"), "exists and may hold answers" in error) == ("", 1, True)
+    assert (sheet.read_bytes(), other.read_text(), new.exists()) == (before, "mine", False)
+    assert command("read", sheet, "--corrections", other, "--replace") == 0
+    assert "wort" in other.read_text()
+
+
+def test_a_page_in_place_of_its_answers_is_told_in_a_sentence(tmp_path):
+    with pytest.raises(InputError, match=r"sheet\.html is the page: give the CSV file that .* saves"):
+        label_sheets.read(label_sheets.write_html(made(["a"]), tmp_path / "sheet.html"))
+
+
+def test_the_shipped_labels_get_the_definitions_of_wordnet_without_its_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
     assert command("write", "--language", "jp", "--number", 399, "--output", tmp_path / "sheet.csv") == 0
     tench = label_sheets.parse(tmp_path / "sheet.csv").set_index("wnid").loc["n01443537"]
     assert tench[["label", "english"]].tolist() == ["金魚", "goldfish, Carassius auratus"]
     assert tench["gloss"].startswith("small golden or orange-red freshwater fishes")
+    assert label_sheets.of(tench.to_frame().T)["dataset"] == "imagenet-1k"
 
 
 # HTML

@@ -137,17 +137,6 @@ def test_only_the_languages_that_are_asked_for_are_read(corpora):
         read(corpora, codes=["sw"])
 
 
-def test_glosses_come_with_the_english_lemmas(corpora, monkeypatch):
-    folder, wnids = corpora
-    monkeypatch.setenv("BABELATLAS_MIRROR", str(folder.parent))
-    table = wordnets.glosses([wnids["tiger_shark"], wnids["dog"]])
-    assert table.to_dict("list") == {
-        "wnid": [wnids["tiger_shark"], wnids["dog"]],
-        "gloss": ["a large shark", "a domestic animal that barks"],
-        "lemmas": [["tiger shark", "Galeocerdo cuvieri"], ["dog", "domestic dog"]],
-    }
-
-
 def test_a_damaged_line_is_named(corpora):
     path = corpora[0] / "corpora" / "extended_omw" / "wikt" / "wn-wikt-deu.tab"
     path.write_bytes(path.read_bytes() + b"2084071-n\tdeu:lemma\tHund")

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -114,9 +115,11 @@ def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     first = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **pipes)
     assert first.stdout.readline() == "on ['--cores', '2']\n"
-    second = subprocess.run([*BABELATLAS, "locked", "true"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert second.returncode == 1
-    assert re.fullmatch(r"Another run works in this folder: .*\n", second.stderr)
+    for word in ("true", "clean"):
+        second = [*BABELATLAS, "locked", word]
+        second = subprocess.run(second, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert second.returncode == 1
+        assert re.fullmatch(r"Another run works in this folder: .*\n", second.stderr)
     first.kill()
     first.communicate()
     time.sleep(0.2)
@@ -124,6 +127,20 @@ def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp
     assert third.stdout.readline().startswith("on")
     third.kill()
     third.communicate()
+
+
+def test_clean_removes_what_runs_made_and_says_what_stays(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runs = [f"results/{run}/{name}/a" for run in ("demo", "full") for name in ("logs", "notebooks")]
+    users = ["full/merged/a", "adapted/m/a", "scratch/notebooks/a", "scratch/logs/a", "mine/logs/a", "full/mine.csv"]
+    users = {*(f"results/{name}" for name in users), "mine"}
+    for path in map(Path, (*runs, *users, "_build/html/a", "_build/a", ".snakemake/a")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert command_line.main(["locked", "clean"]) == 0
+    assert {str(path) for path in Path().rglob("*") if path.is_file()} == users | {"_build/run.lock"}
+    stays = "results/adapted, results/full, results/mine, results/scratch"
+    assert capsys.readouterr().out == f"What no run made stays: {stays}.\n"
 
 
 def test_ctrl_c_is_told_as_stopped(monkeypatch, capsys):

@@ -55,13 +55,26 @@ def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
 
 def test_an_error_of_the_user_is_told_in_its_own_sentence_and_the_old_page_stays(notebook, tmp_path, capsys):
     output, log = tmp_path / "page.ipynb", tmp_path / "logs" / "page.txt"
-    output.write_text("the page before")
+    output.write_text('{"metadata": {"babelatlas": {}}}')
     words = [str(notebook), str(output), "--parameters", json.dumps({"divisor": 13}), "--log", str(log)]
     assert run_notebook.main(words) == 1
     assert capsys.readouterr().err == "  failed   05_division: 13 is unlucky: give 12.\n"
     assert log.read_text().endswith("failed: 05_division: 13 is unlucky: give 12.\n")
     assert '"divisor": 13' in log.read_text()
-    assert output.read_text() == "the page before"
+    assert output.read_text() == '{"metadata": {"babelatlas": {}}}'
+
+
+def test_only_what_a_run_made_is_written_over_and_never_the_notebook_itself(notebook, tmp_path):
+    page, mine, text = (tmp_path / f"{name}.ipynb" for name in ("page", "mine", "text"))
+    run_notebook.execute(notebook, page, {"divisor": 5})
+    run_notebook.execute(notebook, page, {})
+    mine.write_bytes(notebook.read_bytes())
+    text.write_text("not a notebook")
+    for source, output in ((notebook, notebook), (notebook, mine), (notebook, text), (page, page)):
+        before = output.read_bytes()
+        with pytest.raises(InputError, match="is the notebook itself or a file that no run made: give another output"):
+            run_notebook.execute(source, output, {})
+        assert output.read_bytes() == before
 
 
 def test_any_other_error_shows_the_cell_and_where_the_partial_copy_is(notebook, tmp_path):

@@ -39,18 +39,20 @@ def synsets() -> pd.DataFrame:
 
 
 def synset_facts(wnids: Sequence[str]) -> pd.DataFrame:
-    """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog; in that order.
+    """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog, gloss, lemmas.
 
     `depth` is the number of steps on the shortest path up to "entity" (NLTK's min_depth), which Liu et al. (2021) use;
     `lexname` the lexicographer file ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
-    `dog` whether the synset lies below "dog".
+    `dog` whether the synset lies below "dog"; `gloss` its definition, `lemmas` its English words.
     """
     wnids, rows = list(wnids), []
     for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
         below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
         above = {each.offset() for each in synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms())}
-        rows.append([wnid, synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above])
-    return pd.DataFrame(rows, columns=["wnid", "depth", "lexname", "n_hyponyms", "dog"])
+        words = "; ".join(synset.lemma_names()).replace("_", " ")
+        numbers = [synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above]
+        rows.append([wnid, *numbers, synset.definition(), words])
+    return pd.DataFrame(rows, columns=["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"])
 
 
 def fields(facts: pd.DataFrame) -> pd.Series:

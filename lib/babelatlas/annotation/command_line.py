@@ -7,6 +7,14 @@ import click
 from babelatlas.base.errors import InputError
 
 
+def _spare(path: str, replace: bool, given: tuple[str, ...]) -> None:
+    """Raise InputError where there is a file at `path`, unless it may be replaced and is none of those `given`."""
+    from babelatlas.base.paths import locate
+
+    if locate(path).exists() and (not replace or any(locate(path).samefile(locate(one)) for one in given)):
+        raise InputError(f"{path} exists and may hold answers: give another name, or --replace if it is not read here.")
+
+
 @click.group()
 def sheet() -> None:
     """Have speakers of a language check its labels on a sheet.
@@ -33,7 +41,7 @@ def size(width: float, rate: float) -> None:
 @click.option("--language", required=True, help="Its code, such as de.")
 @click.option("--output", required=True, help=".csv for a spreadsheet, .html for a browser or phone.")
 @click.option("--labels", default="", help="Path of a label set; left out, the one that ships.")
-@click.option("--dataset", default="imagenet-1k", help="The name of the list of classes, for the scores.")
+@click.option("--dataset", default="", help="The name of the list of classes; left out, that of the file of labels.")
 @click.option("--number", default=100, show_default=True, help="Labels on the sheet; `size` says how many are needed.")
 @click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
 @click.option("--replace", is_flag=True, help="Write over a file that is there.")
@@ -42,20 +50,19 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
 
     Example: babelatlas sheet write --language sw --number 100 --output swahili.html
     """
+    from babelatlas.analysis import coverage
     from babelatlas.annotation import label_sheets
-    from babelatlas.base import tables
     from babelatlas.datasets import registry
     from babelatlas.lexicon import labels as label_sets
-    from babelatlas.lexicon import wordnets
 
     writer = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}.get(Path(output).suffix.lower())
     if writer is None:
         raise InputError(f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of these endings.")
-    if tables.locate(output).exists() and not replace:
-        raise InputError(f"{output} exists and may hold answers: give another name, or --replace to write over it.")
     table = registry.read_labels(labels) if labels else label_sets.shipped()
-    glosses = wordnets.glosses(label_sheets.draw(table, language, number, seed)["wnid"])
-    made = label_sheets.sheet(table, language, glosses, number, seed, dataset)
+    _spare(output, replace, (labels,) if labels else ())
+    wnids, known = label_sheets.draw(table, language, number, seed)["wnid"], coverage.synsets()
+    known = known if set(wnids) <= set(known["wnid"]) else coverage.synset_facts(wnids)
+    made = label_sheets.sheet(table, language, known, number, seed, dataset or Path(labels or "imagenet-1k").stem)
     print(f"{writer(made, output)}: {len(made)} labels.")
 
 
@@ -64,7 +71,8 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
 @click.option("--partial", is_flag=True, help="Score what is answered; the rest is left out.")
 @click.option("--output", default="", help="A Parquet file for the scores.")
 @click.option("--corrections", default="", help="A CSV file of the first sheet's corrections, for `verified_labels`.")
-def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str) -> None:
+@click.option("--replace", is_flag=True, help="Write over files that are there, other than the sheets.")
+def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str, replace: bool) -> None:
     """Check and score a filled sheet, or compare the two of two speakers.
 
     Example: babelatlas sheet read swahili-anna.csv swahili-juma.csv --output scores.parquet
@@ -77,6 +85,8 @@ def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections:
     if len(sheets) > 2:
         raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(sheets)}.")
     filled = {name: label_sheets.read(name, partial) for name in sheets}
+    for path in filter(None, (output, corrections)):
+        _spare(path, replace, sheets)
     found = [label_sheets.error_rates(rows, Path(name).stem) for name, rows in filled.items()]
     for name, rows in filled.items():
         print(label_sheets.report(Path(name).stem, rows))

@@ -1,9 +1,5 @@
 """Verification of labels by people who speak the language: a sheet to fill in, and what the answers say.
 
-    babelatlas sheet size  --width 0.1
-    babelatlas sheet write --language de --output sheet.csv        (or sheet.html)
-    babelatlas sheet read  sheet_a.csv sheet_b.csv --output scores.parquet
-
 A sheet is a random sample of the classes of one language, in random order: for each the English words, the definition
 and the label, and a place for a verdict. It can be filled in with a spreadsheet (CSV) or in a browser without a network
 (HTML, which saves the same CSV). Geigle et al. (2024), section 3, had the labels of seven languages checked, by
@@ -83,16 +79,16 @@ def sheet(
 ) -> pd.DataFrame:
     """Return a sheet to fill in: the labels that `draw` gives, with what they should name and room for answers.
 
-    `table`: schema `labels`; `known`: what `wordnets.glosses` says of the classes (wnid, gloss, lemmas). Columns, all
-    text, are `COLUMNS`: `sheet` is data set, language, number, seed and a sum over the labels, `check` a sum over
-    number, class and label.
+    `table`: schema `labels`; `known`: what `coverage.synset_facts` says of the classes. Columns, all text, are
+    `COLUMNS`: `sheet` is data set, language, number, seed and a sum over the labels, `check` one over number, class and
+    label.
     """
     drawn = draw(table, language, number, seed)
     known = known.set_index("wnid").loc[drawn["wnid"]]
     made = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=drawn.index)
     made["number"] = [str(place + 1) for place in drawn.index]
     made[["wnid", "label"]] = drawn[["wnid", "label"]]
-    made["english"] = [", ".join(words) for words in known["lemmas"]]
+    made["english"] = known["lemmas"].str.replace("; ", ", ").to_numpy()
     made["gloss"] = known["gloss"].to_numpy()
     made["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
     total = _letters(*made["wnid"], *made["label"])
@@ -131,6 +127,8 @@ def parse(path: str | os.PathLike) -> pd.DataFrame:
     Verdicts are in small letters; "better: X" in the verdict's cell is the better word X. Raises what
     `own_tables.read` raises, and InputError for a column that is missing.
     """
+    if Path(path).suffix.lower() in (".html", ".htm"):
+        raise InputError(f"{Path(path).name} is the page: give the CSV file that its button 'Save as CSV' saves.")
     rows = own_tables.read(path, "answers").map(str.strip)
     rows.columns = [name.split("(")[0].strip().casefold() for name in rows.columns]
     if missing := [name for name in COLUMNS if name not in rows]:
@@ -146,8 +144,8 @@ def parse(path: str | os.PathLike) -> pd.DataFrame:
 def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     """Return what is wrong with a sheet that was sent back (`parse`), a sentence for each; none where it can be scored.
 
-    A number, class or label that was changed, a row twice, a verdict that is none; and, unless `partial`, rows that are
-    missing and verdicts that are empty.
+    A number, class or label that was changed, a row twice, a verdict that is none, "better" without a word, a word with
+    a verdict that has no use for one; and, unless `partial`, rows that are missing and verdicts that are empty.
     """
     sentences, seen = [], set()
     for row in rows.to_dict("records"):
@@ -160,6 +158,11 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
             sentences.append(f"{place} has no verdict: write {', '.join(VERDICTS)}, or read it with --partial.")
         elif row["verdict"] and row["verdict"] not in VERDICTS:
             sentences.append(f"{place} has the verdict {row['verdict']!r}: {near(row['verdict'], VERDICTS)}")
+        elif row["verdict"] == "better" and not row["better"]:
+            sentences.append(f"{place} is 'better' without the better word: write it down, or give another verdict.")
+        elif row["better"] and row["verdict"] not in ("better", "wrong"):
+            verdict = f"is {row['verdict']!r} and has" if row["verdict"] else "has no verdict, but"
+            sentences.append(f"{place} {verdict} the better word {row['better']!r}: write 'better', or empty the cell.")
         seen.add(row["number"])
     if not sentences and not partial and len(seen) < int(of(rows)["number"]):
         sentences.append(f"{int(of(rows)['number']) - len(seen)} row(s) of the sheet are missing: use --partial.")

@@ -2,9 +2,10 @@
 
 import csv
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from babelatlas.base.errors import InputError, remedy
@@ -69,3 +70,22 @@ def check_writable(folder: str | os.PathLike) -> None:
     except OSError as error:
         where, helps = os.path.abspath(folder), remedy(error.strerror) or "work in another folder"
         raise InputError(f"The folder {where} cannot be written to ({error.strerror}): {helps}.") from error
+
+
+def clean() -> int:
+    """Remove what runs and tests have made here, say what else is in `results`, and return the status of `rm`.
+
+    The caller holds the lock of runs, which stays. Of a run its folders go, but for that of the tables that were merged
+    into it, since these came from elsewhere; a single file there is a user's.
+    """
+    folders = [logs.parent for logs in Path("results").glob("*/logs") if (logs.parent / "notebooks").is_dir()]
+    runs = [folder for folder in folders if folder.name not in ("adapted", "scratch")]
+    made = [path for path in Path("_build").iterdir() if path.name != "run.lock"]
+    made += [path for run in runs for path in run.glob("*/") if path.name != "merged"]
+    status = subprocess.call(["rm", "-rf", *made, ".snakemake", ".pytest_cache", ".ruff_cache", ".hypothesis"])
+    for run in runs:
+        with suppress(OSError):  # where it is not empty
+            run.rmdir()
+    if stays := sorted(str(path) for path in Path("results").glob("*")):
+        print(f"What no run made stays: {', '.join(stays)}.")
+    return status

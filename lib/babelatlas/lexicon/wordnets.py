@@ -93,16 +93,6 @@ def read_wordnets(wnids: Iterable[str], codes: Iterable[str] = ()) -> pd.DataFra
     return tables.check(table.drop(columns="other"), "senses")
 
 
-def glosses(wnids: Iterable[str]) -> pd.DataFrame:
-    """Return what WordNet 3.0 says of each class: columns `wnid`, `gloss`, `lemmas` (list of its English lemmas)."""
-    wnids = list(dict.fromkeys(wnids))
-    rows = [
-        (wnid, synset.definition(), [lemma.replace("_", " ") for lemma in synset.lemma_names()])
-        for wnid, synset in zip(wnids, synsets(wnids), strict=True)
-    ]
-    return pd.DataFrame(rows, columns=["wnid", "gloss", "lemmas"])
-
-
 def synsets(wnids: Iterable[str]) -> list:
     """Return NLTK's synset of each class, in order; corpora that NLTK lacks are fetched.
 

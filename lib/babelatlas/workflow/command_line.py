@@ -202,20 +202,20 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 def locked(words: tuple[str, ...]) -> None:
-    """Run Snakemake as the only run in this folder, as `make book` does.
+    """Run Snakemake, or `clean`, as the only run in this folder.
 
     Example: babelatlas locked snakemake --configfile config/demo.yml --cores 2
     """
     from filelock import FileLock, Timeout
     from snakemake.cli import main as snakemake
 
-    from babelatlas.base.paths import check_writable
+    from babelatlas.base.paths import check_writable, clean
 
     for folder in ("_build", ".snakemake"):
         check_writable(folder)
     try:
         with FileLock("_build/run.lock", timeout=0):  # in this process, so that the lock lives as long as the run
-            raise click.exceptions.Exit(snakemake(list(words[1:])))
+            raise click.exceptions.Exit(clean() if words[0] == "clean" else snakemake(list(words[1:])))
     except Timeout as error:
         raise InputError("Another run works in this folder: wait until it has ended, or use another clone.") from error
 

@@ -65,10 +65,17 @@ def execute(
 
     `suffix` is added to the title; what the cells print goes to `log` as they print it. Raises InputError with one
     sentence where a parameter is not declared or a cell raised InputError, and RuntimeError with the cell for any other
-    failure; the copy as far as it got is kept next to the output as `<name>.failed.ipynb`.
+    failure; the copy as far as it got is kept next to the output as `<name>.failed.ipynb`. A file that is there is
+    written over only if a run made it: InputError otherwise.
     """
     source, output = Path(source), Path(output)
     check_parameters(source, parameters)
+    if output.exists():
+        made = False
+        with suppress(ValueError, LookupError, TypeError):  # no notebook
+            made = "babelatlas" in json.loads(output.read_bytes())["metadata"]
+        if not made or output.samefile(source):
+            raise InputError(f"{output} is the notebook itself or a file that no run made: give another output.")
     for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
     import papermill  # after the settings: it reads them when imported
