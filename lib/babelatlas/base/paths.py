@@ -81,7 +81,7 @@ def clean() -> int:
     folders = [logs.parent for logs in Path("results").glob("*/logs") if (logs.parent / "notebooks").is_dir()]
     runs = [folder for folder in folders if folder.name not in ("adapted", "scratch")]
     made = [path for path in Path("_build").iterdir() if path.name != "run.lock"]
-    made += [path for run in runs for path in run.glob("*/") if path.name != "merged"]
+    made += [path for run in runs for path in [*run.glob("*/"), run / "files.json"] if path.name != "merged"]
     status = subprocess.call(["rm", "-rf", *made, ".snakemake", ".pytest_cache", ".ruff_cache", ".hypothesis"])
     for run in runs:
         with suppress(OSError):  # where it is not empty

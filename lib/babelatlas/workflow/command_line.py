@@ -191,10 +191,18 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
     output = output or f"results/scratch/notebooks/{Path(notebook).stem}.ipynb"
     if {Path(notebook).suffix, Path(output).suffix} != {".ipynb"}:
         raise InputError(f"A notebook ends in .ipynb, got {notebook} and --output {output}: give such paths.")
+    parameters = {}
+    for one in given:
+        name, _, value = one.partition("=")
+        if name in parameters:
+            raise InputError(f"The parameter {name} is given twice: keep one.")
+        try:
+            parameters[name] = yaml.safe_load(value or "''")
+        except yaml.YAMLError as error:
+            raise InputError(f"The parameter {name} is not YAML, got {value}: write a list as [de, sw].") from error
     try:
-        parameters = {name: yaml.safe_load(value or "''") for name, _, value in (one.partition("=") for one in given)}
         seconds = run_notebook.execute(notebook, output, parameters)
-    except (yaml.YAMLError, RuntimeError) as error:
+    except RuntimeError as error:
         raise InputError(f"The notebook cannot be run with {' '.join(given) or 'its defaults'}: {error}") from error
     print(f"{output} ({seconds:.0f} s)")
 
@@ -211,6 +219,8 @@ def locked(words: tuple[str, ...]) -> None:
 
     from babelatlas.base.paths import check_writable, clean
 
+    if "--profile" in words:
+        _check_plugins(words[words.index("--profile") + 1])
     for folder in ("_build", ".snakemake"):
         check_writable(folder)
     try:
@@ -218,6 +228,20 @@ def locked(words: tuple[str, ...]) -> None:
             raise click.exceptions.Exit(clean() if words[0] == "clean" else snakemake(list(words[1:])))
     except Timeout as error:
         raise InputError("Another run works in this folder: wait until it has ended, or use another clone.") from error
+
+
+def _check_plugins(profile: str) -> None:
+    """Raise InputError where a plugin that a profile of Snakemake names is not installed."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    import yaml
+
+    given = yaml.safe_load(Path(profile, "config.yaml").read_text(encoding="utf-8"))
+    for kind, key in (("executor", "executor"), ("storage", "default-storage-provider")):
+        if given.get(key) and find_spec(f"snakemake_{kind}_plugin_{given[key].replace('-', '_')}") is None:
+            fix = ".venv/bin/uv pip install --python .venv/bin/python -r requirements-cluster.txt"
+            raise InputError(f"The profile {profile} needs snakemake-{kind}-plugin-{given[key]}: run `{fix}`.")
 
 
 for command in (made.adapt, made.merge, made.ship, sheets.sheet):
