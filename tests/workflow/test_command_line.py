@@ -82,10 +82,6 @@ NOTEBOOK = str(ROOT / "notebooks" / "chapters" / "13_rich_and_poor.ipynb")
         (["run", NOTEBOOK, "--parameter", "fixed=[1"], "fixed is not YAML, got [1: write a list as [de, sw]"),
         (["run", NOTEBOOK, "--parameter", "seed=1", "--parameter", "seed=2"], "seed is given twice: keep one"),
         (["run", NOTEBOOK, "--parameter", "n_resamples=1"], "greater than or equal to 20"),
-        (
-            ["locked", "--", "snakemake", "--profile", str(ROOT / "config" / "slurm")],
-            "needs snakemake-executor-plugin-",
-        ),
         (["run", "chapter.py"], "ends in .ipynb"),
     ],
 )
@@ -96,6 +92,12 @@ def test_what_cannot_be_used_is_one_sentence_and_status_1(words, said, capsys):
     assert said in error
     assert "\n" not in error.strip()
     assert "Traceback" not in error
+
+
+def test_a_profile_whose_plugin_is_not_installed_says_which_one_and_how_to_install_it(tmp_path, capsys):
+    (tmp_path / "config.yaml").write_text("executor: no-cluster\njobs: 5\n", encoding="utf-8")
+    assert command_line.main(["locked", "--", "snakemake", "--profile", str(tmp_path)]) == 1
+    assert "needs snakemake-executor-plugin-no-cluster: run `.venv/bin/uv pip install" in capsys.readouterr().err
 
 
 def test_what_ships_is_printed(capsys):

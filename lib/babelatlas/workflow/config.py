@@ -241,7 +241,7 @@ def _texts(value) -> Iterator[str]:
 
 
 def prepare(plan: Plan) -> None:
-    """Make the folders of a run, and the list of its files (`tables.of_run`); InputError where nothing can be written."""
+    """Make the folders of a run and the list of its files (`tables.of_run`); InputError where it cannot be written."""
     for folder in ("", "logs", "notebooks"):
         check_writable(Path(plan.folder, folder))
     made = [os.path.relpath(path, plan.folder) for path in plan.all_files()]
