@@ -66,6 +66,15 @@ def test_embeddings_equal_those_of_open_clips_own_call(checkpoint, drawings):
     assert np.array_equal(encoder.encode_texts(encoder.tokenizer(texts)), encoder.encode_texts(texts))
 
 
+def test_paths_are_opened_and_one_text_or_picture_is_no_list_of_its_parts(checkpoint, drawings, tmp_path):
+    encoder = load(checkpoint)
+    path = tmp_path / "a.png"
+    drawings[0].convert("RGBA").save(path)
+    for given in ([str(path)], [path], path, str(path), drawings[0]):
+        assert np.array_equal(encoder.encode_images(given), encoder.encode_images(drawings[:1]))
+    assert np.array_equal(encoder.encode_texts("cat"), encoder.encode_texts(["cat"]))
+
+
 def test_cutting_the_padding_in_training_changes_no_text_embedding(checkpoint):
     model, tokenizer = openclip.load_local(checkpoint)
     pieces = tokenizer(["cat", "a picture of a cat", "a picture of a small red umbrella " * 3, "зонт"])

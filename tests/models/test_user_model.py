@@ -99,6 +99,7 @@ def test_the_functions_get_the_model_a_list_the_device_and_their_transform(write
     assert isinstance(images, list)
     assert [image.mode for image in images] == ["RGB", "RGB"]
     assert text_call == ("texts", "the model", ["a cat", "貓"], "cpu", "for texts")
+    assert encoder.encode_texts("a cat").tolist() == [[5, 5, 1]]  # one text, not its letters
 
 
 def test_the_engine_gives_every_picture_and_text_its_own_vector(write, tmp_path, monkeypatch):
@@ -106,6 +107,7 @@ def test_the_engine_gives_every_picture_and_text_its_own_vector(write, tmp_path,
     monkeypatch.setattr(embedding, "TOKENS", 40)
     encoder = user_model.load(write(PLAIN), device="cpu")
     images = pictures(tmp_path)
+    assert encoder.encode_images(images)[:, :2].tolist() == [[9, 7], [5, 6], [9, 7]]
     vectors = embedding.embed_images(encoder, [*images, images[0]])
     assert vectors[:, :2].tolist() == [[9, 7], [5, 6], [9, 7], [9, 7]]
     assert vectors[:, 2].tolist() == [np.float32(np.asarray(Image.open(path)).mean()) for path in [*images, images[0]]]

@@ -1,13 +1,16 @@
 """Tables by name: every one that ships can be loaded, every column of every table has a meaning."""
 
 import csv
+import pydoc
 import subprocess
 import sys
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import babelatlas
-from babelatlas.base import tables
+from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.report import catalogue
@@ -22,6 +25,7 @@ def test_every_table_and_every_column_has_a_meaning(name):
     known = catalogue.meanings()
     assert known[name, ""][1]
     assert [one for one in columns(name) if (name, one) not in known and ("", one) not in known] == []
+    assert not {"code", "language", "locale"} & set(columns(name))  # it is `lang` everywhere
     described = catalogue.describe(name, "demo").splitlines()[1:]
     assert [line.split()[0] for line in described if line.startswith("  ")] == columns(name)
 
@@ -39,8 +43,23 @@ def test_every_meaning_is_of_a_column_that_exists():
 
 @pytest.mark.parametrize("name", catalogue.SHIPPED)
 def test_every_table_that_ships_is_loaded_by_its_name(name):
-    assert len(babelatlas.load(name)) > 10
+    rows = babelatlas.load(name)
+    assert len(rows) > 10
     assert babelatlas.describe(name).startswith(f"{name}: ")
+    assert rows.index.equals(pd.RangeIndex(len(rows)))
+    texts = rows.select_dtypes(exclude=["number", "bool"]).astype(str)
+    codes = texts.apply(lambda column: pd.Series(column.unique()).isin(languages.table()["code"]).mean() > 0.7)
+    assert set(codes.index[codes]) - {"iso639_3"} == {"lang"} & set(rows)  # of which most are codes of the study, too
+
+
+def test_names_for_readers_are_joined_on_request():
+    rows = babelatlas.load("released", names=True)
+    assert dict(zip(rows["lang"], rows["language"], strict=True))["hak"] == "Hakka Chinese"
+    assert dict(zip(rows["model"], rows["model_name"], strict=True))["qwen2-vl-7b"] == "Qwen2-VL 7B"
+    rows = babelatlas.load("published", names=True)
+    assert set(rows.loc[rows["lang"] == "", "language"]) == {""}
+    assert set(rows.loc[rows["model"] == "LXMERT", "model_name"]) == {"LXMERT"}  # which no list names otherwise
+    assert "Indonesian, Turkish" in set(babelatlas.load("wikipedias", names=True)["language"])
 
 
 def test_a_table_of_a_run_is_all_its_files(tmp_path, monkeypatch):
@@ -49,13 +68,19 @@ def test_a_table_of_a_run_is_all_its_files(tmp_path, monkeypatch):
     one.loc[0] = ["a.png", "n1", 0]
     for file in ("first", "second"):
         tables.write(one, tmp_path / "results" / "mine" / "images" / f"{file}.parquet", "images")
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    for run in (tmp_path / "results/mine", f"{tmp_path}/results/mine", "results/mine", Path("mine"), "../results/mine"):
+        assert len(babelatlas.load("images", run)) == 2
     found = babelatlas.load("images", run="mine")
     assert found["file"].tolist() == ["first", "second"]
     assert list(found) == ["path", "wnid", "number", "file"]
     assert "images" in catalogue.overview("mine")
+    assert babelatlas.tables(Path("results/mine"))["name"].tolist() == ["images"]
     for name, run, said in (
         ("imagse", "mine", "did you mean images?"),
-        ("images", "mien", "did you mean mine?"),
+        ("images", tmp_path / "results" / "mien", "did you mean mine?"),
         ("images", "", "a run may have it"),
         ("lables", "", "did you mean labels?"),
     ):
@@ -69,11 +94,20 @@ def test_without_any_run_the_sentence_says_how_to_make_one(tmp_path, monkeypatch
         babelatlas.load("labels", run="demo")
 
 
-def test_the_help_of_load_names_columns_and_units():
-    code = "import sys, babelatlas as ba; assert not {'pandas', 'torch'} & set(sys.modules); help(ba.load)"
+def test_the_tables_that_ship_are_listed_with_their_meaning():
+    listed = babelatlas.tables()
+    assert listed["name"].tolist() == list(catalogue.SHIPPED)
+    assert catalogue.overview().splitlines()[0].split(maxsplit=1) == listed.iloc[0].tolist()
+
+
+def test_help_fits_on_one_screen_and_imports_nothing_before_and_describe_names_columns_and_units():
+    code = "import sys, babelatlas as ba; assert not {'pandas', 'torch'} & set(sys.modules); help(ba)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "n_correct_top5      number (expected count)" in done.stdout
-    assert "ndcg20              number (fraction)" in done.stdout
+    helps = [done.stdout, *map(pydoc.render_doc, (babelatlas.load, babelatlas.describe, babelatlas.tables))]
+    assert [text for text in helps if len(text.splitlines()) > 40] == []
+    assert dir(babelatlas) == ["InputError", "__version__", "describe", "load", "tables"]
+    assert "n_correct_top5      number (expected count)" in babelatlas.describe("zeroshot")
+    assert "ndcg20              number (fraction)" in babelatlas.describe("retrieval")
 
 
 def test_a_name_that_the_package_lacks_is_an_attribute_error():

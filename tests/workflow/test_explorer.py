@@ -352,7 +352,7 @@ def test_the_csv_holds_what_is_shown_as_fractions_with_names_quoted(view):
     assert [row["title"] for row in rows] == ["Gamma", "Alpha", NASTY]
     last = rows[-1]
     assert [last[name] for name in ("value", "ci_low", "ci_high", "n")] == ["0.51", "0.49", "0.53", "2000"]
-    assert (last["model"], last["code"], last["board"], last["measure"]) == ("beta", "de", "xm.t2i", "recall@1")
+    assert (last["model"], last["lang"], last["board"], last["measure"]) == ("beta", "de", "xm.t2i", "recall@1")
     assert rows[0]["parameters_m"] == ""
     assert rows[0]["licence"] == "not stated"
 

@@ -327,7 +327,7 @@
         column("Million parameters", "parameters_m", 105, right), column("GFLOPs", "gflops", 85, right),
         column("Memory (MiB)", "memory_mib", 90, { ...right, visible: false }), column("Milliseconds", "milliseconds", 100, { ...right, visible: false }),
         column("Licence", "licence", 125), column("Released", "release_date", 100, { sorterParams: { alignEmptyValues: "bottom" } }),
-        column("n", "n", 75, right), hidden("ci_low"), hidden("ci_high"), hidden("model"), hidden("code"), hidden("address"),
+        column("n", "n", 75, right), hidden("ci_low"), hidden("ci_high"), hidden("model"), { ...hidden("code"), title: "lang" }, hidden("address"),
         hidden("board", (board) => board.id), hidden("measure", () => chosen.measure), hidden("kind"), hidden("baseline"), hidden("above"),
       ],
     });

@@ -4,7 +4,8 @@ A family of models is one function that reads a `Checkpoint` and returns its `To
 device, in a precision, behind the same two methods. Importing this module loads no torch.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +23,9 @@ SHORT = ("not enough memory", "can't allocate memory", "out of memory", "ALLOC_F
 class Encoder:
     """What every loaded model is: it has `encode_images` and `encode_texts`.
 
-    Both return float32 vectors, one row for each picture or text, not normalised. They take pictures, or an array of
-    what `transform` made of them; texts in one language, or what `tokenizer` made of them. Both raise MemoryError where
-    the batch is too large for the device. `key` identifies weights, kind of device and precision.
+    Both return float32 vectors, one row for each picture or text, not normalised. They take pictures or their paths, or
+    an array of what `transform` made of pictures; texts in one language, or what `tokenizer` made of them. They raise
+    MemoryError where a batch is too large for the device. `key` identifies weights, kind of device and precision.
     """
 
     def __init__(self, name: str, key: str, device: str, precision: str, tokenizer: Tokenizer):
@@ -57,12 +58,12 @@ class LoadedEncoder(Encoder):
         super().__init__(name, key, device, precision, towers.tokenizer)
         self.towers, self.transform = towers, towers.transform
 
-    def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures, or of an array (images, 3, height, width)."""
+    def encode_images(self, images: Iterable[Image.Image | str | os.PathLike] | np.ndarray) -> np.ndarray:
+        """Return vectors (images, dimensions) of pictures or paths, or of an array (images, 3, height, width)."""
         import torch
 
         if not isinstance(images, np.ndarray):
-            images = np.stack([self.transform(image.convert("RGB")) for image in images])
+            images = np.stack(list(map(self.transform, pictures(images))))
         return self._vectors(self.towers.image, images, dtype=getattr(torch, self.precision))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
@@ -77,6 +78,12 @@ class LoadedEncoder(Encoder):
         with short_of_memory(), torch.inference_mode(), half_products(self.device, self.precision):
             inputs = [tensor.to(self.device, dtype or tensor.dtype) for tensor in map(torch.from_numpy, arrays)]
             return tower(*inputs).float().cpu().numpy()
+
+
+def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Image]:
+    """Return pictures, or those at paths, as RGB; one alone is a list of one."""
+    images = [images] if isinstance(images, Image.Image | str | os.PathLike) else images
+    return [(one if isinstance(one, Image.Image) else Image.open(one)).convert("RGB") for one in images]
 
 
 def half_products(device: str, precision: str) -> AbstractContextManager:

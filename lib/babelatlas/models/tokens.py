@@ -69,6 +69,7 @@ class Tokenizer:
 
     def __call__(self, texts: list[str], lang: str = "") -> Tokens:
         """Return the tokens of one or more `texts`, all in the language `lang`."""
+        texts = [texts] if isinstance(texts, str) else texts
         texts = [self.canonicalise(text) for text in texts] if self.canonicalise else list(texts)
         limit, kept, cut = self.context_length, [], np.zeros(len(texts), dtype=bool)
         for row, ids in enumerate(self.encode(texts, lang)):

@@ -27,7 +27,7 @@ from PIL import Image
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.models.checkpoint import first_line
-from babelatlas.models.encoder import Encoder, find_device, short_of_memory
+from babelatlas.models.encoder import Encoder, find_device, pictures, short_of_memory
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 FUNCTIONS = {"picture": ("image_forward_fn", "image_preprocess"), "text": ("text_forward_fn", "text_preprocess")}
@@ -71,15 +71,15 @@ class WholeEncoder(Encoder):
         return held
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures, or of an array (images,) of what `transform` made."""
-        return self.vectors("picture", [image.convert("RGB") for image in images])
+        """Return vectors (images, dimensions) of pictures or paths, or of an array of what `transform` made."""
+        return self.vectors("picture", pictures(images))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
         """Return vectors (texts, dimensions) of texts, or of their bytes; the model is not told the language."""
         if isinstance(texts, Tokens):
             whole = texts.pieces.astype(np.uint8).tobytes()
             texts = [whole[start:end].decode() for start, end in pairwise([0, *texts.ends])]
-        return self.vectors("text", list(texts))
+        return self.vectors("text", [texts] if isinstance(texts, str) else list(texts))
 
 
 class UserEncoder(WholeEncoder):
