@@ -1,9 +1,11 @@
 """Tables by name: every one that ships can be loaded, every column of every table has a meaning."""
 
 import csv
+import json
 import pydoc
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +15,7 @@ import babelatlas
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
-from babelatlas.report import catalogue
+from babelatlas.report import catalogue, runnable
 
 
 def columns(name) -> list[str]:
@@ -113,3 +115,15 @@ def test_help_fits_on_one_screen_and_imports_nothing_before_and_describe_names_c
 def test_a_name_that_the_package_lacks_is_an_attribute_error():
     with pytest.raises(AttributeError, match="describe, load"):
         _ = babelatlas.lode
+
+
+def test_tables_of_a_model_that_left_the_config_are_no_longer_of_the_run(tmp_path):
+    rows = pd.DataFrame({"path": ["1.png"], "wnid": ["n1"], "number": [0]})
+    for place in ("images/stays", "images/left", "merged/zeroshot_theirs"):
+        tables.write(rows, tmp_path / f"mine/{place}.parquet", "images")
+    (tmp_path / "mine/files.json").write_text(json.dumps(["images/stays.parquet"]), encoding="utf-8")
+    assert set(babelatlas.load("images", run=tmp_path / "mine")["file"]) == {"stays"}
+    runnable.pack(tmp_path / "tables.zip", tmp_path / "mine", [])
+    with zipfile.ZipFile(tmp_path / "tables.zip") as packed:
+        names = {Path(name).stem for name in packed.namelist()}
+    assert names == {"stays", "zeroshot_theirs"}

@@ -13,7 +13,7 @@ import pandas as pd
 from babelatlas.base import languages, published, released
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, locate, rows
-from babelatlas.base.tables import SCHEMAS, made_from, read
+from babelatlas.base.tables import SCHEMAS, made_from, of_run, read
 from babelatlas.models import registry
 
 
@@ -69,7 +69,7 @@ def _made(run: str | Path) -> dict[Path, str]:
         runs = [path.name for path in folder.parent.glob("*") if path.is_dir()]
         hint = near(folder.name, runs) if runs else f"`make book` makes {folder.parent}."
         raise InputError(f"There is no run {str(run)!r} in {folder.parent}: {hint}")
-    files = sorted([*folder.glob("*/*.parquet"), *folder.glob("models/*/*.parquet")])
+    files = sorted([*of_run(folder, "*/*.parquet"), *of_run(folder, "models/*/*.parquet")])
     return {file: made_from(file).get("table", "") for file in files}
 
 

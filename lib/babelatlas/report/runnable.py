@@ -9,6 +9,7 @@ import urllib.request
 import zipfile
 from pathlib import Path
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import root
 
@@ -28,7 +29,9 @@ runnable.fetch_tables({run!r}, BOOK)"""
 
 def pack(target: Path, run: Path, notebooks: list[Path]) -> None:
     """Write the tables of a run and notebooks to a zip file, without their times: the same run gives the same bytes."""
-    files = {f"results/{run.name}/{file.relative_to(run).as_posix()}": file for file in sorted(run.rglob("*.parquet"))}
+    files = {
+        f"results/{run.name}/{file.relative_to(run).as_posix()}": file for file in tables.of_run(run, "**/*.parquet")
+    }
     files = {name: file for name, file in files.items() if name.split("/")[2] not in LEFT_OUT}
     files |= {f"pages/{file.name}": file for file in notebooks}
     target.parent.mkdir(parents=True, exist_ok=True)
