@@ -74,7 +74,7 @@ book: $(STAMP)
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
 	@gpus=$${GPUS:-$$($(BIN)/python -c 'from babelatlas.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
-	@$(if $(filter -n --dry-run --help -h,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
+	@$(if $(filter -n --dry-run --until -U --help -h,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
