@@ -53,23 +53,16 @@ def correlation_panels(
 
 
 def two_ways(
-    points: pd.DataFrame,
-    x: str,
-    y: str,
-    panel: str,
-    series: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    columns: int = 3,
+    points: pd.DataFrame, x: str, y: str, panel: str, series: str = "", xlabel: str = "", ylabel: str = ""
 ) -> np.ndarray:
     """Draw fractions that were obtained in two ways against each other, with the line on which both are equal.
 
-    `points`: the columns x, y, panel (panels, at most `columns` of them in a row) and, where named, series (colour and
+    `points`: the columns x, y, panel (panels, at most three of them in a row) and, where named, series (colour and
     marker). All panels share their axes, which have one scale, and the labels. Returns the Axes of the panels.
     """
     panels = in_order(points[panel])
     names = in_order(points[series]) if series else [""]
-    down = -(-len(panels) // columns)
+    down = -(-len(panels) // 3)
     across = -(-len(panels) // down)
     width = min(7.2, 2.6 * across + 0.9)
     size, shared = (width, width / across * down + 0.3 * bool(series)), {"sharex": True, "sharey": True}
