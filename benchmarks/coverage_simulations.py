@@ -443,7 +443,7 @@ def related(
     `families`: how many languages each family has. The difference in a language is the sum of an effect of its family,
     which makes up `shared` of the variance, and its own, both normal about 0, the truth. Methods: "languages drawn" and
     "families drawn" (`ranking.comparisons` without and with `cluster`). Columns: method, interval, those of `coverage`,
-    and alarms: the share of data sets in which `ranking.sign_flip_test` of languages, or of whole families, has p below
+    and alarms: the share of data sets in which `tests.sign_flips` of languages, or of whole families, has p below
     1 - level.
     """
     worlds, n_resamples, level, seed = run
@@ -456,7 +456,7 @@ def related(
     for method, member in (("languages drawn", np.eye(len(index))), ("families drawn", np.eye(len(families))[index])):
         times = bootstrap.resample_weights(member.shape[1], n_resamples, seed) @ member.T
         ends = bootstrap.percentile_interval(times @ gaps / times.sum(axis=1, keepdims=True), level, member.shape[1])
-        alarms = ranking.sign_flip_test(gaps, n_permutations, seed, member) < 1 - level
+        alarms = tests.sign_flips(member.T @ gaps, n_permutations, seed) < 1 - level
         found = _rows(method, 0.0, gaps.mean(axis=0), {OURS: ends}, level)
         parts.append(found.assign(alarms=alarms.mean()))
     return pd.concat(parts, ignore_index=True)

@@ -75,7 +75,7 @@ def test_the_macro_areas_of_figure_2_are_met_by_the_rule_of_its_notebook():
 
 
 def test_everyday_names_are_238_and_classes_know_the_nearest_above():
-    names = concepts.everyday_names()
+    names = pd.read_csv(concepts.EVERYDAY)
     assert len(names) == 238
     assert names.set_index("name").loc["dog", ["wnid", "depth", "n_classes"]].tolist() == ["n02084071", 8, 118]
     above = concepts.shipped().set_index("concept")[["everyday", "steps"]]

@@ -73,19 +73,6 @@ def test_many_pairs_of_a_kind_give_the_mean_of_each_alone():
     assert found["value"] == pytest.approx(np.mean(alone))
 
 
-def test_permuting_keeps_both_senses_of_an_item_together_and_gives_what_chance_gives():
-    # Each errs in exactly one sense of every item: so does each after any permutation.
-    first = np.eye(2, dtype=bool)[RNG.integers(2, size=40)]
-    second = np.eye(2, dtype=bool)[RNG.integers(2, size=40)]
-    drawn = error_overlap.permuted_iou(first, second, 500)
-    both = [round(80 * value / (1 + value)) for value in drawn]
-    # Wrong in a together: c; wrong in b together: 40 - a1 - a2 + c; so the parity of the intersection is fixed.
-    assert {count % 2 for count in both} == {(40 - first[:, 0].sum() - second[:, 0].sum()) % 2}
-    pairs = pd.DataFrame({"first": [0], "second": [1], "kind": "x"})
-    expected = error_overlap.mean_overlap(np.array([first, second]), pairs, n_resamples=20)["expected"][0]
-    assert drawn.mean() == pytest.approx(expected, abs=0.01)
-
-
 def test_errors_of_a_model_that_is_sure_of_itself_are_no_ties():
     table = table_of(np.exp([[[1e-8, 3e-8], [4e-8, 2e-8]]]), similarity="perplexity")
     [(key, items, wrong)] = error_overlap.errors(table)

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from babelatlas.analysis import training_languages
-from babelatlas.base import published
 from babelatlas.base.errors import InputError
-from babelatlas.models import registry as models
 
 VALUES = [0.41, 0.52, 0.47, 0.30, 0.22, 0.35, 0.28]
 FLAGS = [True, True, True, False, False, False, False]
@@ -108,17 +106,6 @@ def test_languages_of_the_paper_in_three_groups_have_the_numbers_of_its_table_7(
     assert groups.group.value_counts().to_dict() == {"low": 41, "mid": 35, "high": 16}
     assert found["M-CLIP XLMR-L L-14"] == {"low": 14, "mid": 18, "high": 13}
     assert found["AltCLIP XLMR-L L-14"] == {"mid": 2, "high": 6}
-
-
-def test_flags_leave_out_english_and_models_without_a_list():
-    lists = training_languages.published_lists()
-    flagged = training_languages.flag(published.by_language(), lists)
-    assert set(flagged.model) == set(lists.model)
-    assert "OpenAI B-32" not in set(flagged.model)
-    assert "en" not in set(flagged.lang)
-    for row in flagged.sample(30, random_state=0).itertuples():
-        model = next(model for model in models.MODELS if model.paper_row == row.model)
-        assert row.taught == (row.lang in model.languages)
 
 
 def test_two_sides_of_one_size_are_not_drawn_alike():

@@ -273,14 +273,6 @@ def test_outcomes_are_what_scores_are_means_of():
         assert means[row.variant, row.metric] == pytest.approx(row.value)
 
 
-def test_the_prefix_that_both_translations_share_is_left_out_of_the_mean():
-    lists = [[[[-1.0, -2.0, -4.0], [-1.0, -3.0]], [[-2.0, -2.0, -2.0], [-2.0, -1.0]]]]
-    found = disambiguation.suffix_log_perplexities(tokens_of(lists, [1]))
-    assert found.tolist() == pytest.approx([3, 3, 2, 1])
-    whole = costs_of(tokens_of(lists, [1]))
-    assert np.log(whole["cost"]).tolist() == pytest.approx([7 / 3, 2, 2, 1.5])
-
-
 def test_scores_of_tokens_have_their_own_variants():
     lists = -RNG.uniform(0.1, 3, size=(8, 2, 2, 5))
     tokens = pd.concat([tokens_of(lists, [2] * 8), tokens_of(lists / 2, [2] * 8, temperature=2.0)])

@@ -191,16 +191,6 @@ def test_a_straight_line_correlates_perfectly(values, slope, intercept):
     assert found[["value", "ci_low", "ci_high"]].to_numpy() == pytest.approx(1)
 
 
-def test_leaving_one_out_is_the_correlation_of_the_rest(pairs):
-    found = correlation.leave_one_out(pairs, "model", "x", "y", methods=["pearson"], n_resamples=50).set_index(
-        "left_out"
-    )
-    rest = pairs[pairs.model != "b"]
-    assert found.index.tolist() == list("abcd")
-    assert found.value["b"] == pytest.approx(scipy_stats.pearsonr(rest.x, rest.y)[0])
-    assert found.change["b"] == pytest.approx(found.value["b"] - scipy_stats.pearsonr(pairs.x, pairs.y)[0])
-
-
 def test_a_mean_in_general_resamples_models_as_well_as_languages():
     rng = np.random.default_rng(3)
     lang, model = np.repeat([f"l{n}" for n in range(30)], 8), np.tile(list("abcdefgh"), 30)

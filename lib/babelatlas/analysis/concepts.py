@@ -19,7 +19,10 @@ from babelatlas.base import languages
 from babelatlas.base.paths import DATA
 from babelatlas.stats import bootstrap
 
-TABLE, WALS, EVERYDAY = DATA / "wikipedias.csv", DATA / "wals.csv", DATA / "everyday_names.csv"
+TABLE, WALS = DATA / "wikipedias.csv", DATA / "wals.csv"
+# The everyday names: name, wnid, depth (steps up to "entity" in WordNet 3.0), lexname (its lexicographer file),
+# n_classes (of ImageNet-1k, at or below).
+EVERYDAY = DATA / "everyday_names.csv"
 COLUMNS = ["collection", "concept", "lang", "page", "wnid", "everyday", "steps", "used", "wikipedias"]
 IMAGENET, NLVR2, MARVL = "ImageNet", "NLVR2", "MaRVL"
 COUNTS = ("n_wikipedias", "n_languages", "n_families", "n_macroareas")
@@ -36,16 +39,6 @@ def shipped() -> pd.DataFrame:
     table = pd.read_csv(TABLE, dtype=str, keep_default_na=False)
     steps = pd.array([int(float(each)) if each else None for each in table["steps"]], "Int64")
     return table.assign(used=table["used"] == "True", steps=steps)[COLUMNS]
-
-
-@cache
-def everyday_names() -> pd.DataFrame:
-    """Return the everyday names that ship. Do not change the table.
-
-    Columns: name, wnid, depth (steps up to "entity" in WordNet 3.0), lexname (its lexicographer file), n_classes (of
-    ImageNet-1k, at or below).
-    """
-    return pd.read_csv(EVERYDAY)
 
 
 @cache

@@ -29,18 +29,6 @@ def errors(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], np.
         yield key, items, {"TC": ~disambiguation.tc(costs, logarithms), "IC": ~disambiguation.ic(costs, logarithms)}
 
 
-def permuted_iou(first: np.ndarray, second: np.ndarray, n_permutations: int = 1000, seed: int = 0) -> np.ndarray:
-    """Return the IoU of errors when the items of one are permuted, what chance would give: (n_permutations,).
-
-    Bool arrays (item, 2): both senses of an item stay together. NaN where nobody errs.
-    """
-    n = len(first)
-    orders = np.random.default_rng([seed, n]).permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1)
-    both = (first & second[orders]).sum(axis=(1, 2)).astype(float)
-    union = first.sum() + second.sum() - both
-    return np.divide(both, union, out=np.full(n_permutations, np.nan), where=union > 0)
-
-
 def mean_overlap(errors: np.ndarray, pairs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Return how far errors overlap, as means over kinds of pairs, next to what independent errors would give.
 
@@ -87,28 +75,22 @@ def _resampled_overlap(
     """Return means over pairs that err, as observed and by chance, by resample; how many pairs err in the first row."""
     sums, counts, erring = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
     for start in range(0, len(pairs), 500):  # some hundred at a time: a pair takes a number for each resample
-        overlaps, some = _pair_overlaps(wrong, known, drawn, *pairs[start : start + 500].T)
+        one, other = pairs[start : start + 500].T
+        both = known[one] & known[other]
+        x, y = wrong[one] * both[:, :, None], wrong[other] * both[:, :, None]
+        sizes, chance = np.zeros((2, len(drawn), len(one)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for sense in range(wrong.shape[2]):
+                one_size, other_size = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
+                sizes += one_size + other_size
+                chance += np.nan_to_num(one_size * other_size / (drawn @ both.T))
+            overlaps = np.stack([shared / (sizes - shared) for shared in (drawn @ (x * y).sum(axis=2).T, chance)])
+        some = sizes > 0  # pairs that err at all
         sums += np.where(some, overlaps, 0).sum(axis=2)
         counts += some.sum(axis=1)
         erring += int(some[0].sum())
     value, expected = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
     return value, expected, erring
-
-
-def _pair_overlaps(
-    wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, one: np.ndarray, other: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the overlap as observed and by chance (2, resample, pair), and which pairs err at all (resample, pair)."""
-    both = known[one] & known[other]
-    x, y = wrong[one] * both[:, :, None], wrong[other] * both[:, :, None]
-    sizes, chance = np.zeros((2, len(drawn), len(one)))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for sense in range(wrong.shape[2]):
-            one_size, other_size = drawn @ x[:, :, sense].T, drawn @ y[:, :, sense].T
-            sizes += one_size + other_size
-            chance += np.nan_to_num(one_size * other_size / (drawn @ both.T))
-        overlaps = np.stack([shared / (sizes - shared) for shared in (drawn @ (x * y).sum(axis=2).T, chance)])
-    return overlaps, sizes > 0
 
 
 def ensemble(table: pd.DataFrame, models: Sequence[str], name: str) -> pd.DataFrame:

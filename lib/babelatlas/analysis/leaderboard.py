@@ -167,13 +167,6 @@ def comparisons(board: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> 
     return table.assign(p_holm=tests.holm(table["p"]), n=len(langs), items=n_items)
 
 
-def neighbours(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return of `comparisons` the pairs that stand next to one another in `ranked`, the rows of one group."""
-    names = list(ranked["model"])
-    wanted = pd.DataFrame({"first": names[:-1], "second": names[1:]}, dtype=object)
-    return wanted.merge(pairs, on=["first", "second"])
-
-
 def letters(ranked: pd.DataFrame, apart: pd.DataFrame) -> pd.Series:
     """Return letters for the rows of `ranked`: two that share one are not in `apart` (`tests.compact_letters`)."""
     apart = list(zip(apart["first"], apart["second"], strict=True))

@@ -100,7 +100,7 @@ def comparisons(
     """Compare all models in pairs over languages, in all languages and in each group.
 
     `scores`, `groups` and `cluster` as in `ranks`. Columns: group, first (the better), second, value, ci_low, ci_high
-    (difference of the means, bootstrap over clusters), p (`sign_flip_test` of the differences), p_adjusted (for all
+    (difference of the means, bootstrap over clusters), p (`tests.sign_flips` of the differences), p_adjusted (for all
     pairs of the group, `tests.step_down`), n (languages), n_clusters, least (the smallest p that so few clusters
     allow). Rows are in the order of the ranks. A group of one cluster has neither interval nor p (NaN).
     """
@@ -123,14 +123,6 @@ def comparisons(
             table["least"] = 1 / len(tests.sign_patterns(n, n_permutations, seed))
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
-
-
-def sign_flip_test(gaps: np.ndarray, n_permutations: int = 10_000, seed: int = 0, member=None) -> np.ndarray:
-    """Return `tests.paired_permutation_test` for each column of `gaps` (languages, pairs), with the same signs for all.
-
-    `member`: the `members` of clusters, whose languages keep their signs together; None: each language is its own.
-    """
-    return tests.sign_flips(gaps if member is None else member.T @ gaps, n_permutations, seed)
 
 
 def shared_by_clusters(values: np.ndarray, clusters: Sequence) -> np.ndarray:

@@ -87,39 +87,29 @@ def predictions(folder: Path) -> pd.DataFrame:
 
 def words(folder: Path) -> pd.DataFrame:
     """Return outcomes with two kinds of words, schema `zeroshot`, among the classes that a language has both of."""
-    parts, names = [], ("tuxpaint-names", "tuxpaint-nouns")
-    for file in sorted(folder.glob("embeddings/*/tuxpaint-names.npz")):
-        files = [file.with_stem(name) for name in names]
-        labels = [zeroshot.read_vectors(one)[2] for one in files]
-        common = {
-            lang: sorted(set(labels[0][lang][0]) & set(labels[1][lang][0]))
-            for lang in sorted(labels[0].keys() & labels[1].keys())
-        }
-        parts += [_among(one, common) for one in files]
+    files = sorted(folder.glob("embeddings/*/tuxpaint-names.npz"))
+    parts = [_among([file, file.with_stem("tuxpaint-nouns")]) for file in files]
     return tables.check(pd.concat([tables.empty("zeroshot"), *parts], ignore_index=True), "zeroshot")
 
 
 def held_out(folder: Path) -> pd.DataFrame:
     """Return outcomes with classes held out and without, schema `zeroshot`: both among the classes of a fold."""
-    n = registry.get_model(HELD_OUT).bridge.folds
     files = [folder / f"embeddings/{model}/{WHOLE}.npz" for model in (SHIPPED_TOWER, HELD_OUT)]
     if not all(file.is_file() for file in files):
         return tables.empty("zeroshot")
-    labels = [zeroshot.read_vectors(file)[2] for file in files]
-    parts = [_among(file, {lang: own[lang][0] for lang in own}, n) for file, own in zip(files, labels, strict=True)]
-    return tables.check(pd.concat(parts, ignore_index=True), "zeroshot")
+    return tables.check(_among(files, registry.get_model(HELD_OUT).bridge.folds), "zeroshot")
 
 
-def _among(file: Path, groups: dict[str, list[str]], folds: int = 0) -> pd.DataFrame:
-    """Return the outcomes of a file of vectors among some classes of each language, in folds if any."""
-    images, wnids, classes = zeroshot.read_vectors(file)
-    protocol, prompts, parts = zeroshot.read_protocol(file), zeroshot.read_prompts(file), []
-    for lang, some in groups.items():
-        key = {"model": file.parent.name, "dataset": file.stem, "labels": "part", "lang": lang}
-        vectors = classes[lang][1][pd.Index(classes[lang][0]).get_indexer(some)]
-        parts.append(
-            zeroshot.evaluate(images, wnids, vectors, some, folds).assign(**key | protocol[lang], prompts=prompts[lang])
-        )
+def _among(files: list[Path], folds: int = 0) -> pd.DataFrame:
+    """Return the outcomes of files of vectors among the classes that a language has in all of them, in folds if any."""
+    read, parts = [zeroshot.read_vectors(file) for file in files], []
+    for file, (images, wnids, classes) in zip(files, read, strict=True):
+        protocol = zeroshot.read_protocol(file)
+        for lang in sorted(set.intersection(*(set(each) for *_, each in read))):
+            some = sorted(set.intersection(*(set(each[lang][0]) for *_, each in read)))
+            vectors = classes[lang][1][pd.Index(classes[lang][0]).get_indexer(some)]
+            key = {"model": file.parent.name, "dataset": file.stem, "labels": "part", "lang": lang, **protocol[lang]}
+            parts.append(zeroshot.evaluate(images, wnids, vectors, some, folds).assign(**key))
     return pd.concat(parts, ignore_index=True)
 
 

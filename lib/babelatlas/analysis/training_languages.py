@@ -46,18 +46,6 @@ def published_lists(fewest: int = 2) -> pd.DataFrame:
     return table[table.groupby("model")["lang"].transform("size") >= fewest].reset_index(drop=True)
 
 
-def flag(scores: pd.DataFrame, lists: pd.DataFrame) -> pd.DataFrame:
-    """Return `scores` of the models that `lists` has, without English, and whether each language is listed: `taught`.
-
-    >>> scores = pd.DataFrame({"model": "a", "lang": ["en", "de", "si"]})
-    >>> flag(scores, pd.DataFrame({"model": ["a"], "lang": ["de"]})).taught.tolist()
-    [True, False]
-    """
-    known = scores[scores["model"].isin(lists["model"]) & (scores["lang"] != "en")]
-    listed = pd.MultiIndex.from_frame(lists[["model", "lang"]])
-    return known.assign(taught=pd.MultiIndex.from_frame(known[["model", "lang"]]).isin(listed)).reset_index(drop=True)
-
-
 def against(scores: pd.DataFrame, control: pd.DataFrame) -> pd.DataFrame:
     """Return `scores` less the control's value in the same language, for the languages that the control has.
 

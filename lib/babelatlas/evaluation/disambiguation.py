@@ -50,16 +50,6 @@ def log_perplexities(lists: Sequence[np.ndarray]) -> np.ndarray:
     return -np.add.reduceat(every, np.cumsum(lengths) - lengths) / lengths
 
 
-def suffix_log_perplexities(rows: pd.DataFrame) -> np.ndarray:
-    """Return log-perplexities of a `tokens` table without what both translations of an item begin with (Section 6).
-
-    The mean goes over the tokens after the first `shared`, each conditioned on the prefix as before. Two translations
-    that are the same throughout have nothing left; they keep all their tokens, and tie.
-    """
-    pairs = zip(rows["log_probabilities"], rows["shared"], strict=True)
-    return log_perplexities([one[shared:] if shared < len(one) else one for one, shared in pairs])
-
-
 def units(table: pd.DataFrame) -> Iterator[tuple[tuple[str, int, str, str], pd.DataFrame]]:
     """Yield (model, replicate, data set, language) and its rows, in order of appearance; texts are categories.
 
@@ -221,14 +211,16 @@ def _values(part: pd.DataFrame, tokens: pd.DataFrame | None) -> tuple[np.ndarray
         flags |= {"ties TC": ties(np.stack([mixed, mixed], axis=-2), logarithms=logarithms)}
         values[image] = {name: each.mean(axis=1) for name, each in flags.items()}
     for temperature, rows in tokens.groupby("temperature") if tokens is not None else ():
-        variants = {f"temperature {temperature:g}": log_perplexities(rows["log_probabilities"].tolist())}
+        variant, lists = f"temperature {temperature:g}", rows["log_probabilities"].tolist()
         if np.isclose(temperature, 1):
-            variants = {"without prefix": suffix_log_perplexities(rows)}
-        for variant, cost in variants.items():
-            others, grid = cost_grid(rows.assign(cost=cost), ORIGINALS)
-            if not np.array_equal(items, others):
-                raise InputError("The tables of costs and of tokens have different items: make both in one run.")
-            values[variant] = _of_pair(grid, True)
+            # Without the tokens that both translations begin with (Section 6), the others conditioned on them as
+            # before. Two translations that are the same throughout keep all their tokens, and tie.
+            pairs = zip(lists, rows["shared"], strict=True)
+            variant, lists = "without prefix", [one[n:] if n < len(one) else one for one, n in pairs]
+        others, grid = cost_grid(rows.assign(cost=log_perplexities(lists)), ORIGINALS)
+        if not np.array_equal(items, others):
+            raise InputError("The tables of costs and of tokens have different items: make both in one run.")
+        values[variant] = _of_pair(grid, True)
     if images - {*ORIGINALS, *AMBIGUOUS}:
         extended = _extended(part)
         for which in ("max", "min"):

@@ -103,8 +103,8 @@ def pairs(
 def templates(used: dict[str, str], paths: Sequence[str] = ()) -> pd.DataFrame:
     """Return the templates that class vectors were made with, schema `templates`.
 
-    `used`: language -> name of its set (`zeroshot.read_prompts`); `paths`: tables of templates, for sets that the study
-    does not know. Raises InputError for a set that is in neither.
+    `used`: language -> name of its set, as `zeroshot.read_protocol` says; `paths`: tables of templates, for sets that
+    the study does not know. Raises InputError for a set that is in neither.
     """
     own, parts = [tables.read(path, "templates") for path in paths], []
     for name in dict.fromkeys(used.values()):
@@ -223,7 +223,7 @@ def changes(
     for key, part in table.groupby(by, sort=False):
         gap = (part["other"] - part["base"]).to_numpy()
         low = high = p = tau = tau_low = tau_high = np.nan
-        wider = tests.by_family(gap, part["lang"].map(kin), n_resamples, 0.95, seed) if kin else []
+        wider = tests.by_family(gap, part["lang"].map(kin), n_resamples, seed) if kin else []
         if len(part) > 1:
             _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, seed=seed)
             if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:

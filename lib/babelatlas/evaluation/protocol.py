@@ -77,8 +77,6 @@ FIRST = {"accuracy@1": "top-1 accuracy", "t2i recall@1": "text-to-image R@1", "i
 ORDER = ("", *SETTINGS, "captions", "preset")
 # The grey around a picture that is padded to a square, the middle of the 256 shades.
 GREY = (128, 128, 128)
-# Patterns of signs in a test, where all would be more.
-PERMUTATIONS = 10_000
 
 
 def settings(preset: str, task: str, entry, **given) -> dict:
@@ -211,7 +209,7 @@ def changes(table: pd.DataFrame, n_resamples: int = 2000, seed: int = 0) -> pd.D
             same = "" if same == ": ".join(setting) else same
             numbers = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
-                numbers = tests.paired_mean(gap, own["lang"], n_resamples, seed=seed, n_permutations=PERMUTATIONS)
+                numbers = tests.paired_mean(gap, own["lang"], n_resamples, seed)
                 numbers[3] = np.nan if same else numbers[3]
             rows.append([*names, *setting, *numbers, len(gap), same])
     columns = [*key, "setting", "option", "value", "ci_low", "ci_high", "p", "n", "same_as"]

@@ -245,14 +245,9 @@ def read_vectors(path: str | os.PathLike, **source: str) -> tuple[np.ndarray, np
     return arrays["images"], arrays["image_wnids"], classes
 
 
-def read_prompts(path: str | os.PathLike) -> dict[str, str]:
-    """Return the set of prompts that each language's class vectors were made with, as far as `write_vectors` got it."""
-    arrays = tables.arrays(path, FIX, (" prompts",))
-    return {name.removesuffix(" prompts"): str(value) for name, value in arrays.items()}
-
-
 def read_protocol(path: str | os.PathLike) -> dict[str, dict[str, str]]:
     """Return how each language's vectors were made and are compared: {language: {column of a result: option}}."""
-    arrays = tables.arrays(path, FIX, tuple(f" {name}" for name in PROTOCOL))
-    langs = [name.removesuffix(f" {PROTOCOL[0]}") for name in arrays if name.endswith(f" {PROTOCOL[0]}")]
-    return {lang: {name: str(arrays[f"{lang} {name}"]) for name in PROTOCOL} for lang in langs}
+    names = ("prompts", *PROTOCOL)
+    arrays = tables.arrays(path, FIX, tuple(f" {name}" for name in names))
+    langs = [name.removesuffix(" prompts") for name in arrays if name.endswith(" prompts")]
+    return {lang: {name: str(arrays[f"{lang} {name}"]) for name in names} for lang in langs}

@@ -9,7 +9,6 @@ import gzip
 import json
 from collections.abc import Collection
 
-import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages
@@ -46,16 +45,12 @@ def payload(
             for code, name, other in zip(names.index, names["name"], aliases, strict=True)
         ],
         "addresses": list(lists["address"]),
-        "rows": {column: list(map(_native, coded[column])) for column in ROW},
+        "rows": {column: coded[column].tolist() for column in ROW},
     }
 
 
 def _plain(numbers: pd.Series) -> pd.Series:
     return numbers.astype(object).where(numbers.notna(), None)
-
-
-def _native(value):
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def script(data: dict) -> str:

@@ -7,7 +7,6 @@ written as a character reference, and the word is set apart from the direction o
 import os
 import re
 from collections.abc import Sequence
-from functools import cache
 from html import escape as html_escape
 from pathlib import Path
 from urllib.parse import quote
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from babelatlas.analysis import leaderboard, outcomes
+from babelatlas.analysis import outcomes
 from babelatlas.analysis.released import real_models
 from babelatlas.base import checksums, languages, published, tables
 from babelatlas.base.errors import InputError
@@ -201,20 +200,12 @@ def _rank(lang: str) -> dict | None:
     return None
 
 
-@cache
-def _known_languages() -> pd.DataFrame:
-    table = languages.table()
-    places = leaderboard.described(table[["code"]].rename(columns={"code": "lang"}))
-    return table.assign(latitude=places["latitude"], longitude=places["longitude"]).set_index("code")
-
-
 def _about(lang: str) -> dict:
     """Return what is known of a language, and `place`: where Glottolog puts it, "" where nowhere."""
-    row = _known_languages().loc[lang]
-    place = ""
-    if pd.notna(row["latitude"]):
-        north, east = ("N" if row["latitude"] >= 0 else "S"), ("E" if row["longitude"] >= 0 else "W")
-        place = f"{row['macroarea']}, {abs(row['latitude']):.1f}° {north}, {abs(row['longitude']):.1f}° {east}"
+    row, world, place = languages.table().set_index("code").loc[lang], languages.world(), ""
+    for home in world[world["glottocode"] == row["glottocode"]].dropna(subset="latitude").itertuples():
+        north, east = ("N" if home.latitude >= 0 else "S"), ("E" if home.longitude >= 0 else "W")
+        place = f"{row['macroarea']}, {abs(home.latitude):.1f}° {north}, {abs(home.longitude):.1f}° {east}"
     return {**row, "place": place}
 
 

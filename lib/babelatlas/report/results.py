@@ -99,7 +99,12 @@ def released_results() -> pd.DataFrame:
     table = order.sort_values(["place", "second", "models", "label"], kind="stable")[table.columns]
     boards = table[key].drop_duplicates()
     boards["id"] = [_identity(row.dataset, row.direction, row.harness, row.variant) for row in boards.itertuples()]
-    boards["title"] = [board_title(*row) for row in boards[key].itertuples(index=False)]
+    known = released.facts()["harnesses"]
+    boards["title"] = [
+        f"{DATASETS[row.dataset][0]}{DIRECTIONS[row.direction]}: {real_models.DATASETS[row.dataset]}"
+        f"{f', {row.variant}' if row.variant not in ('', 'zero-shot') else ''} ({known[row.harness]['title']})"
+        for row in boards.itertuples()
+    ]
     table = table.drop(columns="task").merge(boards, on=key)
     return table.assign(
         task=table["dataset"].map({name: task for name, (task, _) in DATASETS.items()}),
@@ -117,17 +122,6 @@ def above_baseline(table: pd.DataFrame) -> pd.Series:
     """
     excess = table["excess_low"].fillna(table["value"] - table["baseline"])
     return (excess > 0).astype(float).where(excess.notna())
-
-
-def board_title(dataset: str, harness: str, variant: str, direction: str) -> str:
-    """Return what a board of released results is called.
-
-    >>> board_title("xm3600", "mteb", "", "t2i")
-    'Image retrieval, text to image: Crossmodal-3600 (mteb)'
-    """
-    name = f"{DATASETS[dataset][0]}{DIRECTIONS[direction]}: {real_models.DATASETS[dataset]}"
-    more = f", {variant}" if variant and variant != "zero-shot" else ""
-    return f"{name}{more} ({released.facts()['harnesses'][harness]['title']})"
 
 
 def _identity(*words: str) -> str:

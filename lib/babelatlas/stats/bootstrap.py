@@ -167,7 +167,6 @@ def group_means(
     value: str = "value",
     cluster: str = "lang",
     n_resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
     shares: bool = False,
 ) -> pd.DataFrame:
@@ -186,7 +185,7 @@ def group_means(
     for key, part in scores.groupby(by, sort=False):
         interval = [part[value].mean(), np.nan, np.nan]
         if (part[cluster] != part[cluster].iloc[0]).any():
-            interval = mean_interval(part[value], part[cluster], n_resamples, level, seed, shares).iloc[0, :3]
+            interval = mean_interval(part[value], part[cluster], n_resamples, seed=seed, shares=shares).iloc[0, :3]
         rows.append([*key, *interval, len(part)])
     return pd.DataFrame(rows, columns=[*by, "value", "ci_low", "ci_high", "n"])
 
@@ -198,7 +197,6 @@ def accuracy_interval(
     correct: str = "n_correct",
     total: str = "n_images",
     n_resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return accuracy from counts per class, with an interval over classes: by, value, ci_low, ci_high, n (images).
@@ -226,8 +224,8 @@ def accuracy_interval(
         rows = order[starts[numbers][:, None] + np.arange(size)]
         if size > 1:
             drawn = resample_weights(size, n_resamples, seed)
-            ends = percentile_interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), level, size)
-            result[numbers, 1:3] = np.transpose(share_interval(right[rows].T, seen[rows].T, ends, level))
+            ends = percentile_interval((drawn @ right[rows].T) / (drawn @ seen[rows].T), n_clusters=size)
+            result[numbers, 1:3] = np.transpose(share_interval(right[rows].T, seen[rows].T, ends))
         result[numbers, 0] = right[rows].sum(axis=1) / seen[rows].sum(axis=1)
         result[numbers, 3] = seen[rows].sum(axis=1)
     texts = {name: str for name in by if isinstance(keys[name].dtype, pd.CategoricalDtype)}

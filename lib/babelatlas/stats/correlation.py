@@ -232,14 +232,6 @@ def correlate(
     return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
 
 
-def leave_one_out(table: pd.DataFrame, by: str, x: str, y: str, clusters="lang", **options) -> pd.DataFrame:
-    """Return `correlate` with each value of column `by` left out in turn (left_out), and the change of the value."""
-    whole = correlate(table, x, y, clusters, **options | {"n_resamples": 1}).set_index("method")["value"]
-    parts = {name: correlate(table[table[by] != name], x, y, clusters, **options) for name in sorted(set(table[by]))}
-    table = pd.concat(parts, names=["left_out", None]).reset_index("left_out").reset_index(drop=True)
-    return table.assign(change=table["value"] - table["method"].map(whole))
-
-
 def compare_correlations(
     table: pd.DataFrame,
     x: str,

@@ -51,12 +51,6 @@ def _share(value: np.ndarray, n: np.ndarray) -> np.ndarray:
     return (value * n + 0.5) / (n + 1)
 
 
-def _slope(share: np.ndarray, scale: str) -> np.ndarray:
-    """Return the derivative of a scale by the share."""
-    spread = share * (1 - share)
-    return {"accuracy": np.ones_like(share), "angle": 0.5 / np.sqrt(spread), "logit": 1 / spread}[scale]
-
-
 # Scales of accuracy and their inverses: as it is; the angle whose sine squared it is (a binomial share has nearly the
 # same variance, 1 / (4 n), everywhere); the logarithm of its odds.
 SCALES: dict[str, tuple[Callable, Callable]] = {
@@ -84,7 +78,9 @@ def aic(fit: Fit, scale: str = "accuracy") -> float:
     change = 0.0
     if scale != "accuracy":
         value, n = fit.table["value"].to_numpy(float), fit.table["n"].to_numpy(float)
-        change = np.log(_slope(_share(value, n), scale) * n / (n + 1)).sum()
+        spread = _share(value, n) * (1 - _share(value, n))
+        slope = {"angle": 0.5 / np.sqrt(spread), "logit": 1 / spread}[scale]
+        change = np.log(slope * n / (n + 1)).sum()
     return float(2 * fit.parameters - 2 * (fit.likelihood + change))
 
 
@@ -250,17 +246,6 @@ def resample(model: Fit, cluster: str = "lang", n_resamples: int = 500, seed: in
     """Return the fixed effects in resamples that draw whole clusters, the components held: (n_resamples, names)."""
     n = model.table[cluster].nunique()
     return solve(sums_by_cluster(model, cluster), bootstrap.resample_weights(n, n_resamples, seed))
-
-
-def effects_without(model: Fit, by: str) -> pd.DataFrame:
-    """Return the fixed effects without each value of column `by` in turn: left_out, then one column for each effect.
-
-    The components are those of all rows. NaN where an effect cannot be told from the rest.
-    """
-    equations = sums_by_cluster(model, by)
-    table = pd.DataFrame(solve(equations, 1 - np.eye(len(equations["clusters"]))), columns=equations["names"])
-    table.insert(0, "left_out", equations["clusters"])
-    return table
 
 
 def predict(model: Fit, table: pd.DataFrame) -> pd.Series:

@@ -7,6 +7,8 @@ from scipy import stats as scipy_stats
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
 
+POINTS = 50  # of a line, at which its band is drawn
+
 
 def _line(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return intercept and slope of the least-squares line in each resample, NaN where x is constant."""
@@ -18,25 +20,18 @@ def _line(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, 
 
 
 def regression_band(
-    table: pd.DataFrame,
-    x: str,
-    y: str,
-    cluster: str = "lang",
-    points: int = 50,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    table: pd.DataFrame, x: str, y: str, cluster: str = "lang", n_resamples: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
     """Return the least-squares line of y on x over the range of x, with its bootstrap band: x, y, ci_low, ci_high.
 
-    At `points` values of x, evenly spread; a single cluster raises InputError.
+    At `POINTS` values of x, evenly spread; a single cluster raises InputError.
     """
     first, second = table[x].to_numpy(float), table[y].to_numpy(float)
-    at = np.linspace(first.min(), first.max(), points)
+    at = np.linspace(first.min(), first.max(), POINTS)
     fit = scipy_stats.linregress(first, second)
     drawn, n_clusters = correlation.crossed_weights(table, cluster, n_resamples, seed)
     intercept, slope = _line(first, second, drawn)
-    low, high = bootstrap.percentile_interval(intercept[:, None] + slope[:, None] * at, level, n_clusters)
+    low, high = bootstrap.percentile_interval(intercept[:, None] + slope[:, None] * at, n_clusters=n_clusters)
     return pd.DataFrame({"x": at, "y": fit.intercept + fit.slope * at, "ci_low": low, "ci_high": high})
 
 

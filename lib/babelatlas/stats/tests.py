@@ -67,7 +67,7 @@ def sign_patterns(n: int, n_permutations: int, seed: int) -> np.ndarray:
     return np.vstack([np.ones(n), 1.0 - 2 * drawn])
 
 
-def sign_flips(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
+def sign_flips(differences: np.ndarray, n_permutations: int = 10_000, seed: int = 0) -> np.ndarray:
     """Return `paired_permutation_test`'s p value for each column of (rows, columns), with the same signs for all."""
     flipped = np.abs(sign_patterns(len(differences), n_permutations, seed) @ differences)
     return (flipped >= flipped[0] * (1 - 1e-9)).mean(axis=0)
@@ -100,13 +100,11 @@ def step_down(differences: np.ndarray, n_permutations: int = 10_000, seed: int =
     return (len(signs) - below[0]) / len(signs), adjusted / len(signs)
 
 
-def paired_mean(
-    gap: np.ndarray, units=None, n_resamples: int = 2000, level: float = 0.95, seed: int = 0, n_permutations=10_000
-) -> list[float]:
+def paired_mean(gap: np.ndarray, units=None, n_resamples: int = 2000, seed: int = 0) -> list[float]:
     """Return the mean of paired differences, its bootstrap interval over `units`, and `paired_permutation_test`'s p."""
-    mean = bootstrap.mean_interval(gap, units, n_resamples, level, seed).iloc[0]
+    mean = bootstrap.mean_interval(gap, units, n_resamples, seed=seed).iloc[0]
     clusters = units if mean["n_clusters"] < mean["n"] else None
-    return [*mean[["value", "ci_low", "ci_high"]], paired_permutation_test(gap, n_permutations, seed, clusters)]
+    return [*mean[["value", "ci_low", "ci_high"]], paired_permutation_test(gap, seed=seed, clusters=clusters)]
 
 
 def by_family(gap: np.ndarray, families: Sequence[str], *options) -> list[float]:
@@ -123,8 +121,6 @@ def paired_difference(
     by: Sequence[str] = (),
     pairs: Sequence[tuple[str, str]] | None = None,
     n_resamples: int = 2000,
-    n_permutations: int = 10_000,
-    level: float = 0.95,
     seed: int = 0,
     kin: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
@@ -146,8 +142,8 @@ def paired_difference(
         wide = part.pivot_table(index=unit, columns=of, values=value).sort_index()
         for first, second in pairs:
             gap = (wide[first] - wide[second]).dropna()
-            tested = paired_mean(gap, gap.index, n_resamples, level, seed, n_permutations)
-            wider = by_family(gap, gap.index.map(kin), n_resamples, level, seed, n_permutations) if kin else []
+            tested = paired_mean(gap, gap.index, n_resamples, seed)
+            wider = by_family(gap, gap.index.map(kin), n_resamples, seed) if kin else []
             rows.append([*key, first, second, *tested, np.nan, len(gap), *wider])
     columns = [*by, "first", "second", "value", "ci_low", "ci_high", "p", "p_holm", "n", *FAMILY * bool(kin)]
     return with_holm(pd.DataFrame(rows, columns=columns))

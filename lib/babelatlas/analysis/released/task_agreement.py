@@ -126,6 +126,6 @@ def moves(
     resampled = times @ gaps.to_numpy() / times.sum(axis=1, keepdims=True)
     low, high = bootstrap.percentile_interval(resampled, n_clusters=member.shape[1])
     table = pd.DataFrame({"first": ranks[0].mean(), "second": ranks[1].mean(), "value": gaps.mean()}).reset_index()
-    table = table.assign(ci_low=low, ci_high=high, over=over, p=ranking.sign_flip_test(gaps.to_numpy(), seed=seed))
+    table = table.assign(ci_low=low, ci_high=high, over=over, p=tests.sign_flips(gaps.to_numpy(), seed=seed))
     table = table.assign(p_holm=tests.holm(table["p"]), n=len(gaps), models=gaps.shape[1])
     return table.sort_values("value", key=lambda values: -values.abs(), kind="stable", ignore_index=True)

@@ -53,7 +53,7 @@ def retained(
             share = np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
             low, high = bootstrap.percentile_interval(share[1:], n_clusters=n) if n > 1 else (np.nan, np.nan)
             gap = recalls[:, :1] - recalls[:, 1:]
-            p, p_family = (ranking.sign_flip_test(gap, n_permutations, seed, each)[0] for each in (None, member))
+            p, p_family = (tests.sign_flips(each, n_permutations, seed)[0] for each in (gap, member.T @ gap))
             row = pair | {"group": group, "filtered": after[0], "before": before[0], "value": share[0]}
             row |= {"ci_low": low, "ci_high": high, "points": after[0] - before[0], "p": p, "p_family": p_family}
             rows.append(row | {"n": len(codes), "n_families": n})

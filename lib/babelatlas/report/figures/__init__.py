@@ -13,7 +13,6 @@ from babelatlas.report.figures.intervals import (
     profile,
     ranks,
     reach,
-    single_letters,
     strips,
 )
 from babelatlas.report.figures.look import (

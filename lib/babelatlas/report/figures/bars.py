@@ -33,8 +33,7 @@ def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Seque
     axis.set_xlabel(label)
     axis.set_ylabel("classes")
     axis.legend(loc="upper right")
-    with_data(axis, pd.DataFrame({label: spans, **counts}))
-    return axis
+    return with_data(axis, pd.DataFrame({label: spans, **counts}))
 
 
 def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0.04) -> Axes:
@@ -63,5 +62,4 @@ def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0
     axis.set_xlim(0, 1)
     axis.grid(False)
     legend_below(figure, axis)
-    with_data(axis, table)
-    return percent_axis(axis, "x")
+    return with_data(percent_axis(axis, "x"), table)

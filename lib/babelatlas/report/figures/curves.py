@@ -33,8 +33,7 @@ def languages_above(curves: pd.DataFrame, total: int) -> Axes:
     axis.text(right, total, f"all {total} languages ", ha="right", va="bottom", color="0.3", size=10)
     axis.set(xlim=(0, right), ylim=(0, total * 1.08), xlabel="zero-shot accuracy of at least", ylabel="languages")
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    with_data(axis, curves)
-    return percent_axis(axis, "x")
+    return with_data(percent_axis(axis, "x"), curves)
 
 
 def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
@@ -63,8 +62,7 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     axis.set(xlim=(0.8, 1200), ylim=(0.8, max(curves["n_languages"].max() * 1.6, 10)))
     axis.set(xlabel="with a label for at least so many classes (log scale)", ylabel="languages (log scale)")
     axis.legend(loc="lower left")
-    with_data(axis, curves)
-    return axis
+    return with_data(axis, curves)
 
 
 def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float | None = None) -> Axes:
@@ -80,8 +78,7 @@ def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float 
         axis.axvline(mark, color="0.4", linestyle=":", linewidth=1.2, zorder=1)
     axis.set(xlim=(0, curves["at_least"].max()), ylim=(0, 1.02), xlabel=xlabel, ylabel=ylabel)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=9.5)
-    with_data(axis, curves)
-    return percent_axis(axis)
+    return with_data(percent_axis(axis), curves)
 
 
 def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, bold: Sequence[str] = ()) -> np.ndarray:
@@ -120,5 +117,4 @@ def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, b
         axis.set_title(title, size=11, loc="left")
         axis.set(ylim=(bottom, top), ylabel=ylabel)
         percent_axis(axis).tick_params(labelbottom=True)
-    with_data(axes, table)
-    return axes[:, 0]
+    return with_data(axes[:, 0], table)

@@ -48,5 +48,4 @@ def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model
     for axis in axes.ravel():
         axis.tick_params(labelsize=9)
     legend_below(figure, first, fontsize=9, markerscale=2)
-    with_data(figure, rows)
-    return axes
+    return with_data(axes, rows)

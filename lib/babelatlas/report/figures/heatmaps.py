@@ -36,8 +36,7 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang", of: str = "accura
         _write_percent(axis, cells.to_numpy(), top, 8.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.01, label=of)
     percent_axis(bar.ax, "x")
-    with_data(figure, table)
-    return axes[:, 0]
+    return with_data(axes[:, 0], table)
 
 
 def _bare(axis: Axes) -> None:
@@ -91,8 +90,7 @@ def overlap_heatmap(
             _write_percent(axis, cells, top, size - 0.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, label=label)
     percent_axis(bar.ax, "x")
-    with_data(figure, table)
-    return axes
+    return with_data(axes, table)
 
 
 def two_triangles(table: pd.DataFrame, panel: str, below: str, above: str, note: str, label: str) -> np.ndarray:
@@ -129,5 +127,4 @@ def two_triangles(table: pd.DataFrame, panel: str, below: str, above: str, note:
         axis.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5))
         axis.set_title(title, size=10.5, loc="left")
     figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=40, pad=0.02, label=label)
-    with_data(figure, table)
-    return axes[:, 0]
+    return with_data(axes[:, 0], table)

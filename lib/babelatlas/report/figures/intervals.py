@@ -60,10 +60,8 @@ def forest(
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
     if series:
-        handles = axes[0].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", ncols=len(names), fontsize=9.5)
-    with_data(axes, table)
-    return axes
+        legend_below(figure, axes[0], ncols=len(names))
+    return with_data(axes, table)
 
 
 def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
@@ -81,8 +79,7 @@ def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
         axis.set_xlim(left=0)
         percent_axis(axis, "x")
     axes[len(axes) // 2].set_xlabel("mean accuracy", size=10.5)
-    with_data(axes, table)
-    return axes
+    return with_data(axes, table)
 
 
 def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, ylabel: str) -> Axes:
@@ -101,8 +98,7 @@ def means_with_intervals(table: pd.DataFrame, x: str, series: str, xlabel: str, 
     axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.set_ylim(bottom=0)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(names))
-    with_data(axis, table)
-    return axis
+    return with_data(axis, table)
 
 
 def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, named: str = "") -> Axes:
@@ -129,8 +125,7 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
     axis.set_yticks(range(len(rows)), rows)
     axis.set_ylim(len(rows) - 0.4, -0.5)
     axis.grid(axis="y", visible=False)
-    with_data(axis, points)
-    return axis
+    return with_data(axis, points)
 
 
 def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
@@ -141,7 +136,8 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     its models do not differ significantly. Returns the Axes of the three.
     """
     rows = table.reset_index(drop=True)
-    words = [single_letters(letters) for letters in rows["letters"]]
+    # A letter is followed by a number where one alphabet is not enough.
+    words = [re.findall(r"\D\d*", letters) for letters in rows["letters"]]
     letters = sorted({word for row in words for word in row})
     order = sorted(letters, key=lambda word: [word in row for row in words].index(True))
     size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
@@ -175,13 +171,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     letter.set_xlabel("no significant\ndifference", size=10)
     rank.set_yticks(range(len(rows)), rows["model"])
     rank.set_ylim(len(rows) - 0.5, -0.5)
-    with_data(axes, table)
-    return axes
-
-
-def single_letters(letters: str) -> list[str]:
-    """Return the single letters of a display, a letter being followed by a number where one alphabet is not enough."""
-    return re.findall(r"\D\d*", letters)
+    return with_data(axes, table)
 
 
 def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 14) -> Axes:
@@ -206,8 +196,7 @@ def class_counts(counts: pd.DataFrame, groups: Sequence[str] = (), named: int = 
     axis.set(ylim=(low, high), xlabel="languages, by number of classes", ylabel="classes with a label (log scale)")
     if groups:
         axis.legend(title="resource group (languages)", loc="upper right")
-    with_data(axis, counts)
-    return axis
+    return with_data(axis, counts)
 
 
 def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy", named: int = 20) -> Axes:
@@ -236,10 +225,8 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
     some = f", {len(places)} of them named" if len(places) < len(rows) else ""
     axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
     axis.set_ylabel(label)
-    handles = axis.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=min(3, len(handles[0])), fontsize=9.5)
-    with_data(axis, table)
-    return percent_axis(axis)
+    legend_below(figure, axis, loc="outside upper center")
+    return with_data(percent_axis(axis), table)
 
 
 def reach(table: pd.DataFrame, label: str) -> Axes:
@@ -268,5 +255,4 @@ def reach(table: pd.DataFrame, label: str) -> Axes:
     axis.set_xlabel("languages (log scale)")
     axis.grid(axis="y", visible=False)
     legend_below(figure, axis, ncols=2)
-    with_data(axis, table)
-    return axis
+    return with_data(axis, table)

@@ -112,19 +112,19 @@ def style() -> None:
     )
 
 
-def with_data(drawn: Figure | Axes | np.ndarray, data: pd.DataFrame, **names: str) -> None:
-    """Give a figure the table that it draws, which `show` offers as CSV.
+def with_data(drawn: Axes | np.ndarray, data: pd.DataFrame, **names: str) -> Axes | np.ndarray:
+    """Give the figure of some Axes the table that it draws, which `show` offers as CSV; return the Axes.
 
     Columns get names as a reader writes them: those in `names`, else as in READABLE, else without underscores. Where
     two columns would get one name, the later one keeps its own.
     """
-    first = drawn if isinstance(drawn, Figure) else np.ravel(drawn)[0].figure
     readable, taken = {}, set(data.columns)
     for column in data.columns:
         name = (READABLE | names).get(column, str(column).replace("_", " "))
         readable[column] = name if name not in taken else column
         taken.add(readable[column])
-    first.atlas_data = data.rename(columns=readable)
+    np.ravel(drawn)[0].figure.atlas_data = data.rename(columns=readable)
+    return drawn
 
 
 def show(figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None) -> HTML:
@@ -165,7 +165,7 @@ def _address(content: bytes, kind: str) -> str:
 
 
 def legend_below(figure: Figure, axis: Axes, **look) -> None:
-    """Put the legend of an axis below all panels of its figure; `look`: as of `Figure.legend`."""
+    """Put the legend of an axis below all panels of its figure, or elsewhere; `look`: as of `Figure.legend`."""
     look = {"loc": "outside lower center", "ncols": 3, "fontsize": 9.5} | look
     figure.legend(*axis.get_legend_handles_labels(), **look)
 

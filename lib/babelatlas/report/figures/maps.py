@@ -65,8 +65,7 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
         axis.scatter(*_at(rows), s=20 + 6 * place, label=f"{group} ({len(rows)})", **look)
     _frame_map(axis)
     legend_below(figure, axis, markerscale=1.4)
-    with_data(axis, table)
-    return axis
+    return with_data(axis, table)
 
 
 # The classes of an accuracy on a map: each has its colour, its marker and its size.
@@ -91,7 +90,5 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
         look = {"color": shades[place], "marker": "vsDo^"[place], "edgecolors": "black", "linewidths": 0.5}
         axis.scatter(*_at(rows), s=22 + 9 * place, zorder=3, label=text, **look)
     _frame_map(axis)
-    handles = axis.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9.5, title=label, title_fontsize=10)
-    with_data(axis, drawn)
-    return axis
+    legend_below(figure, axis, title=label, title_fontsize=10)
+    return with_data(axis, drawn)

@@ -49,28 +49,20 @@ def correlation_panels(
     axes[len(panels) // 2].set_xlabel(x, size=10.5)
     axes[0].set_ylabel(y, size=10.5)
     legend_below(figure, axes[0])
-    with_data(axes, points)
-    return axes
+    return with_data(axes, points)
 
 
 def two_ways(
-    points: pd.DataFrame,
-    x: str,
-    y: str,
-    panel: str,
-    series: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    columns: int = 3,
+    points: pd.DataFrame, x: str, y: str, panel: str, series: str = "", xlabel: str = "", ylabel: str = ""
 ) -> np.ndarray:
     """Draw fractions that were obtained in two ways against each other, with the line on which both are equal.
 
-    `points`: the columns x, y, panel (panels, at most `columns` of them in a row) and, where named, series (colour and
+    `points`: the columns x, y, panel (panels, at most three of them in a row) and, where named, series (colour and
     marker). All panels share their axes, which have one scale, and the labels. Returns the Axes of the panels.
     """
     panels = in_order(points[panel])
     names = in_order(points[series]) if series else [""]
-    down = -(-len(panels) // columns)
+    down = -(-len(panels) // 3)
     across = -(-len(panels) // down)
     width = min(7.2, 2.6 * across + 0.9)
     size, shared = (width, width / across * down + 0.3 * bool(series)), {"sharex": True, "sharey": True}
@@ -94,10 +86,9 @@ def two_ways(
     figure.supxlabel(xlabel, size=10.5)
     figure.supylabel(ylabel, size=10.5)
     if series:
-        handles = axes[0].get_legend_handles_labels()  # at the top: below is the label that all panels share
-        figure.legend(*handles, loc="outside upper center", ncols=min(4, len(names)), fontsize=9.5)
-    with_data(axes, points)
-    return axes[: len(panels)]
+        # At the top: below is the label that all panels share.
+        legend_below(figure, axes[0], loc="outside upper center", ncols=4)
+    return with_data(axes[: len(panels)], points)
 
 
 def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "family") -> np.ndarray:
@@ -134,8 +125,7 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
         drawn, said = axis.get_legend_handles_labels()
         handles |= dict(zip(said, drawn, strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=9)
-    with_data(axes, points)
-    return axes
+    return with_data(axes, points)
 
 
 def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[str] = ()) -> Axes:
@@ -164,8 +154,7 @@ def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[st
     axis.set(xlim=(edge * 0.8, 1500), ylim=(edge * 0.8, 1500))
     axis.set(xlabel="classes in Babel-ImageNet (log scale)", ylabel="classes in this label set (log scale)")
     axis.legend(title="group by classes there (languages)", loc="upper left", fontsize=9.5)
-    with_data(axis, table.drop(columns=["x", "y"]))
-    return axis
+    return with_data(axis, table.drop(columns=["x", "y"]))
 
 
 def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dict[str, Sequence[str]]) -> np.ndarray:
@@ -207,8 +196,7 @@ def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dic
         axis.set_yticks(range(4), [f"{10**tick:,}" for tick in range(4)])
         axis.set_ylim(axis.dataLim.y0 - 0.15, 3.2)
     axes[0, 0].set_xlim(0.5, points["log_tokens"].max() + 0.25)
-    with_data(axes, points)
-    return axes
+    return with_data(axes, points)
 
 
 def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
@@ -246,8 +234,7 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     empty = {"linestyle": "", "color": "0.1", "markersize": 8, "markeredgewidth": 0}
     handles += [plt.Line2D([], [], marker=f"$\\mathbf{{{number}}}$", **empty) for number in keys["number"]]
     figure.legend(handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9)
-    with_data(axes, drawn, name="model")
-    return axes[0]
+    return with_data(axes[0], drawn, name="model")
 
 
 def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple[float, float]) -> list:
@@ -288,5 +275,4 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
     axes[0].yaxis.minorticks_off()
     axes[0].set_ylabel("recall@1", size=10.5)
     legend_below(figure, axes[0])
-    with_data(axes, table)
-    return axes
+    return with_data(axes, table)
