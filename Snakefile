@@ -17,7 +17,7 @@ if not config:
 try:
     for file in workflow.configfiles:
         configs.read(file)
-    study = configs.check_config(config, HERE)
+    study, absent = configs.check_config(config, HERE), configs.absent(config)
     book.check_contents(HERE / "_toc.yml", study.all_pages())
     try:
         configs.check_paths(config)
@@ -33,6 +33,11 @@ if study.left_out:
     print(f"A limit is set: these chapters, which need whole tables, are left out: {', '.join(study.left_out)}.", file=sys.stderr)
 
 
+def present(paths):
+    """Return a rule's function of inputs without what is not there, so that a dry run can list the jobs."""
+    return lambda wildcards: [path for path in paths(wildcards) if path not in absent]
+
+
 rule all:
     default_target: True
     input:
@@ -46,7 +51,7 @@ for each in study.rules():
         name:
             each.name
         input:
-            each.input,
+            present(each.input),
         output:
             *(path if Path(path).suffix else directory(path) for path in each.outputs),
             page=study.at(f"notebooks/{each.page}.ipynb"),

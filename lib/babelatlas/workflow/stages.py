@@ -8,6 +8,7 @@ its data set.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 
 # The class lists of every run: the labels of ImageNet, and of the pictograms where something is drawn or labelled.
 CLASSES = ("imagenet-1k", "pictograms")
@@ -147,7 +148,7 @@ def _unrestricted(plan) -> list[tuple[str, str]]:
 
 
 def _subsets(plan, one: str, dataset: str) -> dict:
-    return {"labels": plan.sets[dataset].labels, "prompts": plan.values("zeroshot")["prompts"]}
+    return {"labels": Path(plan.material(dataset)["labels"]).stem}  # as notebook 67 calls them
 
 
 def _ambiguous(source: str) -> Callable:
