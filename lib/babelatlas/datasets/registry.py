@@ -84,8 +84,8 @@ def custom(name: str, description: dict) -> Dataset:
     """Return the entry of a user's own data set, from its description in a config.
 
     `description` for classification: `task: zero-shot`, `images` (with one folder of images for each class, named as in
-    the list or table), and one of `classes`, whose labels come from lexicons, and `label_table`; `prompts` where it is not
-    the label alone. For retrieval: `task: retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or
+    the list or table), one of `classes`, whose labels come from lexicons, and `label_table`, and `prompts` where these
+    are not "label". For retrieval: `task: retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or
     CSV), and where captions are translations `parallel`.
     """
     what = f"The data set {name!r} in the config's custom_datasets"
