@@ -28,8 +28,9 @@ def config(tmp_path) -> Path:
 def test_a_dry_run_of_own_data_finds_all_and_else_names_every_missing_path(config, tmp_path):
     dry = snakemake(tmp_path, "--dry-run", config=config)
     assert (dry.returncode, "would stop" in dry.stderr) == (0, False), dry.stderr
-    text = config.read_text(encoding="utf-8").replace("bridge-lite2]", "my-clip]")
-    config.write_text(f"{text}words: [w.csv]\ncustom_models: {{my-clip: m.py}}\n", encoding="utf-8")
+    text = config.read_text(encoding="utf-8").replace("{minimum", "{prompts: p.csv, minimum")
+    text = text.replace("bridge-lite2]", "my-clip]") + "words: [w.csv]\ncustom_models: {my-clip: m.py}\n"
+    config.write_text(text, encoding="utf-8")
     (tmp_path / "mine" / "captions.csv").unlink()
     dry = snakemake(tmp_path, "--dry-run", config=config)
     assert (dry.returncode, "MissingInput" in dry.stderr) == (0, False), dry.stderr
