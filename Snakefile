@@ -17,7 +17,8 @@ if not config:
 try:
     for file in workflow.configfiles:
         configs.read(file)
-    study, absent = configs.check_config(config, HERE), configs.absent(config)
+    study = configs.check_config(config, HERE)
+    absent = configs.absent(study.config)  # nothing, but in a dry run, which lists the jobs all the same
     book.check_contents(HERE / "_toc.yml", study.all_pages())
     try:
         configs.check_paths(config)
@@ -33,11 +34,6 @@ if study.left_out:
     print(f"A limit is set: these chapters, which need whole tables, are left out: {', '.join(study.left_out)}.", file=sys.stderr)
 
 
-def present(paths):
-    """Return a rule's function of inputs without what is not there, so that a dry run can list the jobs."""
-    return lambda wildcards: [path for path in paths(wildcards) if path not in absent]
-
-
 rule all:
     default_target: True
     input:
@@ -51,7 +47,7 @@ for each in study.rules():
         name:
             each.name
         input:
-            present(each.input),
+            lambda wildcards, paths=each.input: [path for path in paths(wildcards) if path not in absent],
         output:
             *(path if Path(path).suffix else directory(path) for path in each.outputs),
             page=study.at(f"notebooks/{each.page}.ipynb"),

@@ -65,7 +65,7 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ({"classes": {"pictograms": "a.csv"}}, "'pictograms', a list of the study"),
         ({"verified_labels": {"pictogram": "a.csv"}}, r"'verified_labels' names 'pictogram'.*pictograms\?"),
         ({"custom_datasets": {"mine": {"task": "zeroshot"}}}, "mine"),
-        ({"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}}, "'my' under 'custom_datasets': .*'images'"),
+        ({"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}}, "annotations name 'my'.* custom_datasets alone"),
         ({"custom_datasets": {"my": MY_BIRDS | {"prompts": "lable"}}}, "'my'.* has prompts = 'lable'"),
         ({"only": {"picto-en": ["pictogarms"]}}, "names 'pictogarms'.*did you mean pictograms"),
         ({"only": {"bridge-lite2": ["pictograms"]}}, "'only' names 'bridge-lite2', which is not among its models"),

@@ -164,8 +164,7 @@ def _check_datasets(config: Config) -> None:
     if both := {*config.datasets} & {*config.stored_vectors}:
         raise InputError(f"The config names {min(both)!r} under 'datasets' and under 'stored_vectors': leave one out.")
     if both := {*config.custom_datasets} & {*config.images, *config.annotations}:
-        fix = "give its paths there, and leave it out under 'images' and 'annotations'"
-        raise InputError(f"The config describes {min(both)!r} under 'custom_datasets': {fix}.")
+        raise InputError(f"The config's images or annotations name {min(both)!r}: name it in custom_datasets alone.")
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
@@ -205,24 +204,22 @@ def _check_models(config: Config) -> None:
     _check_among("remote_code", [one.partition("@")[0] for one in config.remote_code], coded, "models with code")
 
 
-def absent(values: dict) -> dict[str, str]:
+def absent(config: Config) -> dict[str, str]:
     """Return the paths of a config at which nothing is, each with what the config calls it."""
-    config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
     places = {key: getattr(config, key) for key in PATHS}
     places["custom_datasets"] = [[one.get(key, "") for key in OF_DATASETS] for one in config.custom_datasets.values()]
-    texts = [
+    places["adaptations"] = [
         (one.texts.replace("{lang}", lang), one.images) for one in config.adaptations.values() for lang in one.languages
     ]
     given = [one.get(key, "") for one in config.parameters.values() for key in PROMPTS]
     places["prompts"] = [name for name in _texts(given) if name.endswith((".parquet", ".csv"))]
-    named = {path: key for key, some in (places | {"adaptations": texts}).items() for path in _texts(some) if path}
-    return {path: key for path, key in named.items() if not tables.locate(path).exists()}
+    return {path: key for key, some in places.items() for path in _texts(some) if not tables.locate(path).exists()}
 
 
 def check_paths(values: dict) -> None:
     """Raise InputError where paths of a config are not there, with all of them, or a model's terms not accepted."""
     config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
-    if lost := [f"{key} should be at {path}" for path, key in absent(values).items()]:
+    if lost := [f"{key} should be at {path}" for path, key in absent(config).items()]:
         raise InputError(
             f"The config's {', its '.join(lost)}, where nothing is: correct {'each' if lost[1:] else 'the'} path."
         )
