@@ -18,6 +18,7 @@ try:
     for file in workflow.configfiles:
         configs.read(file)
     study = configs.check_config(config, HERE)
+    absent = configs.absent(study.config)  # nothing, but in a dry run, which lists the jobs all the same
     book.check_contents(HERE / "_toc.yml", study.all_pages())
     try:
         configs.check_paths(config)
@@ -44,7 +45,7 @@ for each in study.rules():
         name:
             each.name
         input:
-            each.input,
+            lambda wildcards, paths=each.input: [path for path in paths(wildcards) if path not in absent],
         output:
             *(path if Path(path).suffix else directory(path) for path in each.outputs),
             page=study.at(f"notebooks/{each.page}.ipynb"),

@@ -18,6 +18,7 @@ from conftest import ROOT, snakemake
 CONFIGS = [f"config/{name}.yml" for name in ("demo", "full", "paper")]
 CONFIGS += [f"tests/{name}.yml" for name in ("tiny", "one_language", "no_models")]
 ACCURACY = "41_this_run"
+MY_BIRDS = {"task": "zero-shot", "images": "birds", "label_table": "birds.csv"}
 
 
 def check(values: dict):
@@ -64,6 +65,8 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ({"classes": {"pictograms": "a.csv"}}, "'pictograms', a list of the study"),
         ({"verified_labels": {"pictogram": "a.csv"}}, r"'verified_labels' names 'pictogram'.*pictograms\?"),
         ({"custom_datasets": {"mine": {"task": "zeroshot"}}}, "mine"),
+        ({"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}}, "annotations name 'my'.* custom_datasets alone"),
+        ({"custom_datasets": {"my": MY_BIRDS | {"prompts": "lable"}}}, "'my'.* has prompts = 'lable'"),
         ({"only": {"picto-en": ["pictogarms"]}}, "names 'pictogarms'.*did you mean pictograms"),
         ({"only": {"bridge-lite2": ["pictograms"]}}, "'only' names 'bridge-lite2', which is not among its models"),
         ({"stored_vectors": {"imagenet-1k": ["bridge-lite2"]}}, "not among its data sets whose vectors ship"),

@@ -82,9 +82,10 @@ def load(
         table = table[table[column].isin(chosen)] if chosen else table
     absent = [image for image in order if image not in paths]
     if short + len(absent) > missing or not paths:
-        source = f" ({dataset.image_source})" if dataset.image_source else ""
+        fix = f"fetch them ({dataset.image_source})" if dataset.image_source else "give them"
+        fix = "name each by its path below the images, as dogs/1.jpg" if dataset.custom else fix
         what = f"{short + len(absent):,} of {short + len(order):,} images in {images} ({', '.join(absent[:10])})"
-        raise InputError(f"The data set {name!r} lacks {what}: fetch them{source}, or allow so many with missing.")
+        raise InputError(f"The data set {name!r} lacks {what}: {fix}, or allow so many with missing.")
     gallery = pd.DataFrame({"image": [image for image in order if image in paths]}, dtype=str)
     gallery["path"] = gallery["image"].map(paths).astype(str)
     gallery.attrs["missing"] = short + len(absent)

@@ -22,6 +22,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
 from babelatlas.datasets import imagenet, stamps, stored_vectors
 from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.lexicon.prompts import NAMES
 
 # Held while filters of warnings are changed, since all threads of a process share them.
 QUIETLY = threading.Lock()
@@ -41,6 +42,7 @@ class Dataset(validation.Entry):
     url: str = ""
     citation: str = ""
     labels: str = ""
+    prompts: Literal["", *NAMES] = ""
     parallel: Literal["", "first", "all"] = ""
     n_images: int = 0
     n_classes: int = 0
@@ -82,9 +84,9 @@ def custom(name: str, description: dict) -> Dataset:
     """Return the entry of a user's own data set, from its description in a config.
 
     `description` for classification: `task: zero-shot`, `images` (with one folder of images for each class, named as in
-    the list or table), and one of `classes`, whose labels come from lexicons, and `label_table`. For retrieval: `task:
-    retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or CSV), and where captions are
-    translations `parallel`.
+    the list or table), one of `classes`, whose labels come from lexicons, and `label_table`, and `prompts` where these
+    are not "label". For retrieval: `task: retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or
+    CSV), and where captions are translations `parallel`.
     """
     what = f"The data set {name!r} in the config's custom_datasets"
     if name in [one.name for one in DATASETS]:
@@ -98,7 +100,8 @@ def custom(name: str, description: dict) -> Dataset:
     if task == "zero-shot" and bool(description.get("classes")) == bool(description.get("label_table")):
         raise InputError(f"{what} needs 'classes', a file of synsets, or 'label_table', a table of labels: give one.")
     added = {"name": name, "shows": "images of one's own", "licence": "the user's own", "custom": True}
-    return validation.validate(Dataset, added | {"labels": name * (task == "zero-shot")} | description, what)
+    added |= {"labels": name, "prompts": "label"} if task == "zero-shot" else {}
+    return validation.validate(Dataset, added | description, what)
 
 
 def known() -> list[Dataset]:

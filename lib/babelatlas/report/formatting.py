@@ -8,6 +8,7 @@ import pandas as pd
 from babelatlas.base import tables
 
 LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
+LISTS["own"] = "the user's own"
 # What a caption or a cell may hold of HTML: emphasis, code, words of a language, and links that run nothing.
 ALLOWED = re.compile(
     r"(</?(?:b|i|code|bdi|a)>|<br>|<bdi lang=\"[\w-]*\">"

@@ -228,7 +228,7 @@ def _labels(lang: str, labels: dict[str, pd.DataFrame]) -> dict:
     caption = f"<b>Examples of labels.</b> Up to {EXAMPLES} of each label set, evenly spread over its classes."
     known, sources = wordnets.sources(), []
     for row in rows.drop_duplicates("source").itertuples():
-        name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("made by this study", "")
+        name, url = known.loc[row.source, ["name", "url"]] if row.source in known.index else ("the user's own", "")
         link = f"[{escape(name)}]({url})" if url.startswith("http") else escape(name)
         sources.append(f"{literal(row.source)}: {link}, {escape(row.licence)}")
     counts = [(name, int((each["lang"] == lang).sum()), each["wnid"].nunique()) for name, each in having.items()]

@@ -21,7 +21,7 @@ from babelatlas.models import registry as models
 from babelatlas.models.training import adaptation
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import Plan
-from babelatlas.workflow.stages import CLASSES
+from babelatlas.workflow.stages import CLASSES, PROMPTS
 
 # The keys whose values are files and folders; a data set of the user's own has the first as well.
 OF_DATASETS = ("images", "annotations", "classes", "label_table")
@@ -172,6 +172,8 @@ def _check_datasets(config: Config) -> None:
     _check_among("stored_vectors", config.stored_vectors, with_vectors, "data sets whose vectors ship")
     if both := {*config.datasets} & {*config.stored_vectors}:
         raise InputError(f"The config names {min(both)!r} under 'datasets' and under 'stored_vectors': leave one out.")
+    if both := {*config.custom_datasets} & {*config.images, *config.annotations}:
+        raise InputError(f"The config's images or annotations name {min(both)!r}: name it in custom_datasets alone.")
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
@@ -211,19 +213,26 @@ def _check_models(config: Config) -> None:
     _check_among("remote_code", [one.partition("@")[0] for one in config.remote_code], coded, "models with code")
 
 
-def check_paths(values: dict) -> None:
-    """Raise InputError where a path of a config is not there, or a model's terms are not accepted."""
-    config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
+def absent(config: Config) -> dict[str, str]:
+    """Return the paths of a config at which nothing is, each with what the config calls it."""
     places = {key: getattr(config, key) for key in PATHS}
     places["custom_models"] = [config.place(name) for name in config.custom_models]
     places["custom_datasets"] = [[one.get(key, "") for key in OF_DATASETS] for one in config.custom_datasets.values()]
-    texts = [
+    places["adaptations"] = [
         (one.texts.replace("{lang}", lang), one.images) for one in config.adaptations.values() for lang in one.languages
     ]
-    for key, paths in (places | {"adaptations": texts}).items():
-        for path in filter(None, _texts(paths)):
-            if not tables.locate(path).exists():
-                raise InputError(f"The config's {key} should be at {path}, where nothing is: correct the path.")
+    given = [one.get(key, "") for one in config.parameters.values() for key in PROMPTS]
+    places["prompts"] = [name for name in _texts(given) if name.endswith((".parquet", ".csv"))]
+    return {path: key for key, some in places.items() for path in _texts(some) if not tables.locate(path).exists()}
+
+
+def check_paths(values: dict) -> None:
+    """Raise InputError where paths of a config are not there, with all of them, or a model's terms not accepted."""
+    config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
+    if lost := [f"{key} should be at {path}" for path, key in absent(config).items()]:
+        raise InputError(
+            f"The config's {', its '.join(lost)}, where nothing is: correct {'each' if lost[1:] else 'the'} path."
+        )
     own = {*config.checkpoints, *config.external_scores, *config.custom_models}
     for name in {*config.models, *config.translators} - own:
         entry = (translators.get_translator if name in translators.names() else models.get_model)(name)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 
 from babelatlas.base import checksums, tables
 from babelatlas.datasets import registry as datasets
@@ -153,7 +154,7 @@ def _unrestricted(plan) -> list[tuple[str, str]]:
 
 
 def _subsets(plan, one: str, dataset: str) -> dict:
-    return {"labels": plan.sets[dataset].labels, "prompts": plan.values("zeroshot")["prompts"]}
+    return {"labels": Path(plan.material(dataset)["labels"]).stem}  # as notebook 67 calls them
 
 
 def _ambiguous(source: str) -> Callable:
