@@ -7,6 +7,7 @@ the nearest name.
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -99,6 +100,37 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
     except (yaml.YAMLError, RuntimeError) as error:
         raise InputError(f"The notebook cannot be run with {' '.join(given) or 'its defaults'}: {error}") from error
     print(f"{output} ({seconds:.0f} s)")
+
+
+@app.command()
+@click.argument("kind", type=click.Choice(["chapter"]))
+@click.argument("name")
+def new(kind: str, name: str) -> None:
+    """Begin a chapter of your own with an example that runs.
+
+    Example: babelatlas new chapter my_question
+    """
+    from babelatlas.base.paths import DATA, root
+
+    if not re.fullmatch(r"(\d\d_)?[a-z]\w*", name, re.ASCII | re.IGNORECASE):
+        what = f"The name of a chapter has only letters, digits and underscores, got {name!r}"
+        raise InputError(f"{what}: give one such as my_question.")
+    known = sorted(path.stem for path in root().glob("notebooks/*/*.ipynb"))
+    if not name[0].isdigit():
+        name = next(f"{number}_{name}" for number in range(50, 100) if f"{number}_" not in [one[:3] for one in known])
+    if same := [one for one in known if one[:3] == name[:3] or one[3:] == name[3:]]:
+        raise InputError(f"There is the notebook {same[0]} already: give another name, and a number that is free.")
+    contents = root() / "_toc.yml"
+    text = contents.read_text(encoding="utf-8")
+    # After the chapters with lower numbers and their sections; as text, so that comments and layout stay.
+    before = re.finditer(r"^ {6}- file: (\d\d)_.*\n(?: {7}.*\n)*", text, re.MULTILINE)
+    place = max((each.end() for each in before if each[1] < name[:2]), default=len(text))
+    example = (DATA / "new_chapter.ipynb").read_text(encoding="utf-8").replace("new_chapter", name)
+    example = example.replace("A new chapter", name[3:].replace("_", " ").capitalize())
+    (root() / f"notebooks/chapters/{name}.ipynb").write_text(example, encoding="utf-8")
+    contents.write_text(f"{text[:place]}      - file: {name}\n{text[place:]}", encoding="utf-8")
+    print(f"notebooks/chapters/{name}.ipynb, and its line in _toc.yml: make page PAGE={name} shows it.")
+    print("A config that lists its `chapters` has to name it, too.")
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.paths import check_writable
 from babelatlas.base.validation import Entry, validate
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import hub, translators
@@ -207,9 +206,8 @@ def check_paths(values: dict) -> None:
     config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
     places = {key: getattr(config, key) for key in PATHS}
     places["custom_datasets"] = [[one.get(key, "") for key in OF_DATASETS] for one in config.custom_datasets.values()]
-    texts = [
-        (one.texts.replace("{lang}", lang), one.images) for one in config.adaptations.values() for lang in one.languages
-    ]
+    adapted = config.adaptations.values()
+    texts = [(one.texts.replace("{lang}", lang), one.images) for one in adapted for lang in one.languages]
     for key, paths in (places | {"adaptations": texts}).items():
         for path in filter(None, _texts(paths)):
             if not tables.locate(path).exists():
@@ -228,9 +226,3 @@ def _texts(value) -> Iterator[str]:
     else:
         for one in value.values() if isinstance(value, dict) else value:
             yield from _texts(one)
-
-
-def prepare(run: str | os.PathLike) -> None:
-    """Make the folders of a run; InputError for one that cannot be written to."""
-    for folder in ("", "logs", "notebooks"):
-        check_writable(Path(run, folder))

@@ -1,0 +1,65 @@
+"""A chapter of one's own: the example that `babelatlas new chapter` copies, its line in the contents, its page."""
+
+import shutil
+
+import pytest
+
+from babelatlas.workflow import book as books
+from babelatlas.workflow import command_line, config
+from conftest import ROOT, snakemake
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A copy of all that a new chapter becomes a part of."""
+    for name in ("notebooks", "book", "config"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Snakefile", "_toc.yml", "_config.yml"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_new_chapter_is_in_the_contents_in_the_order_of_numbers_and_in_the_plan(study):
+    before = (study / "_toc.yml").read_text(encoding="utf-8").splitlines()
+    for name in ("my_question", "36_other"):
+        assert command_line.main(["new", "chapter", name]) == 0
+    lines = (study / "_toc.yml").read_text(encoding="utf-8").splitlines()
+    new = [place for place, line in enumerate(lines) if line not in before]
+    assert [lines[place - 1 : place + 1] for place in new] == [
+        ["      - file: 35_error_overlap", "      - file: 36_other"],
+        ["      - file: 42_disambiguation", "      - file: 50_my_question"],
+    ]
+    assert [line for place, line in enumerate(lines) if place not in new] == before
+    plan = config.check_config(config.read("config/demo.yml"), study)
+    books.check_contents("_toc.yml", plan.all_pages())
+    assert {"36_other", "50_my_question"} <= {*plan.chapters}
+
+
+@pytest.mark.parametrize("name", ["a b", "../x", "größe", "12_mine", "working_languages", "60_mine", "senses"])
+def test_a_name_that_cannot_be_used_is_told_and_changes_nothing(study, name, capsys):
+    files = {path: path.stat().st_mtime_ns for path in study.rglob("*")}
+    assert command_line.main(["new", "chapter", name]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert {path: path.stat().st_mtime_ns for path in study.rglob("*")} == files
+
+
+@pytest.mark.slow
+def test_a_new_chapter_runs_and_is_rendered_alone_and_so_is_a_page_of_prose(study, small_run):
+    shutil.copytree(small_run / "results", study / "results")
+    assert command_line.main(["new", "chapter", "my_question"]) == 0
+    for name, made, words in (
+        (
+            "50_my_question",
+            ["50_my_question", "the page 50_my_question"],
+            ["My question", "Takeaway", "<figure", "CSV"],
+        ),
+        ("own-model", ["the page own-model"], ["Translators", "zeroshot"]),
+    ):
+        done = snakemake(study, "--snakefile", study / "Snakefile", f"_build/page/html/{name}.html")
+        assert done.returncode == 0, done.stderr
+        assert [line.partition("  running  ")[2] for line in done.stdout.splitlines() if "  running  " in line] == made
+        page = (study / "_build" / "page" / "html" / f"{name}.html").read_text(encoding="utf-8")
+        assert [word for word in words if word not in page] == []
+    done = snakemake(study, "--snakefile", study / "Snakefile", "_build/page/html/50_my_qestion.html")
+    assert "There is no page '50_my_qestion': did you mean 50_my_question?" in done.stderr
