@@ -128,7 +128,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     """Lay out the staged tree and return its folder; files that are there as they should be stay untouched.
 
     A folder among `pages` stands for the files in it; a script in one goes to the files that pages share. `only`: the
-    one page to lay out, with the works that it cites; its links to others become plain text. Raises InputError where
+    one page to lay out, with the two that each needs; its links to others become plain text. Raises InputError where
     the title page is missing, or a page is not in the contents.
     """
     files = [file for page in pages for file in (sorted(page.glob("*.[mj]*")) if page.is_dir() else [page])]
@@ -151,8 +151,8 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     }
     above = {name: parent for parent, names in below.items() for name in names}
     if only:
-        shown = {only, "bibliography"}
-        toc = {"format": toc["format"], "root": only, "chapters": [{"file": name} for name in shown - {only}]}
+        shown = {only, "bibliography", "rerun"} & {*texts}
+        toc = {"format": toc["format"], "root": only, "chapters": [{"file": name} for name in sorted(shown - {only})]}
     titles = {name: title_of(sources[path]) for name, path in texts.items()}
     config = settings((project / "_config.yml").read_text(encoding="utf-8"))
     facts = metadata.version("babelatlas"), str(config["copyright"]), config["html"].get("baseurl") or ""
