@@ -4,6 +4,7 @@
 # make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
 # make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
 # make book ARGS=--dry-run    say what would run
+# make page PAGE=33_intervals    run what this page needs, and render it alone: seconds
 # make clean    remove what runs have made, and nothing else   make lock    resolve requirements.in again
 # make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
 # Each first makes the environment in .venv if it is missing or older than the lock; nothing else is downloaded.
@@ -25,14 +26,16 @@ PYTHON ?= python3
 # More words for what a target runs, as in: make book ARGS=--dry-run, make test TESTS=tests/stats
 ARGS ?=
 TESTS ?=
+# The page of `make page`: the name of a chapter, or of a page of book/.
+PAGE ?=
 
 BIN := .venv/bin
 STAMP := .venv/installed
-TARGETS := book test test-all lint bench faults clean lock vendor
+TARGETS := book test test-all page lint bench faults clean lock vendor
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
 # is a command.
-GIVEN := CONFIG CORES PROFILE GPUS PYTHON ARGS TESTS
+GIVEN := CONFIG CORES PROFILE GPUS PYTHON ARGS TESTS PAGE
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 # A misspelt variable would run the demonstration in place of what was meant, a misspelt target would stop after an hour.
@@ -54,7 +57,7 @@ endif
 
 # The folder's lock ends with its process, unlike Snakemake's: a killed run can be called again at once. Unfinished files were
 # never renamed into place. A job that fails stops only those that need it, and its log is shown.
-SNAKEMAKE := $(BIN)/babelatlas locked -- snakemake --nolock --rerun-incomplete --keep-going --show-failed-logs \
+SNAKEMAKE = $(BIN)/babelatlas locked -- snakemake $(if $(WANTED),"$(WANTED)") --nolock --rerun-incomplete --keep-going --show-failed-logs \
 	--rerun-triggers mtime params input code --quiet rules host reason
 # Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
 ifeq ($(PROFILE),)
@@ -68,13 +71,15 @@ WRITABLE = @test -w . || { printf 'The folder %s cannot be written to: work in a
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := book
 
-book: $(STAMP)
+# What Snakemake is to make, for `page`; the whole book without it.
+page: WANTED = _build/page/html/$$PAGE.html
+book page: $(STAMP)
 	$(WRITABLE)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
 	@gpus=$${GPUS:-$$($(BIN)/python -c 'from babelatlas.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
-	@$(if $(filter -n --dry-run --until -U --help -h,$(ARGS)),true,echo "The book: $$PWD/_build/html/index.html")
+	@$(if $(filter -n --dry-run --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 from babelatlas.workflow import book, config as configs
 
 HERE = Path(os.path.relpath(workflow.basedir))
@@ -20,6 +20,14 @@ try:
     study = configs.check_config(config, HERE)
     absent = configs.absent(study.config)  # nothing, but in a dry run, which lists the jobs all the same
     book.check_contents(HERE / "_toc.yml", study.all_pages())
+    FOLDERS = [path for path in study.all_files() if not Path(path).suffix]
+    # What each page is made from, its prose or its notebook; the explorer also from what chapters write for it.
+    PAGES = {path.stem: [path] for path in (HERE / "book").glob("*.md")}
+    PAGES.get("explorer", []).extend(FOLDERS)
+    PAGES |= {name: [study.at(f"notebooks/{name}.ipynb")] for name in study.all_pages()}
+    for name in re.findall(r"^_build/page/html/(.*)\.html$", "\n".join(sys.argv), re.MULTILINE):
+        if name not in PAGES:
+            raise InputError(f"There is no page {name!r}: {near(name, PAGES)}")
     try:
         configs.check_paths(config)
     except InputError as error:
@@ -71,7 +79,7 @@ rule book:
     "Collect the executed notebooks and the prose, and render the book."
     input:
         pages=[study.at(f"notebooks/{name}.ipynb") for name in study.all_pages()],
-        folders=[path for path in study.all_files() if not Path(path).suffix],
+        folders=FOLDERS,
         prose=[os.path.relpath(path) for path in sorted((HERE / "book").rglob("*")) if path.is_file()],
         contents=[HERE / "_config.yml", HERE / "_toc.yml"],
     output:
@@ -82,4 +90,22 @@ rule book:
         gpu=0,
     shell:
         "{PYTHON:q} -m babelatlas.workflow.book {HERE:q} _build {input.pages:q} {input.folders:q} --log {log:q}"
+        " --outputs {output:q}"
+
+
+rule page:
+    "Render one page by itself, in seconds."
+    input:
+        pages=lambda wildcards: PAGES[wildcards.page],
+        contents=rules.book.input.contents,
+    output:
+        "_build/page/html/{page}.html",
+    log:
+        study.at("logs/page_{page}.txt"),
+    wildcard_constraints:
+        page="[^/]+",
+    resources:
+        gpu=0,
+    shell:
+        "{PYTHON:q} -m babelatlas.workflow.book {HERE:q} _build/page {input.pages:q} --only {wildcards.page:q} --log {log:q}"
         " --outputs {output:q}"

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="needs make")
-GIVEN = ("CONFIG", "CORES", "PROFILE", "GPUS", "PYTHON", "ARGS", "TESTS")
+GIVEN = ("CONFIG", "CORES", "PROFILE", "GPUS", "PYTHON", "ARGS", "TESTS", "PAGE")
 HOSTILE = ["$(shell touch run)", "`touch run`", '"; touch run; "', "'; touch run; '", "&& touch run #", "a\ntouch run"]
 
 
@@ -46,7 +46,7 @@ def make(folder, *words: str, user: dict | None = None, **environment: str) -> s
 @pytest.mark.parametrize("value", HOSTILE)
 def test_nothing_that_is_given_runs_a_command(study, value):
     for name in GIVEN:
-        make(study, {"TESTS": "test", "ARGS": "bench"}.get(name, "book"), f"{name}={value}")
+        make(study, {"TESTS": "test", "ARGS": "bench", "PAGE": "page"}.get(name, "book"), f"{name}={value}")
     make(study, "book", **dict.fromkeys(GIVEN, value))
     (study / ".venv" / "installed").unlink()
     make(study, "lint", f"PYTHON={value}")
@@ -58,6 +58,12 @@ def test_a_config_reaches_snakemake_as_it_was_given(study):
     (study / config).touch()
     done = make(study, "book", f"CONFIG={config}", "CORES=2", "ARGS=--dry-run --until all")
     assert f"|--cores|2|--resources|gpu=3|--configfile|{config}|--dry-run|--until|all|" in done.stdout
+
+
+def test_one_page_is_asked_of_snakemake_by_its_file(study):
+    said = make(study, "page", "PAGE=33_my $(own)").stdout
+    assert "|snakemake|_build/page/html/33_my $(own).html|--nolock|" in said
+    assert said.endswith("/_build/page/html/33_my $(own).html\n")
 
 
 def test_the_demonstration_alone_has_a_cache_in_the_folder_and_any_locale_can_name_it(study):

@@ -10,7 +10,8 @@ import pytest
 from babelatlas.workflow import notebooks
 from conftest import ROOT
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+EXAMPLE = ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"  # what `babelatlas new chapter` copies
+NOTEBOOKS = [*sorted((ROOT / "notebooks").glob("*/*.ipynb")), EXAMPLE]
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 

@@ -24,7 +24,7 @@ ALLOWED = (
     "pictograms beside first",
     "as it is meant beside this image: {source}",  # the question of `translators.toml`: results were made with it
 )
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+NOTEBOOKS = [*sorted((ROOT / "notebooks").glob("*/*.ipynb")), LIBRARY / "data" / "new_chapter.ipynb"]
 # A doctest, or a name of the code in backticks, is code.
 CODE = re.compile(r"^\s*>>> .*$|^\s*\.\.\. .*$|``[^`]*``|`[^`\n]*`", re.MULTILINE)
 

@@ -62,7 +62,7 @@ def staged(folder):
 
 
 def rendered(folder):
-    return books.render(staged(folder), folder / "build", folder / "results" / "small").parent
+    return books.render(staged(folder), folder / "build", folder / "results" / "small")
 
 
 @pytest.fixture(scope="module")

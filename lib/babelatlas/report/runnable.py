@@ -48,10 +48,8 @@ def prepared(notebook: dict, run: str, repository: str = "", book: str = "") -> 
     cells = [cell | {"outputs": [], "execution_count": None} if cell["cell_type"] == "code" else cell
              for cell in notebook["cells"]]  # fmt: skip
     install = f'%pip install --quiet "babelatlas[encoders] @ git+{repository}"'
-    install = (
-        install if repository else 'raise ImportError("Install the library: pip install . in a copy of the study.")'
-    )
-    source = FIRST.format(book=book, install=install, run=run)
+    alone = 'raise ImportError("Install the library: pip install . in a copy of the study.")'
+    source = FIRST.format(book=book, install=install if repository else alone, run=run)
     first = {"cell_type": "code", "metadata": {"tags": ["hide-input"]}, "id": "run-by-itself", "source": source}
     metadata = {key: value for key, value in notebook["metadata"].items() if key != "checksum"}  # that of the outputs
     return notebook | {"cells": [first | {"outputs": [], "execution_count": None}, *cells], "metadata": metadata}

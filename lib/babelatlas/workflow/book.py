@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from importlib import metadata
 from pathlib import Path
 
@@ -125,22 +124,23 @@ def without_links(text: str, absent: Callable[[str], bool]) -> str:
     return LINK.sub(plain, text)
 
 
-def stage(project: Path, build: Path, pages: list[Path]) -> Path:
+def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path:
     """Lay out the staged tree and return its folder; files that are there as they should be stay untouched.
 
-    A folder among `pages` stands for the files in it; a script in one goes to the files that pages share. Raises
-    InputError where the title page is missing, or a page is not in the contents.
+    A folder among `pages` stands for the files in it; a script in one goes to the files that pages share. `only`: the
+    one page to lay out, with the two that each needs; its links to others become plain text. Raises InputError where
+    the title page is missing, or a page is not in the contents.
     """
     files = [file for page in pages for file in (sorted(page.glob("*.[mj]*")) if page.is_dir() else [page])]
     check_contents(project / "_toc.yml", [file.stem for file in files if file.suffix != ".js"])
     sources = {file.relative_to(project / "book"): file for file in (project / "book").rglob("*") if file.is_file()}
     for file in files:
-        path = Path(FILES if file.suffix == ".js" else "", "index.ipynb" if file.stem == TITLE_PAGE else file.name)
-        sources[path] = file
+        name = "index.ipynb" if file.stem == TITLE_PAGE != only else file.name
+        sources[Path(FILES if file.suffix == ".js" else "", name)] = file
     sources = {path: file for path, file in sources.items() if not _lacks_data(file, sources)}
     texts = {path.stem: path for path in sources if path.suffix in (".md", ".ipynb")}
     toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
-    if toc["root"] not in texts:
+    if (only or toc["root"]) not in texts:
         raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
     patterns = [*listed(toc), *UNLISTED]
     shown = {name for pattern in patterns for name in fnmatch.filter(texts, pattern)}
@@ -150,6 +150,9 @@ def stage(project: Path, build: Path, pages: list[Path]) -> Path:
         if chapter["file"] in texts
     }
     above = {name: parent for parent, names in below.items() for name in names}
+    if only:
+        shown = {only, "bibliography", "rerun"} & {*texts}
+        toc = {"format": toc["format"], "root": only, "chapters": [{"file": name} for name in sorted(shown - {only})]}
     titles = {name: title_of(sources[path]) for name, path in texts.items()}
     config = settings((project / "_config.yml").read_text(encoding="utf-8"))
     facts = metadata.version("babelatlas"), str(config["copyright"]), config["html"].get("baseurl") or ""
@@ -260,7 +263,7 @@ def _shared(folder: Path) -> str:
 
 
 def render(folder: Path, build: Path, run: Path) -> Path:
-    """Render what changed in the staged tree, put the book in the place of the one before, return its first page.
+    """Render what changed in the staged tree, put the book in the place of the one before, return its folder.
 
     `run`: the folder of the run, whose tables the book offers for download. Raises RuntimeError with the renderer's
     warnings where there are any: a link that leads nowhere, an unknown citation, a malformed table.
@@ -271,19 +274,19 @@ def render(folder: Path, build: Path, run: Path) -> Path:
         shutil.rmtree(work, ignore_errors=True)
     words = [sys.executable, "-c", BUILD, os.fspath(folder.resolve())]
     done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"})
-    if done.returncode or not (made / "index.html").is_file():
+    if done.returncode:
         shutil.rmtree(work, ignore_errors=True)  # a page that was read with a warning would not be read again
         lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr + done.stdout).splitlines()
         warnings = [line for line in lines if "WARNING" in line or "ERROR" in line]
         raise RuntimeError("The book could not be rendered:\n" + "\n".join(warnings or lines[-15:]))
     part = build / "html.part"
     shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(made, part, ignore=shutil.ignore_patterns(*UNUSED))
+    shutil.copytree(made, part, ignore=shutil.ignore_patterns(*UNUSED, "*.md"))
     _finish(part, folder, run)
     shutil.rmtree(build / "html", ignore_errors=True)
     part.replace(build / "html")
     before.write_text(shared)
-    return build / "html" / "index.html"
+    return build / "html"
 
 
 def _finish(book: Path, folder: Path, run: Path) -> None:
@@ -294,8 +297,6 @@ def _finish(book: Path, folder: Path, run: Path) -> None:
         shutil.copytree(folder / FILES, book / FILES, dirs_exist_ok=True)
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8"))
     addresses = config["repository"]["url"] or "", config["html"].get("baseurl") or ""
-    for source in book.glob("_sources/*.md"):
-        source.unlink()
     for source in book.glob("_sources/*.ipynb"):
         original = json.loads((folder / ORIGINALS / f"{source.stem}.json").read_text(encoding="utf-8"))
         notebook = runnable.prepared(original, run.name, *addresses)
@@ -316,18 +317,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("project", type=Path, help="the folder with book/, _config.yml and _toc.yml")
     parser.add_argument("build", type=Path, help="where the staged tree and the book go")
     parser.add_argument("pages", nargs="*", help="executed notebooks, and folders of Markdown pages")
-    parser.add_argument("--log", default="", help="a file for why it failed")
+    parser.add_argument("--only", default="", help="the one page to render, without the others")
+    parser.add_argument("--log", required=True, help="a file for why it failed, in the folder logs of the run")
     parser.add_argument("--outputs", nargs="*", default=[], help="all files that Snakemake waits for")
     given = parser.parse_args(arguments)
     here = Path.cwd()
     study, (log_path, *pages) = on_volume([given.log, *given.pages])
     os.chdir(study)
-    print(f"  running  the book ({len(pages)} notebooks)", flush=True)
-    with opened(log_path) or nullcontext() as log:
+    print(f"  running  the {f'page {given.only}' if given.only else f'book ({len(pages)} notebooks)'}", flush=True)
+    with opened(log_path) as log:
         try:
-            paths = [Path(page) for page in pages]
-            folder = stage(given.project, given.build, paths)
-            render(folder, given.build, next(path for path in paths if path.stem == TITLE_PAGE).parents[1])
+            folder = stage(given.project, given.build, [Path(page) for page in pages], given.only)
+            render(folder, given.build, Path(log_path).parents[1])
         except (InputError, RuntimeError) as error:
             return fail(str(error), log)
     hand_back(study, here, given.outputs)

@@ -7,6 +7,7 @@ the nearest name.
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -16,8 +17,8 @@ from babelatlas.analysis import command_line as made
 from babelatlas.analysis.command_line import option
 from babelatlas.annotation import command_line as sheets
 from babelatlas.base.errors import InputError
-
-CSV = click.option("--csv", is_flag=True, help="Print the rows as CSV.")
+from babelatlas.models import command_line as models
+from babelatlas.report import command_line as shown
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -59,23 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @app.command()
 @click.argument("name", default="")
-@CSV
-def models(name: str, csv: bool) -> None:
-    """List the models, or print all that is known of one.
-
-    Example: babelatlas models msiglip-b16
-    """
-    from babelatlas.models import registry
-
-    if csv:
-        rows = registry.table()
-        print((rows[rows["name"] == registry.get_model(name).name] if name else rows).to_csv(index=False), end="")
-    else:
-        print(registry.details(name) if name else registry.overview())
-
-
-@app.command()
-@click.argument("name", default="")
 @click.option("--fetch", is_flag=True, help="Download its files, where no agreement is needed.")
 def datasets(name: str, fetch: bool) -> None:
     """List the data sets, or print how to get and use one.
@@ -88,87 +72,6 @@ def datasets(name: str, fetch: bool) -> None:
     print(registry.details(name) if name else registry.overview(), flush=True)
     for file in registry.get_dataset(name).files if fetch else ():
         print(f"{file}: {download.file(file)}", flush=True)
-
-
-@app.command()
-@click.argument("name", default="")
-def translators(name: str) -> None:
-    """List the translators, or print all that is known of one.
-
-    Example: babelatlas translators llava-1.5-7b
-    """
-    from babelatlas.models import translators
-
-    for one in map(translators.get_translator, [name] if name else translators.names()):
-        terms = ", to be accepted on the hub first" if one.gated else ""
-        print(f"{one.name}: {one.source.repository} at {one.source.revision}, licence {one.licence or '-'}{terms}")
-        for row in translators.sources(name) if name else ():
-            print(f"  {row['field']}: {row['value']} ({row['source']})")
-
-
-def _words(table: str):
-    """Return the command that prints a shipped table of words: of one language, or how many classes each has."""
-
-    @click.argument("language", default="")
-    @CSV
-    def words(language: str, csv: bool) -> None:
-        from babelatlas.base import languages
-        from babelatlas.report import catalogue
-
-        rows = catalogue.load(table)
-        if language:
-            rows = rows[rows["lang"] == languages.canonical(language)].drop(columns="lang")
-        elif not csv:
-            rows = rows.groupby("lang", as_index=False).agg(classes=("wnid", "nunique"))
-            rows = rows.sort_values("classes", ascending=False, kind="stable", ignore_index=True)
-            rows.insert(1, "language", rows["lang"].map(languages.name))
-        print(rows.to_csv(index=False) if csv else rows.to_string(index=False) + "\n", end="")
-
-    text = f"Print the {table} of a language, or list the languages.\n\nExample: babelatlas {table} sw"
-    return app.command(table, help=text)(words)
-
-
-for name in ("labels", "senses"):
-    _words(name)
-
-
-@app.command()
-@click.argument("name", default="")
-@option("--run", text="Of which run, as in results/RUN; left out, what ships.")
-@CSV
-def tables(name: str, run: str, csv: bool) -> None:
-    """List the tables, or print the columns or rows of one.
-
-    Example: babelatlas tables zeroshot --run demo --csv
-    """
-    from babelatlas.report import catalogue
-
-    if csv and name:
-        print(catalogue.load(name, run).to_csv(index=False), end="")
-    else:
-        print(catalogue.describe(name, run) if name else catalogue.overview(run))
-
-
-@app.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
-def fetch(names: tuple[str, ...]) -> None:
-    """Download models, translators or tuxpaint-stamps.
-
-    Models come at their pinned revisions; files that are there are compared with the SHA-256 that the hub gives.
-
-    Example: babelatlas fetch msiglip-b16
-    """
-    from babelatlas.datasets import registry as datasets
-    from babelatlas.datasets import stamps
-    from babelatlas.models import hub, registry, translators
-
-    if "tuxpaint-stamps" in names:
-        print(f"tuxpaint-stamps: {stamps.fetch(datasets.get_dataset('tuxpaint-stamps').places)}", flush=True)
-        names = tuple(name for name in names if name != "tuxpaint-stamps")
-    known = translators.names()
-    for entry in [(translators.get_translator if name in known else registry.get_model)(name) for name in names]:
-        for line in hub.fetch(entry):
-            print(line, flush=True)
 
 
 @app.command()
@@ -205,6 +108,37 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
     except RuntimeError as error:
         raise InputError(f"The notebook cannot be run with {' '.join(given) or 'its defaults'}: {error}") from error
     print(f"{output} ({seconds:.0f} s)")
+
+
+@app.command()
+@click.argument("kind", type=click.Choice(["chapter"]))
+@click.argument("name")
+def new(kind: str, name: str) -> None:
+    """Begin a chapter of your own with an example that runs.
+
+    Example: babelatlas new chapter my_question
+    """
+    from babelatlas.base.paths import DATA, root
+
+    if not re.fullmatch(r"(\d\d_)?[a-z]\w*", name, re.ASCII | re.IGNORECASE):
+        what = f"The name of a chapter has only letters, digits and underscores, got {name!r}"
+        raise InputError(f"{what}: give one such as my_question.")
+    known = sorted(path.stem for path in root().glob("notebooks/*/*.ipynb"))
+    if not name[0].isdigit():
+        name = next(f"{number}_{name}" for number in range(50, 100) if f"{number}_" not in [one[:3] for one in known])
+    if same := [one for one in known if one[:3] == name[:3] or one[3:] == name[3:]]:
+        raise InputError(f"There is the notebook {same[0]} already: give another name, and a number that is free.")
+    contents = root() / "_toc.yml"
+    text = contents.read_text(encoding="utf-8")
+    # After the chapters with lower numbers and their sections; as text, so that comments and layout stay.
+    before = re.finditer(r"^ {6}- file: (\d\d)_.*\n(?: {7}.*\n)*", text, re.MULTILINE)
+    place = max((each.end() for each in before if each[1] < name[:2]), default=len(text))
+    example = (DATA / "new_chapter.ipynb").read_text(encoding="utf-8").replace("new_chapter", name)
+    example = example.replace("A new chapter", name[3:].replace("_", " ").capitalize())
+    (root() / f"notebooks/chapters/{name}.ipynb").write_text(example, encoding="utf-8")
+    contents.write_text(f"{text[:place]}      - file: {name}\n{text[place:]}", encoding="utf-8")
+    print(f"notebooks/chapters/{name}.ipynb, and its line in _toc.yml: make page PAGE={name} shows it.")
+    print("A config that lists its `chapters` has to name it, too.")
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
@@ -244,5 +178,6 @@ def _check_plugins(profile: str) -> None:
             raise InputError(f"The profile {profile} needs snakemake-{kind}-plugin-{given[key]}: run `{fix}`.")
 
 
-for command in (made.adapt, made.merge, made.ship, sheets.sheet):
+shared = (made.adapt, made.merge, made.ship, sheets.sheet, shown.labels, shown.senses, shown.tables)
+for command in (*shared, models.models, models.translators, models.fetch):
     app.add_command(command)

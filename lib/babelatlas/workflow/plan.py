@@ -195,7 +195,7 @@ class Plan:
 
     def single(self, chapter: str) -> dict[str, str]:
         """Return the single files that a chapter reads: name -> path; "" for a table that nothing of this run makes."""
-        placed = {key: notebooks.placed(value, self.run) for key, value in self.declared(chapter)["inputs"].items()}
+        placed = notebooks.placed(self.declared(chapter)["inputs"], self.run)
         placed = {key: value for key, value in (placed | self.configured(chapter)).items() if key in placed}
         ours = {key: value for key, value in placed.items() if isinstance(value, str) and "." in value}
         return {

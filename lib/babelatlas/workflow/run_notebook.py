@@ -94,10 +94,8 @@ def execute(
         title, *rest = notebook.cells[0].source.split("\n")  # runs of one notebook have titles of their own
         notebook.cells[0].source = "\n".join([f"{title}: {suffix}" if suffix else title, *rest])
         nbformat.write(notebook, begin)
-        quiet = {"progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
-        papermill.execute_notebook(
-            begin, part, parameters, kernel_name="python3", stdout_file=log, stderr_file=log, **quiet
-        )
+        options = {"kernel_name": "python3", "progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
+        papermill.execute_notebook(begin, part, parameters, stdout_file=log, stderr_file=log, **options)
         seconds = time.monotonic() - started
         nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
         part.replace(output)
