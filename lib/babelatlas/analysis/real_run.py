@@ -35,7 +35,7 @@ TEXTS, MADE, TOKENS = (stored_vectors.FOLDER / f"{name}.csv" for name in ("stamp
 
 def own(results: str | os.PathLike) -> bool:
     """Return whether a run has evaluated the pictures itself."""
-    return any(tables.locate(results).glob(f"zeroshot/*_{WHOLE}.parquet"))
+    return any(tables.of_run(results, f"zeroshot/*_{WHOLE}.parquet"))
 
 
 def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
@@ -54,7 +54,7 @@ def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
 def _made(folder: Path, name: str) -> pd.DataFrame:
     """Return a run's tables of one name and of the real pictures as one."""
     kinds = [f"*_{dataset}.parquet" for dataset in DATASETS] if name != "protocols" else ["*.parquet"]
-    files = sorted({file for kind in kinds for file in folder.glob(f"{name}/{kind}")})
+    files = sorted({file for kind in kinds for file in tables.of_run(folder, f"{name}/{kind}")})
     return pd.concat([tables.empty(name), *(tables.read(file, name) for file in files)], ignore_index=True)
 
 
@@ -72,7 +72,7 @@ def vectors(folder: Path) -> dict[Path, dict[str, np.ndarray]]:
 def predictions(folder: Path) -> pd.DataFrame:
     """Return what the models of a run took pictures of another class for, schema `predictions`; without HELD_OUT."""
     parts = []
-    for file in sorted(folder.glob("embeddings/*/*.npz")):
+    for file in tables.of_run(folder, "embeddings/*/*.npz"):
         if file.stem in DATASETS and file.parent.name != HELD_OUT:
             images, wnids, classes = zeroshot.read_vectors(file)
             for lang, (of_classes, vectors) in classes.items():
@@ -87,7 +87,7 @@ def predictions(folder: Path) -> pd.DataFrame:
 
 def words(folder: Path) -> pd.DataFrame:
     """Return outcomes with two kinds of words, schema `zeroshot`, among the classes that a language has both of."""
-    files = sorted(folder.glob("embeddings/*/tuxpaint-names.npz"))
+    files = tables.of_run(folder, "embeddings/*/tuxpaint-names.npz")
     parts = [_among([file, file.with_stem("tuxpaint-nouns")]) for file in files]
     return tables.check(pd.concat([tables.empty("zeroshot"), *parts], ignore_index=True), "zeroshot")
 
