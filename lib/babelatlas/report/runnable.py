@@ -29,10 +29,8 @@ runnable.fetch_tables({run!r}, BOOK)"""
 
 def pack(target: Path, run: Path, notebooks: list[Path]) -> None:
     """Write the tables of a run and notebooks to a zip file, without their times: the same run gives the same bytes."""
-    files = {
-        f"results/{run.name}/{file.relative_to(run).as_posix()}": file for file in tables.of_run(run, "**/*.parquet")
-    }
-    files = {name: file for name, file in files.items() if name.split("/")[2] not in LEFT_OUT}
+    made = {file.relative_to(tables.locate(run)): file for file in tables.of_run(run, "**/*.parquet")}
+    files = {f"results/{run.name}/{name.as_posix()}": made[name] for name in made if name.parts[0] not in LEFT_OUT}
     files |= {f"pages/{file.name}": file for file in notebooks}
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w") as archive:
