@@ -240,7 +240,7 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
 def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
     plan = configs.check_config(config, ROOT)
     rules = {rule.name: rule for rule in plan.rules()}
-    lists = {"models.toml", "datasets.toml", "translators.toml"}
+    lists = {"models.toml", "models_sources.csv", "training_languages.csv", "datasets.toml", "translators.toml"}
     reads = {
         name: {path.rpartition("/")[2] for path in rule.input(SimpleNamespace())}
         for name, rule in rules.items()

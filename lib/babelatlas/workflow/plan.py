@@ -19,7 +19,8 @@ from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES
 
 TITLE_PAGE = "00_summary"
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
-LISTS = ("models.toml", "datasets.toml", "translators.toml")
+# Files about all models and data sets, of which a stage needs the entries of its own job (`stages.depends`).
+LISTS = ("models.toml", "models_sources.csv", "training_languages.csv", "datasets.toml", "translators.toml")
 
 
 class Plan:
@@ -345,8 +346,7 @@ class Plan:
     def _rule(self, stage: Stage, jobs: list[tuple[str, str]]) -> SimpleNamespace:
         """Return what the Snakefile needs of a rule; functions take Snakemake's wildcards."""
         notebook, page = self.notebook(stage.name), self.page(stage)
-        # A stage depends on the entries of its own job (`depends`), a chapter on the whole lists, which some show.
-        lists = LISTS if stage in STAGES else ()
+        lists = LISTS if stage in STAGES else ()  # chapters show them
         code = [os.path.relpath(path) for path in notebooks.sources(notebook) if path.name not in lists]
         keys = [key for key in ("one", "dataset") if f"{{{key}}}" in page]
         known = {key: sorted({re.escape(job[key == "dataset"]) for job in jobs}) for key in keys}
