@@ -20,7 +20,8 @@ from babelatlas.workflow.stages import ALONE, CLASSES, PROMPTED, PROMPTS, STAGES
 TITLE_PAGE = "00_summary"
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
 # Files about all models and data sets, of which a stage needs the entries of its own job (`stages.depends`).
-LISTS = ("models.toml", "models_sources.csv", "training_languages.csv", "datasets.toml", "translators.toml")
+LISTS = ("models.toml", "models_sources.csv", "training_languages.csv", "datasets.toml")
+LISTS += ("translators.toml", "translators_sources.csv")
 
 
 class Plan:
