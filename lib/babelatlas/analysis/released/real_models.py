@@ -66,7 +66,7 @@ def own_board(scores: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
     `scores`: a `languages` table; models of the miniature are left out.
     """
     rows = scores[(scores["dataset"] == dataset) & scores["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])]
-    small = {name for name in entries.names() if entries.get_model(name).embedded}
+    small = {name for name, entry in entries.known().items() if entry.embedded}
     return _scores(rows[~rows["model"].isin(small)], "metric")
 
 
