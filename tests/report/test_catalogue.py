@@ -19,7 +19,8 @@ from babelatlas.report import catalogue, runnable
 
 
 def columns(name) -> list[str]:
-    return list(tables.SCHEMAS[name][0]) if name in tables.SCHEMAS else list(babelatlas.load(name))
+    declared = list(tables.SCHEMAS[name][0]) if name in tables.SCHEMAS else list(babelatlas.load(name))
+    return [*declared, *catalogue.PROTOCOL] if name in ("published", "released") else declared
 
 
 @pytest.mark.parametrize("name", sorted({*catalogue.SHIPPED, *tables.SCHEMAS}))
@@ -52,6 +53,14 @@ def test_every_table_that_ships_is_loaded_by_its_name(name):
     texts = rows.select_dtypes(exclude=["number", "bool"]).astype(str)
     codes = texts.apply(lambda column: pd.Series(column.unique()).isin(languages.table()["code"]).mean() > 0.7)
     assert set(codes.index[codes]) - {"iso639_3"} == {"lang"} & set(rows)  # of which most are codes of the study, too
+
+
+def test_what_a_variant_says_of_the_protocol_is_in_columns_that_can_be_filtered():
+    rows = babelatlas.load("published").query("n_classes == 100 and prompts == 'English prompts'")
+    assert set(rows["variant"]) == {"English prompts, 100 classes"}
+    rows = babelatlas.load("released")
+    assert set(rows.loc[rows["shots"] == 0, "variant"].str[:9]) == {"zero-shot"}
+    assert set(rows.loc[rows["prompts"] == "label", "variant"].str[:5]) == {"label"}
 
 
 def test_names_for_readers_are_joined_on_request():

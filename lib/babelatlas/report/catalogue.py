@@ -28,6 +28,20 @@ def _csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, keep_default_na=False, na_values={"recomputed": [""]})
 
 
+def _filtered(table: pd.DataFrame) -> pd.DataFrame:
+    """Return scores with what `variant` says of the protocol in the columns `PROTOCOL`; empty where it says nothing."""
+    found = {name: table["variant"].str.extract(pattern)[0] for name, pattern in PROTOCOL.items()}
+    shots = found["shots"].where(~table["variant"].str.match("zero-shot"), "0")
+    numbers = {"n_classes": pd.to_numeric(found["n_classes"]), "shots": pd.to_numeric(shots)}
+    return table.assign(prompts=found["prompts"].fillna(""), **numbers)
+
+
+# Column that a text of `variant` tells -> the words that tell it.
+PROTOCOL = {
+    "prompts": "(label|English prompts|translated prompts)",
+    "n_classes": r"(\d+) classes",
+    "shots": r"few-shot, (\d+)",
+}
 # Name -> how the table that ships is read.
 SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "labels": lambda: read(DATA / "labels.parquet", "labels"),
@@ -35,10 +49,10 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     **{name: partial(_real, name) for name in ("zeroshot", "retrieval", "predictions")},
     "languages": lambda: languages.table().rename(columns={"code": "lang"}),
     "models": registry.table,
-    "published": lambda: pd.concat(
-        map(published.read, sorted(file.stem for file in published.FOLDER.glob("*.csv"))), ignore_index=True
+    "published": lambda: _filtered(
+        pd.concat(map(published.read, sorted(file.stem for file in published.FOLDER.glob("*.csv"))), ignore_index=True)
     ),
-    "released": released.read,
+    "released": lambda: _filtered(released.read()),
     "vizwiz_items": released.items,
     "real_models": partial(_real, "real_models"),
     "model_facts": lambda: _csv(released.FOLDER / "model_facts.csv"),
@@ -112,6 +126,9 @@ def describe(name: str, run: str | Path = "") -> str:
     if name in SCHEMAS and (run or name != "languages"):
         columns, key = SCHEMAS[name]
         kinds = {column: TYPES.get(str(kind), "list") for column, kind in columns.items()}
+        kinds |= (
+            dict(zip(PROTOCOL, ("text", "number", "number"), strict=True)) if name in ("published", "released") else {}
+        )
     elif name in SHIPPED:
         kinds, key = {column: TYPES.get(str(kind), "text") for column, kind in load(name).dtypes.items()}, []
     else:
