@@ -60,7 +60,7 @@ def test_values_of_the_type_and_within_the_bounds_are_accepted(notebook, values)
         ({"choice": "firts"}, "'first'"),
         ({"limit": "few"}, "limit = 'few'"),
         ({"seeds": [-1]}, "greater than or equal to 0"),
-        ({"rules": [1]}, "valid string"),
+        ({"rules": [1]}, "write a text"),
         ({"metrics": ["BLEU"]}, "'TC'"),
     ],
 )

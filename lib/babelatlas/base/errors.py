@@ -28,7 +28,7 @@ def near(name, known: Iterable) -> str:
     close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
     if not known:
         return "there is none yet."
-    return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}."
+    return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known[:60])}{bool(known[60:]) * '…'}."
 
 
 def remedy(message: str) -> str:

@@ -73,7 +73,7 @@ VARIANT = re.compile(
 class Language(Entry):
     """What a config says of a language that the study does not have; as the columns of data/languages.csv."""
 
-    name: str
+    name: Annotated[str, Field(min_length=1)]
     script: Annotated[str, Field(pattern="^[A-Z][a-z]{3}$")]
     iso639_3: str = ""
     nllb: str = ""
@@ -92,8 +92,10 @@ def table() -> pd.DataFrame:
     scripts, own = dict(zip(shipped["script"], shipped["script_name"], strict=True)), []
     for code, described in json.loads(os.environ.get(CUSTOM) or "{}").items():
         facts = validate(Language, described, f"The language {code!r} in the config's custom_languages").model_dump()
-        if code in set(shipped["code"]):
+        if code in {*shipped["code"], *shipped["iso639_3"], *" ".join(shipped["aliases"]).split()}:
             raise InputError(f"The study has a language with the code {code!r}: give yours another one.")
+        if facts["script"] not in SCRIPT_PARTS and not unicode_scripts.script_name(facts["script"], ""):
+            raise InputError(f"The language {code!r} has no script {facts['script']!r}: take ISO 15924's, as Latn.")
         own.append({"code": code, "script_name": scripts.get(facts["script"], facts["script"])} | facts)
     if not own:
         return shipped

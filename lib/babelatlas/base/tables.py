@@ -217,8 +217,10 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"The table {path} is neither .csv nor .parquet: save it as one of these.")
     try:
-        stored = _from_csv(path, name) if path.suffix == ".csv" else _from_parquet(path)
+        stored = _from_csv(path, name) if path.suffix.lower() == ".csv" else _from_parquet(path)
         if set(stored.column_names) != set(ARROW[name].names):
             check(stored.to_pandas(), name, path)
         table = stored.select(ARROW[name].names).cast(ARROW[name]).to_pandas()

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from babelatlas.base.errors import InputError, near
 
+# The kind of a fault -> what to write, where pydantic names only the type that it wants.
+WANTED = {"dict_type": "write 'key: value' lines", "list_type": "write a list, as [de, sw]"}
+WANTED |= {"string_type": "write a text, in quotes where YAML takes it for something else, as 'no'"}
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
@@ -41,7 +44,7 @@ def validate(kind: type[Kind], values: dict, what: str) -> Kind:
             raise InputError(f"{where} has a key {key!r} that nothing reads: {hint}") from error
         if first["type"] == "missing":
             raise InputError(f"{where} has no key {key!r}: add it.") from error
-        reason = first["msg"].removeprefix("Value error, ").rstrip(".")
+        reason = WANTED.get(first["type"], first["msg"]).removeprefix("Value error, ").rstrip(".")
         named = f" has {key} = {first['input']!r:.200}" if key != "" else ""
         end = "" if reason.endswith("?") else "."
         raise InputError(f"{where}{named}: {reason[:1].lower()}{reason[1:]}{end}") from error

@@ -169,7 +169,7 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
     if not str(annotations):
         raise InputError(f"The captions of the data set {dataset.name!r} are not given: give their table.")
     path, file = datasets.images_path(images, dataset), tables.locate(annotations)
-    table = _own_captions(file) if file.suffix == ".csv" else tables.read(file, "captions")
+    table = _own_captions(file) if file.suffix.lower() == ".csv" else tables.read(file, "captions")
     own_tables.check_texts(table, ["caption"], file, filled=True)
     table = table.assign(lang=own_tables.languages_of(table, "lang", file))
     home = path if path.is_dir() else path.parent
@@ -191,6 +191,8 @@ def _own_captions(file: Path) -> pd.DataFrame:
     if "captions" not in table:
         table["captions"] = "own"
     if "number" in table:
+        if not table["number"].str.fullmatch("[0-9]{1,9}").all():
+            raise InputError(f"In {file}, the column number counts an image's captions: write 0, 1 …, or leave it out.")
         table["number"] = table["number"].astype(int)
     else:
         table["number"] = table.groupby(["captions", "lang", "image"]).cumcount()

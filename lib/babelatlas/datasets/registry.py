@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from babelatlas.base import download, own_tables, tables, validation
 from babelatlas.base.errors import InputError, near
@@ -153,8 +153,8 @@ def load(
         table = table[table["wnid"].isin(wanted)].reset_index(drop=True)
         if bare or table.empty:
             lacking = bare or sorted(wanted)
-            what = f"no image of {len(lacking)} class(es), the first: {lacking[0]}"
-            raise InputError(f"The data set {name!r} has {what}.")
+            what = f"no image of {len(lacking)} class(es), the first: {lacking[0]!r}"
+            raise InputError(f"The data set {name!r} has {what}; name each folder as the labels name its class.")
     present = table["path"].map(os.path.isfile).astype(bool) | (path.suffix == ".npz")
     lost = table.loc[~present, "path"].tolist()
     if len(lost) + absent > missing or not present.any():
@@ -203,7 +203,11 @@ def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> 
     parts = home.iterdir() if wnids is None else (home / wnid for wnid in wnids)
     rows = []
     for part in sorted(part for part in parts if part.is_dir()):
-        files = sorted(file for file in part.iterdir() if file.suffix.lower() in SUFFIXES)
+        inside = sorted(file for file in part.iterdir() if file.name[0] != "." and file.name != "Thumbs.db")
+        files = [file for file in inside if file.suffix.lower() in SUFFIXES]
+        if len(files) < len(inside) and get_dataset(name).custom:
+            what = f"{min({*inside} - {*files})}, which is none of {', '.join(sorted(SUFFIXES))}"
+            raise InputError(f"Among the images of {name!r} is {what}: convert it, or put it elsewhere.")
         rows += [(str(file), part.name, number) for number, file in enumerate(files)]
     if not rows:
         raise InputError(f"The folder {home} of {name!r} holds no image: expected one folder for each class.")
@@ -219,7 +223,7 @@ def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.is_dir():
         return stamps.names(file)
-    if file.suffix != ".csv":
+    if file.suffix.lower() != ".csv":
         return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
     table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)
     codes = own_tables.languages_of(table, "lang", file)
@@ -250,7 +254,8 @@ def open_image(path: str | os.PathLike) -> Image.Image:
     except MemoryError:  # which says nothing of the file
         raise
     except Exception as error:  # whatever Pillow raises for damaged bytes, and for a picture that is too large
-        raise InputError(f"The image {path} cannot be read ({error}): make or fetch it again.") from error
+        reason = "no picture that Pillow knows" if isinstance(error, UnidentifiedImageError) else error
+        raise InputError(f"The image {path} cannot be read ({reason}): make or fetch it again.") from error
 
 
 def overview() -> str:

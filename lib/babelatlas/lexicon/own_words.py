@@ -55,7 +55,7 @@ def apply_corrections(labels: pd.DataFrame, corrections: pd.DataFrame) -> pd.Dat
     for row in corrections.to_dict("records"):
         key, label = (row["lang"], row["wnid"]), row["label"]
         old, was = rows.get(key), row.get("was")
-        if row["wnid"] not in order or (not old and not label) or (old and was and was != old["label"]):
+        if row["wnid"] not in order or (not old and not label) or (was and was != (old or {}).get("label")):
             who = f"class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']})"
             now = f"{was or 'it had'!r}, and the label set has {old['label'] if old else 'none'!r}"
             raise InputError(f"The correction of {who} is of the label {now}: use the set that was judged.")
@@ -96,7 +96,7 @@ def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[s
     for row, value in enumerate(table[_column(table, ("wnid", "class"), path)].str.strip(), 2):
         fits = [value] if re.fullmatch(r"n\d{8}", value) else known.get(label_rules.same(value), [])
         if len(fits) != 1:
-            hint = f"several: give the wnid, {' or '.join(fits)}." if fits else near(value, words["name"])
+            hint = f"several: give the wnid, {' or '.join(fits)}." if fits else f"no class: {near(value, words.name)}"
             raise InputError(f"In {Path(path).name}, row {row} has the class {value!r}, which is {hint}")
         wnids += fits
     return wnids

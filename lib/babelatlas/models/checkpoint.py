@@ -86,7 +86,7 @@ def fetch_hint(entry: Model | Translator) -> str:
         return "install its packages with `pip install '.[real]'`."
     if entry.source is None:
         return "give a whole copy, or train it with notebook 63_train."
-    return f"fetch it with `babelatlas fetch {entry.name}`."
+    return f"fetch it with `babelatlas fetch {entry.name}`." if entry.source.repository else "give a whole copy."
 
 
 def first_line(error: Exception) -> str:

@@ -96,9 +96,9 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
         raise InputError(f"A notebook ends in .ipynb, got {notebook} and --output {output}: give such paths.")
     parameters = {}
     for one in given:
-        name, _, value = one.partition("=")
-        if name in parameters:
-            raise InputError(f"The parameter {name} is given twice: keep one.")
+        name, sign, value = one.partition("=")
+        if name in parameters or not sign:
+            raise InputError(f"The parameter {name} is given {'twice' if sign else 'no value'}: keep one {name}=VALUE.")
         try:
             parameters[name] = yaml.safe_load(value or "''")
         except yaml.YAMLError as error:
@@ -152,7 +152,10 @@ def locked(words: tuple[str, ...]) -> None:
     from snakemake.cli import main as snakemake
 
     from babelatlas.base.paths import check_writable, clean
+    from babelatlas.workflow import config as configs
 
+    if "--configfile" in words:  # read here first: of a file that is no YAML Snakemake shows a traceback
+        configs.read(words[words.index("--configfile") + 1])
     if "--profile" in words:
         _check_plugins(words[words.index("--profile") + 1])
     for folder in ("_build", ".snakemake"):

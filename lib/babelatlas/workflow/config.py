@@ -176,6 +176,7 @@ def _check_datasets(config: Config) -> None:
         raise InputError(f"The config's images or annotations name {min(both)!r}: name it in custom_datasets alone.")
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS}:
         raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
+    _check_among("custom_datasets", config.custom_datasets, config.datasets, "data sets")
     _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
     fit = [name for name, entry in entries.items() if entry.task in ("zero-shot", "retrieval")]
     _check_among("protocol_datasets", config.protocol_datasets, fit, "data sets for zero-shot or retrieval")
@@ -203,6 +204,8 @@ def _check_models(config: Config) -> None:
         models.get_model(name)
     _check_among("external_scores", config.external_scores, config.translators, "translators")
     for base, wanted in config.adaptations.items():
+        if wanted.languages[1:] and "{lang}" not in (wanted.texts or "{lang}"):
+            raise InputError(f"The config's adaptations of {base!r} have one path of texts: put {{lang}} into it.")
         for objective in wanted.objectives:
             told = wanted.recipe | {"objective": objective}
             validate(adaptation.Recipe, told, f"The config's adaptations of {base!r}")

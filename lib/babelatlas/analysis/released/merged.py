@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from babelatlas.analysis.released import harness_logs
-from babelatlas.base import languages, released, tables
+from babelatlas.base import languages, own_tables, released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as data_sets
 from babelatlas.models import registry as models
@@ -108,7 +108,7 @@ def _read(path: Path, model: str) -> tuple[str, pd.DataFrame]:
     if path.suffix not in (".parquet", ".csv") or re.fullmatch(harness_logs.FILE, path.name):
         return "scores", tables.typed(harness_logs.read(path, model), "scores")
     parquet = path.suffix == ".parquet"
-    columns = set(pq.read_schema(path).names if parquet else pd.read_csv(path, nrows=0).columns)
+    columns = set(pq.read_schema(path).names if parquet else own_tables.read(path, "results"))
     shared = {
         kind: len(columns & set(schema)) / len({*columns, *schema}) for kind, (schema, _) in tables.SCHEMAS.items()
     }
