@@ -22,7 +22,13 @@ from babelatlas.lexicon import cleaning, label_translations, labels, senses
 from babelatlas.stats import bootstrap, tests
 
 # A table of counts that ships, because the words that were counted do not: a key of what `recount` returns.
-SHIPPED = "quality_{}.csv"
+# By their whole names, by which a notebook is known to depend on them.
+SHIPPED = {
+    "audit": "quality_audit.csv",
+    "agreement": "quality_agreement.csv",
+    "translations": "quality_translations.csv",
+    "choices": "quality_choices.csv",
+}
 # Scripts with a sign for each word or syllable, in which one sign may be a whole word.
 SYLLABIC = {"Hani", "Hira", "Kana", "Hang", "Bopo", "Yiii", "Ethi", "Cans", "Cher", "Vaii"}
 LONG = (40, 6)  # a label is long with more characters than the first, or as many words as the second
@@ -254,4 +260,4 @@ def recount() -> dict[str, pd.DataFrame]:
 
 def shipped(name: str) -> pd.DataFrame:
     """Return a shipped table of counts that need files which do not ship, by its name in what `recount` returns."""
-    return pd.read_csv(DATA / SHIPPED.format(name), keep_default_na=False)
+    return pd.read_csv(DATA / SHIPPED[name], keep_default_na=False)
