@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("BABELATLAS_MIRROR", ROOT.parent / "shared" / "mirror"))
+PARSED = Path(os.environ.get("BABELATLAS_PARSED", ROOT.parent / "shared" / "published"))
 
 # Two processes share the processor: how long one example takes says nothing.
 settings.register_profile("study", deadline=None)
@@ -53,6 +55,18 @@ def mirror() -> Path:
     if not MIRROR.is_dir():
         pytest.skip(f"no copy of the public data in {MIRROR} (set BABELATLAS_MIRROR)")
     return MIRROR
+
+
+@pytest.fixture(scope="session")
+def parsed():
+    """A function that reads a parsed table of the papers, by the name of its file."""
+
+    def read(name, **how):
+        if not (PARSED / name).is_file():
+            pytest.skip(f"the parsed tables of the paper are not here ({name}; BABELATLAS_PARSED names their folder)")
+        return pd.read_csv(PARSED / name, **how)
+
+    return read
 
 
 def whole_run(tmp_path_factory, name: str, config: Path) -> Path:

@@ -382,34 +382,32 @@ def write(root: Path, files: dict[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-@pytest.fixture
-def good(tmp_path) -> Path:
-    """A small house that keeps every bound."""
-    rooms = {f"lib/babelatlas/{room}/__init__.py": "" for room in ROOMS} | {"lib/babelatlas/__init__.py": ""}
-    halls = {f"lib/babelatlas/{room}/hall.py": "x = 1\n" for room in ROOMS}
-    others = {
-        "Snakefile": "rule all: pass\n",
-        "rules/base.smk": "",
-        "lib/babelatlas/__init__.py": '__version__ = "0"\n',
-    }
-    write(tmp_path, rooms | halls | others)
-    return tmp_path
-
-
 SIX = "".join(f"value{number} = {number}\n" for number in range(6))
 CODE = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1\n" * 7_501}]})
+
+
+def base(**texts: str) -> dict[str, str]:
+    """Modules of the ground floor, by their names."""
+    return {f"lib/babelatlas/base/{name}.py": text for name, text in texts.items()}
+
+
+def notebooks(kind: str, *names) -> dict[str, str]:
+    """Notebooks without cells."""
+    return {f"notebooks/{kind}/{name}.ipynb": '{"cells": []}' for name in names}
+
+
 # Measure -> files that break its bound, and a part of what is then listed.
 BAD = {
     "file circles": (
-        {
-            "lib/babelatlas/base/a.py": "from babelatlas.base import b\n",
-            "lib/babelatlas/base/b.py": "def f():\n    from babelatlas.base.c import x\n",
-            "lib/babelatlas/base/c.py": "import babelatlas.base.a\nx = 1\n",
-        },
+        base(
+            a="from babelatlas.base import b\n",
+            b="def f():\n    from babelatlas.base.c import x\n",
+            c="import babelatlas.base.a\nx = 1\n",
+        ),
         "babelatlas.base.a ↔ babelatlas.base.b ↔ babelatlas.base.c",
     ),
     "upward imports": (
-        {"lib/babelatlas/base/a.py": "def f():\n    from ..report import hall\n"},
+        base(a="def f():\n    from ..report import hall\n"),
         "babelatlas.base.a imports babelatlas.report.hall",
     ),
     "rooms": ({"lib/babelatlas/cellar/a.py": ""}, "cellar"),
@@ -417,41 +415,35 @@ BAD = {
         {f"lib/babelatlas/models/loaders/m{number}.py": "" for number in range(15)},
         "models/loaders: 15",
     ),
-    "lines of the longest module": ({"lib/babelatlas/base/a.py": "x = 1\n" * 401}, "a.py: 401"),
-    "lines of the library": ({f"lib/babelatlas/base/a{n}.py": "#\n" * 400 for n in range(50)}, ""),
+    "lines of the longest module": (base(a="x = 1\n" * 401), "a.py: 401"),
+    "lines of the library": (base(**{f"a{n}": "#\n" * 400 for n in range(50)}), ""),
     "lines of papercheck": ({"lib/papercheck/a.py": "#\n" * 3_501}, ""),
     "lines of rules, Snakefile and the room workflow": ({"rules/a.smk": "#\n" * 2_001}, ""),
     "lines of the tests": ({"tests/data.csv": "1\n" * 20_701}, ""),
     "wrong inputs": ({"tests/wrong_inputs.toml": "[[config]]\n" * 151}, ""),
-    "chapters": ({f"notebooks/chapters/{n}_x.ipynb": '{"cells": []}' for n in range(33)}, ""),
-    "stages": ({f"notebooks/stages/{n}_x.ipynb": '{"cells": []}' for n in range(18)}, ""),
-    "numbers of notebooks that are used twice": (
-        {f"notebooks/stages/10_{name}.ipynb": '{"cells": []}' for name in "xy"},
-        "10",
-    ),
+    "chapters": (notebooks("chapters", *range(33)), ""),
+    "stages": (notebooks("stages", *range(18)), ""),
+    "numbers of notebooks that are used twice": (notebooks("stages", "10_x", "10_y"), "10"),
     "lines of code in chapters": ({"notebooks/chapters/1_x.ipynb": CODE}, ""),
     "words of the documents": ({"book/a.md": "word " * 8_451}, ""),
     "modules with one importer or none": (
-        {f"lib/babelatlas/base/m{n}.py": "import babelatlas.base.hall\n" for n in range(16)},
+        base(**{f"m{n}": "import babelatlas.base.hall\n" for n in range(16)}),
         "babelatlas.base.m0: nobody",
     ),
     "uses of another module's private names": (
-        {"lib/babelatlas/base/a.py": "from babelatlas.base import hall\nx = hall._x\n"},
+        base(a="from babelatlas.base import hall\nx = hall._x\n"),
         "babelatlas.base.a:2 uses hall._x",
     ),
     "repeated blocks": (
-        {
-            "lib/babelatlas/base/a.py": "".join(f"{SIX}y{n} = [\n]\n" for n in range(REPEATED + 2)),
-            "lib/babelatlas/base/b.py": f"import os\n\nz = 1\n{SIX}",
-        },
+        base(a="".join(f"{SIX}y{n} = [\n]\n" for n in range(REPEATED + 2)), b=f"import os\n\nz = 1\n{SIX}"),
         "lib/babelatlas/base/a.py:1 ~ lib/babelatlas/base/b.py:4",
     ),
     "functions and classes that only tests use": (
-        {
-            "lib/babelatlas/base/a.py": "def used():\n    pass\n\n\nused()\n\n\ndef alone():\n    return other()\n",
-            "lib/babelatlas/base/b.py": "def other():\n    return alone\n",
-            "tests/test_a.py": "from babelatlas.base.a import alone\nalone()\n",
-        },
+        {"tests/test_a.py": "from babelatlas.base.a import alone\nalone()\n"}
+        | base(
+            a="def used():\n    pass\n\n\nused()\n\n\ndef alone():\n    return other()\n",
+            b="def other():\n    return alone\n",
+        ),
         "babelatlas.base.a.alone\nbabelatlas.base.b.other",
     ),
 }

@@ -21,25 +21,12 @@ from babelatlas.base import checksums, download, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import embedding, zeroshot
-from babelatlas.models.tokens import Tokenizer
+from toy_encoder import Toy
 
 FLIPS = 40
 RNG = np.random.default_rng(0)
 EYE = RNG.normal(size=(4, 3)).astype(np.float32)
 IMAGES = pd.DataFrame({"path": [f"{n}.png" for n in range(50)], "wnid": "n1", "number": range(50)})
-
-
-class Toy:
-    """An encoder of pictures: their mean colour."""
-
-    name, key = "toy", "1"
-    tokenizer = Tokenizer(lambda texts, lang: [[1] for _ in texts], 5, pad=0, trim=True, tail=0)
-
-    def transform(self, image):
-        return np.asarray(image, np.float32).transpose(2, 0, 1)
-
-    def encode_images(self, images):
-        return images.mean((2, 3))
 
 
 def plain(content):

@@ -1,6 +1,6 @@
 """What people read is written in the field's terms: no word of `banned_words.txt` in texts, messages or pages.
 
-`python tests/test_words.py` prints what it finds; `tests/banned_words.txt` says what to write instead.
+`tests/banned_words.txt` says what to write instead.
 """
 
 import ast
@@ -139,11 +139,3 @@ def test_the_list_finds_a_word_across_lines_and_lets_values_and_code_be():
     assert hits("the variant 'languages taught to M-CLIP'") == []
     assert hits(CODE.sub("", "The column `taught`, and\n>>> table.taught\n")) == []
     assert [text for _, text in phrases('f"a tier of {x} and more"; "one tier"')] == ["a tier of {} and more"]
-
-
-if __name__ == "__main__":
-    for path in sorted(LIBRARY.rglob("*.py")):
-        print(*in_code(path), sep="\n", end="\n" if in_code(path) else "")
-    for path in NOTEBOOKS:
-        for hit in in_notebook(path):
-            print(hit)

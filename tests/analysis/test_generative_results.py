@@ -105,17 +105,9 @@ def test_no_result_that_counts_is_broken_and_each_has_its_reason():
 
 
 def test_mtebs_coming_tasks_are_read_with_their_direction_script_and_hits(tmp_path):
-    columns = [
-        "task",
-        "model",
-        "model_revision",
-        "split",
-        "subset",
-        "cv_recall_at_1",
-        "cv_recall_at_5",
-        "cv_recall_at_10",
-    ]
-    columns += ["recall_at_1", "recall_at_5", "recall_at_10", "hit_at_1", "ndcg_at_10", "accuracy", "cosine_spearman"]
+    recalls = [f"{kind}recall_at_{k}" for kind in ("cv_", "") for k in (1, 5, 10)]
+    columns = ["task", "model", "model_revision", "split", "subset", *recalls]
+    columns += ["hit_at_1", "ndcg_at_10", "accuracy", "cosine_spearman"]
     rows = [
         ["XM3600I2TRetrieval", "de", "", "", "", 0.1, "", "", 0.4, 0.3, "", ""],
         ["Multi30kT2IRetrieval", "cs", "", "", "", 0.25, "", "", "", 0.3, "", ""],

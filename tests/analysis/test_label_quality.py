@@ -217,13 +217,8 @@ def test_the_shipped_counts_hold_no_word_of_babel_imagenet():
     for name in ("audit", "agreement", "translations", "choices"):
         table = label_quality.shipped(name)
         text = table.select_dtypes(exclude="number")
-        codes = set(label_quality.languages.table()["code"])
-        allowed = (
-            codes
-            | set(label_quality.senses.manifest()["source"])
-            | set(label_quality.MEASURES)
-            | {"word", "babel-imagenet"}
-        )
+        allowed = {*label_quality.languages.table()["code"], *label_quality.senses.manifest()["source"]}
+        allowed |= {*label_quality.MEASURES, "word", "babel-imagenet"}
         allowed |= {*labels.CHOICES, *(f"label, {choice}" for choice in labels.CHOICES)}
         assert set(text.to_numpy().ravel()) <= allowed, name
     agreement = label_quality.shipped("agreement")

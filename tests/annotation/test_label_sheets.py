@@ -92,11 +92,6 @@ def test_the_seed_draws_the_sample_which_stays_when_more_is_drawn_or_other_label
 # There and back
 
 
-def test_a_filled_sheet_comes_back_as_it_was(tmp_path):
-    rows = filled(["right", "better", "wrong", "unsure"]).assign(better=["", "Haifisch; Hai", "", ""], comment='a, "b"')
-    assert label_sheets.read(sent_back(tmp_path, rows)).equals(rows)
-
-
 TEXT = st.text(st.characters(exclude_categories=["C"], exclude_characters="\u0085\u2028\u2029"), max_size=12)
 
 

@@ -1,22 +1,11 @@
 """The papers' numbers: they are the papers', they agree with each other, and they merge with ours."""
 
-import os
-from pathlib import Path
-
-import pandas as pd
 import pytest
 
 from babelatlas.base import languages, published
 from babelatlas.stats import bootstrap, correlation
 
-PARSED = Path(os.environ.get("BABELATLAS_PARSED", Path(__file__).parents[3] / "shared" / "published"))
 CODES = {"jp": "ja", "fil": "tl"}
-
-
-def parsed(name):
-    if not (PARSED / name).is_file():
-        pytest.skip(f"the parsed tables of the paper are not here ({name}; BABELATLAS_PARSED names their folder)")
-    return pd.read_csv(PARSED / name)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +17,7 @@ def rows(table, number):
     return table[table.table == str(number)].reset_index(drop=True)
 
 
-def test_tables_by_language_equal_the_parsed_ones_row_by_row(table):
+def test_tables_by_language_equal_the_parsed_ones_row_by_row(table, parsed):
     expected, ours = parsed("seed000_table5.csv"), rows(table, 5)
     assert (
         ours[["lang", "group", "value"]].to_numpy().tolist()

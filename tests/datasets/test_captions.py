@@ -172,11 +172,10 @@ def test_crossmodal_3600_is_read_as_released_from_its_file_zip_or_folder(xm3600)
 def test_multi30k_is_read_from_its_folder(tmp_path, small, monkeypatch):
     small("multi30k", n_images=2, n_languages=2, n_captions=4)
     monkeypatch.setattr(captions, "LANGUAGES", ("en", "de"))
-    for name, content in {"image_splits/test_2016_flickr.txt": b"1.jpg\n2.jpg\n"}.items():
-        (tmp_path / "data" / "task1" / name).parent.mkdir(parents=True)
-        (tmp_path / "data" / "task1" / name).write_bytes(content)
-    raw = tmp_path / "data" / "task1" / "raw"
-    raw.mkdir()
+    raw, splits = (tmp_path / "data" / "task1" / name for name in ("raw", "image_splits"))
+    raw.mkdir(parents=True)
+    splits.mkdir()
+    (splits / "test_2016_flickr.txt").write_bytes(b"1.jpg\n2.jpg\n")
     (raw / "test_2016_flickr.en.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfa cat\r\na dog\r\n"))
     (raw / "test_2016_flickr.de.gz").write_bytes(gzip.compress(b"eine Katze\nein Hund\n"))
     photographs(tmp_path / "photos", ["1.jpg", "2.jpg"])

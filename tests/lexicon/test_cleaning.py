@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from babelatlas.base.errors import InputError
 from babelatlas.lexicon import cleaning, labels, senses
 
 DOG, CAT = "n02084071", "n02121620"
@@ -181,17 +180,6 @@ def test_no_rule_leaves_the_senses_as_they_are():
     pd.testing.assert_frame_equal(cleaning.clean(table, []), table)
 
 
-def test_an_unknown_rule_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match="parentheses"):
-        cleaning.clean(table_of(("de", DOG, "Hund", "wikt")), ["parenthesis"])
-
-
-def test_every_rule_is_a_step_and_the_script_is_judged_last_of_the_spelling():
-    assert set(cleaning.STEPS) == {*cleaning.RULES, *cleaning.TABLE_STEPS}
-    assert cleaning.SPELLING[-2:] == ["variants", "script"]
-    assert cleaning.STEPS[: len(cleaning.SPELLING)] == cleaning.SPELLING
-
-
 def test_a_plural_title_goes_where_the_class_has_its_singular():
     portuguese = ("Locomotivas a Vapor", "locomotiva a vapor", "Beisebolistas", "beisebolistas a")
     listed = [*(("pt", word) for word in portuguese), ("de", "Autos"), ("de", "Auto")]
@@ -212,10 +200,3 @@ def test_latin_names_of_families_and_species_go_and_a_genus_or_latin_itself_stay
     ]
     kept = cleaning.clean(table_of(*((*row, "wikt") for row in rows)), ["taxa"])
     assert kept["lemma"].tolist() == ["Ara", "Pavo cristatus", "bison d'Europe", "ambystoma plamista"]
-
-
-def test_a_more_exact_word_is_found_for_a_general_one():
-    light, wheel = "n06874185", "n03733131"
-    rows = [("id", light, "cahaya"), ("id", light, "lampu lalu lintas"), ("id", wheel, "roda ria"), ("de", DOG, "Hund")]
-    found = cleaning.clean(table_of(*((*row, "wikt") for row in rows)), ["general words"])
-    assert found["instead_of"].tolist() == ["", "cahaya", "", ""]

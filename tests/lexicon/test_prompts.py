@@ -23,9 +23,6 @@ def test_the_templates_of_clip_are_80_different_ones_and_come_without_open_clip_
     assert done.stdout.strip() == "80|80|a bad photo of a {}.|a tattoo of the {}.|set()"
 
 
-# Prompts that occur several times.
-
-
 # Templates of each language.
 
 GERMAN = ["ein  {} .", "das  {} ", "Origami. {}"]

@@ -1,8 +1,6 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import pandas as pd
@@ -122,18 +120,6 @@ def test_every_fact_that_is_not_the_studys_own_says_where_it_was_seen():
         assert said.get((model.name, "context"), str(model.context_length)) == str(model.context_length)
         for role, source in model.companions.items():
             assert said[model.name, f"revision of {role}"] == source.revision
-
-
-def test_the_list_of_models_imports_no_torch():
-    code = (
-        "import sys; from babelatlas.datasets import pictograms; from babelatlas.evaluation import embedding; "
-        "from babelatlas.models import loading, registry as models; from babelatlas.datasets import registry; "
-        "from babelatlas.workflow import command_line; "
-        "assert 'torch' not in sys.modules; "
-        "command_line.main(['models', '--csv']); models.get_model('openai-b32'); assert 'torch' not in sys.modules"
-    )
-
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_a_checkpoint_that_is_a_python_file_has_an_entry_of_its_own():

@@ -121,11 +121,6 @@ def test_help_fits_on_one_screen_and_imports_nothing_before_and_describe_names_c
     assert "ndcg20              number (fraction)" in babelatlas.describe("retrieval")
 
 
-def test_a_name_that_the_package_lacks_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="describe, load"):
-        _ = babelatlas.lode
-
-
 def test_tables_of_a_model_that_left_the_config_are_no_longer_of_the_run(tmp_path):
     rows = pd.DataFrame({"path": ["1.png"], "wnid": ["n1"], "number": [0]})
     for place in ("images/stays", "images/left", "merged/zeroshot_theirs"):

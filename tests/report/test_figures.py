@@ -177,12 +177,6 @@ def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
     assert 'href="data:text/csv;base64,' in shown
 
 
-def test_groups_stand_in_one_order_whatever_the_table_says():
-    table = pd.DataFrame({"row": "x", "group": ["high", "very low", "English", "low"], "value": 0.5})
-    axes = figures.forest(table.assign(ci_low=0.4, ci_high=0.6), "row", panel="group")
-    assert [axis.get_title() for axis in axes] == ["very low", "low", "high", "English"]
-
-
 def test_classes_against_tokens_have_a_panel_for_each_count_and_table_and_name_the_misprinted():
     points = pd.DataFrame({"name": ["A", "B", "C"], "log_tokens": [1.0, 2, 4], "log_classes": [2.0, 2.5, 3]})
     points = points.assign(series="s", odd=[True, False, False])

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from babelatlas.report import explorer, formatting, language_pages, page_form, reading
+from babelatlas.report import formatting, language_pages, page_form, reading, results
 from babelatlas.report.figures import look
 
 HOSTILE = [
@@ -110,5 +110,5 @@ def test_the_page_of_a_language_holds_models_labels_and_sources_as_text(name):
 
 
 def test_the_data_of_the_explorer_cannot_end_its_script():
-    made = explorer.script({"boards": [{"title": "</script><script>alert(1)</script>"}]})
+    made = results.script({"boards": [{"title": "</script><script>alert(1)</script>"}]})
     assert re.fullmatch(r'window\.ATLAS = "[A-Za-z0-9+/=]+";\n', made)

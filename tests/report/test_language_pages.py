@@ -115,14 +115,6 @@ def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_o
     assert "[Wiktionary, linked by" in text
 
 
-def test_a_table_in_a_page_is_one_block_of_html_whatever_its_words():
-    words = pd.concat([label_rows([*NASTY, "a\n\nb"], "de"), label_rows(["x\n\ny"], "en")])
-    text = language_pages.language_page("de", NONE, {"toy": words})
-    for block in re.findall(r"<figure.*?</figure>", text, re.DOTALL):
-        assert "\n\n" not in block
-        assert block in rendered(text)
-
-
 def test_every_language_of_the_study_has_a_page_whatever_its_code():
     codes = list(languages.table()["code"])[::24]
     scores = results.boards(pd.concat([score_rows(lang=code).drop_duplicates(["dataset", "model"]) for code in codes]))

@@ -79,11 +79,9 @@ def test_within_groups_means_deviations_ranks_and_pairs_of_the_group(table, by):
         for one in part.itertuples():
             for other in part.itertuples():
                 signs = np.sign(one.x - other.x), np.sign(one.y - other.y)
-                agree, untied_x, untied_y = (
-                    agree + signs[0] * signs[1],
-                    untied_x + signs[0] ** 2,
-                    untied_y + signs[1] ** 2,
-                )
+                agree += signs[0] * signs[1]
+                untied_x += signs[0] ** 2
+                untied_y += signs[1] ** 2
     assert found["kendall"] == pytest.approx(agree / np.sqrt(untied_x * untied_y))
 
 

@@ -16,7 +16,7 @@ import pytest
 import browsing
 import vendor
 from babelatlas.base import released
-from babelatlas.report import explorer, results
+from babelatlas.report import results
 from conftest import ROOT
 
 NASTY = 'Beta "B", <script>window.hacked = 1</script>'
@@ -24,7 +24,7 @@ NASTY = 'Beta "B", <script>window.hacked = 1</script>'
 
 @pytest.fixture(scope="module")
 def payload():
-    return explorer.payload(paged=["sw"])
+    return results.payload(paged=["sw"])
 
 
 # The data
@@ -58,7 +58,7 @@ def test_a_value_is_the_released_one_with_its_interval_and_its_source(payload):
 
 
 def test_what_nobody_knows_is_null_or_empty_and_never_the_word_for_it(payload):
-    script = explorer.script(payload)
+    script = results.script(payload)
     packed = re.fullmatch(r'window.ATLAS = "([\w+/=]+)";\n', script)[1]
     text = gzip.decompress(base64.b64decode(packed)).decode()
     assert json.loads(text) == payload
@@ -75,7 +75,7 @@ def test_the_scores_of_a_run_are_boards_of_their_own_with_the_miniature_marked()
     row = {"task": "zeroshot", "dataset": "pictograms", "metric": "accuracy@1", "lang": "sw", "title": "pictograms",
            "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 40, "items": 8}  # fmt: skip
     found = pd.DataFrame([row | {"model": "picto-en"}, row | {"model": "my-own-model", "value": 0.45}])
-    data = explorer.payload(found)
+    data = results.payload(found)
     board = [one["id"] for one in data["boards"]].index("run.pictograms")
     assert data["boards"][board] == {
         "id": "run.pictograms", "task": "Image classification", "origin": "run", "measure": "top-1 accuracy",
@@ -165,7 +165,7 @@ def write(folder: Path, data: dict) -> Path:
     markdown = (ROOT / "book" / "explorer.md").read_text(encoding="utf-8")
     body = re.search(r"```\{raw\} html\n(.*?)```", markdown, re.DOTALL)[1]
     shutil.copytree(ROOT / "book" / "_files", folder / "_files")
-    (folder / "_files" / "explorer-data.js").write_text(explorer.script(data), encoding="utf-8")
+    (folder / "_files" / "explorer-data.js").write_text(results.script(data), encoding="utf-8")
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     (folder / "explorer.html").write_text(f"{head}<title>x</title><main>{body}</main>", encoding="utf-8")
     return folder / "explorer.html"

@@ -89,14 +89,6 @@ def test_any_other_error_shows_the_cell_and_where_the_partial_copy_is(notebook, 
         run_notebook.execute(notebook, tmp_path / "page.ipynb", {"divisor": 28})
 
 
-def test_what_is_misspelt_stops_before_anything_runs(notebook, tmp_path):
-    with pytest.raises(InputError, match=r"05_division has a key 'divsor'.*did you mean divisor\?"):
-        run_notebook.execute(notebook, tmp_path / "page.ipynb", {"divsor": 5})
-    with pytest.raises(InputError, match=r"no notebook '05_divison'.*did you mean 05_division\?"):
-        run_notebook.execute(notebook.with_name("05_divison.ipynb"), tmp_path / "page.ipynb", {})
-    assert not (tmp_path / "page.ipynb").exists()
-
-
 def test_keys_of_the_environment_reach_the_notebook_and_no_file(notebook, tmp_path, monkeypatch):
     keys = {name: f"secret-of-{name.lower()}" for name in ("HF_TOKEN", "SMTP_PASSWORD")}
     for name, value in keys.items():

@@ -4,8 +4,11 @@ A board is what models are compared on in a language: data set, harness, variant
 pages of languages show the same rows.
 """
 
+import base64
+import gzip
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 
 import numpy as np
@@ -73,6 +76,7 @@ METRICS |= {f"{way} recall@1": ("Image retrieval", "recall@1") for way in ("t2i"
 FACTS = ["title", "kind", "parameters_m", "gflops", "memory_mib", "milliseconds", "release_date", "licence", "weights"]
 BOARD = ["id", "task", "title", "measure", "origin", "baseline_name"]
 ROW = ["board", "model", "lang", "value", "ci_low", "ci_high", "n", "baseline", "above", "address"]
+DIGITS = 5  # of a fraction in the explorer: a tenth of what a page shows, in percent
 
 
 @cache
@@ -299,3 +303,46 @@ def best_by_language(codes: list[str]) -> pd.DataFrame:
     best["family"] = best["lang"].map(about["family"]).replace("", "no family")
     best["script"] = best["lang"].map(about["script_name"])
     return best.sort_values(["data set", "language"], ascending=[False, True], kind="stable", ignore_index=True)
+
+
+def payload(
+    scores: pd.DataFrame | None = None, images: dict[str, int] | None = None, paged: Collection[str] = ()
+) -> dict:
+    """Return what the explorer needs: boards, models and languages as records, rows as columns of numbers.
+
+    In `rows`, board, model, lang and address are places in those lists; fractions have DIGITS digits; what is not
+    known is None. `paged`: the languages that have a page; the other arguments as of `all_results`.
+    """
+    table = all_results(scores, images)
+    coded, lists = {}, {}
+    for column, by in (("board", "id"), ("model", "model"), ("lang", "lang"), ("address", "address")):
+        coded[column], lists[column] = pd.factorize(table[by])
+    numbers = table[["value", "ci_low", "ci_high", "baseline", "above"]].round(DIGITS)
+    coded |= {column: _plain(numbers[column]) for column in numbers} | {"n": table["n"].astype(int)}
+    names = languages.table().set_index("code").loc[lists["lang"]]
+    aliases = (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"]).str.lower().str.replace("_", "-")
+    about = facts(list(lists["model"]))
+    return {
+        "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
+        "models": about.assign(**about[FACTS[2:6]].apply(_plain)).to_dict("records"),
+        "languages": [
+            {"code": code, "name": name, "aliases": other.split(), "page": code in paged}
+            for code, name, other in zip(names.index, names["name"], aliases, strict=True)
+        ],
+        "addresses": list(lists["address"]),
+        "rows": {column: coded[column].tolist() for column in ROW},
+    }
+
+
+def _plain(numbers: pd.Series) -> pd.Series:
+    return numbers.astype(object).where(numbers.notna(), None)
+
+
+def script(data: dict) -> str:
+    """Return the script that the explorer loads: `payload` as JSON, compressed, in letters that mean nothing to HTML.
+
+    A page on disk may load a script but no other file. `book/explorer.md` and `book/_files/explorer` are the page.
+    """
+    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return f'window.ATLAS = "{packed}";\n'

@@ -24,6 +24,7 @@ import yaml
 
 from babelatlas.base.errors import InputError
 from babelatlas.report import page_form, page_html, runnable
+from babelatlas.workflow.run_notebook import fail, hand_back, on_volume, opened
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
 FILES = "_files"  # next to the pages: their images, scripts, and tables to download
@@ -311,8 +312,6 @@ def _finish(book: Path, folder: Path, run: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
-    from babelatlas.workflow.run_notebook import fail, hand_back, on_volume, opened
-
     parser = argparse.ArgumentParser(prog="python -m babelatlas.workflow.book", description="Render the book.")
     parser.add_argument("project", type=Path, help="the folder with book/, _config.yml and _toc.yml")
     parser.add_argument("build", type=Path, help="where the staged tree and the book go")

@@ -43,8 +43,13 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds: float) -> nbformat.NotebookNode:
-    """Return the executed notebook as a page: all parameters in one folded cell; in its metadata how it was made."""
+def finish(notebook: nbformat.NotebookNode, suffix: str, made: dict) -> nbformat.NotebookNode:
+    """Return the executed notebook as a page: all parameters in one folded cell; in its metadata how it was `made`.
+
+    `suffix` is added to the title, since runs of one notebook have titles of their own.
+    """
+    title, *rest = notebook.cells[0].source.split("\n")
+    notebook.cells[0].source = "\n".join([f"{title}: {suffix}" if suffix else title, *rest])
     given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
     values = "\n".join(line for cell in given for line in cell.source.splitlines() if line != "# Parameters")
     notebook.cells = [cell for cell in notebook.cells if cell not in given]
@@ -54,7 +59,7 @@ def finish(notebook: nbformat.NotebookNode, name: str, parameters: dict, seconds
             cell.metadata["tags"] = list(dict.fromkeys([*tags, "hide-input"]))
         if "parameters" in tags and values:
             cell.source += f"\n\n# Given in this run:\n{values}"
-    notebook.metadata["babelatlas"] = {"notebook": name, "parameters": parameters, "seconds": round(seconds, 1)}
+    notebook.metadata["babelatlas"] = made
     return notebook
 
 
@@ -86,18 +91,15 @@ def execute(
     for left in output.parent.glob(f".{output.stem}.*.ipynb"):
         if not Path("/proc", left.name.split(".")[-3]).exists():  # of a run that was killed
             left.unlink(missing_ok=True)
-    begin, part = (output.with_name(f".{output.stem}.{os.getpid()}.{end}.ipynb") for end in ("source", "part"))
+    part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
     failed, started = output.with_name(f"{output.stem}.failed.ipynb"), time.monotonic()
     logging.getLogger("papermill").setLevel(logging.ERROR)  # it knows of one cell of parameters only
     try:
-        notebook = nbformat.read(source, as_version=4)
-        title, *rest = notebook.cells[0].source.split("\n")  # runs of one notebook have titles of their own
-        notebook.cells[0].source = "\n".join([f"{title}: {suffix}" if suffix else title, *rest])
-        nbformat.write(notebook, begin)
         options = {"kernel_name": "python3", "progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
-        papermill.execute_notebook(begin, part, parameters, stdout_file=log, stderr_file=log, **options)
+        page = papermill.execute_notebook(source, part, parameters, stdout_file=log, stderr_file=log, **options)
         seconds = time.monotonic() - started
-        nbformat.write(finish(nbformat.read(part, as_version=4), source.stem, parameters, seconds), part)
+        made = {"notebook": source.stem, "parameters": parameters, "seconds": round(seconds, 1)}
+        nbformat.write(finish(page, suffix, made), part)
         part.replace(output)
         failed.unlink(missing_ok=True)
         return seconds
@@ -120,7 +122,6 @@ def execute(
             f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
         ) from error
     finally:
-        begin.unlink(missing_ok=True)
         part.unlink(missing_ok=True)
 
 

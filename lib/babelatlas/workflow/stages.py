@@ -66,10 +66,6 @@ def _in_turn(kind: str) -> Callable:
     return before
 
 
-def _texts(plan, one: str, dataset: str) -> list[str]:
-    return plan.captions(dataset)
-
-
 def _templates(stage: str) -> Callable:
     return lambda plan, one, dataset: plan.templates(stage)
 
@@ -94,17 +90,9 @@ def _ambiguous_labels(plan, one: str, dataset: str) -> list[str]:
     return [plan.at("labels/pictogram-pairs")] if "pictogram-pairs" in plan.sets else []
 
 
-def _train(plan, one: str, dataset: str) -> dict:
-    return {"output": f"{plan.folder}/models", "senses": "".join(_ambiguous_labels(plan, one, dataset))}
-
-
 def _training(plan, one: str, dataset: str) -> str | list[str]:
     """Return the statements that a model's classifier is trained on; none for a model that is asked."""
     return [] if one in plan.asked else plan.at(f"pairs/{plan.sets[dataset].trained_on}")
-
-
-def _reasoning(plan, one: str, dataset: str) -> dict:
-    return {"method": "likelihood", "training": ""} if one in plan.asked else {"method": "head"}
 
 
 def _label_sets(plan, one: str, dataset: str) -> dict:
@@ -119,16 +107,8 @@ def _adapt(plan, one: str, dataset: str) -> dict:
     return wanted | base | {"dataset": plan.of_task("zero-shot")[0], "models": f"{plan.folder}/models"}
 
 
-def _base_files(plan, one: str, dataset: str) -> list[str]:
-    return plan.weights(plan.adaptations[one]["model"])
-
-
 def _base_vectors(plan, one: str, dataset: str) -> str:
     return plan.at(VECTORS, plan.adaptations[one]["model"], plan.of_task("zero-shot")[0])
-
-
-def _base_labels(plan, one: str, dataset: str) -> str:
-    return plan.material(plan.of_task("zero-shot")[0])["labels"]
 
 
 def _protocols(plan, one: str, dataset: str) -> dict:
@@ -144,17 +124,9 @@ def _varied(plan) -> list[tuple[str, str]]:
     return [(model, "") for model in able if names and all(plan.evaluates(model, name) for name in names)]
 
 
-def _protocol_files(plan, one: str, dataset: str) -> list[str]:
-    return [path for name in plan.config.protocol_datasets for path in plan.files(name)]
-
-
 def _unrestricted(plan) -> list[tuple[str, str]]:
     """Return the pairs to classify whose model can choose among any classes, and not within folds alone."""
     return [(model, dataset) for model, dataset in pairs("zero-shot")(plan) if not plan.entries[model].needs_classes]
-
-
-def _subsets(plan, one: str, dataset: str) -> dict:
-    return {"labels": Path(plan.material(dataset)["labels"]).stem}  # as notebook 67 calls them
 
 
 def _ambiguous(source: str) -> Callable:
@@ -168,6 +140,7 @@ def _relabelled(plan) -> list[tuple[str, str]]:
 
 MODEL = {"weights": lambda plan, one, dataset: plan.weights(one)}
 FILES = {"material": lambda plan, one, dataset: plan.files(dataset)}
+TEXTS = {"texts": lambda plan, one, dataset: plan.captions(dataset)}
 READ_ITEMS = {"item_texts": ITEMS, "item_images": ITEM_IMAGES}
 TRAINED = {"weights": "models/{one}/open_clip_model.safetensors", "texts": "models/{one}/training_texts"}
 
@@ -185,16 +158,16 @@ STAGES = (
           {"senses": SENSES}, priority=20),
     Stage("items", _ambiguous("files"),
           {"output": ITEMS, "output_item_images": ITEM_IMAGES, "output_labels": "item_labels/{dataset}"},
-          {"texts": _texts}, lambda plan, one, dataset: {"senses": ""}, rule="item_files"),
+          TEXTS, lambda plan, one, dataset: {"senses": ""}, rule="item_files"),
     Stage("train", lambda plan: [(model, "") for model in plan.trained], TRAINED | {"losses": "models/{one}_losses"},
           {"labels": PICTOGRAMS, "items": _ambiguous_labels,
-           "tower": lambda plan, one, dataset: [] if one == "picto-en" else plan.weights("picto-en")}, _train,
+           "tower": lambda plan, one, dataset: [] if one == "picto-en" else plan.weights("picto-en")},
+          lambda plan, *job: {"output": f"{plan.folder}/models", "senses": "".join(_ambiguous_labels(plan, *job))},
           priority=10),  # the longest steps: they start as soon as they can
     Stage("scenes", lambda plan: ALONE * plan.scenes,
           {"output": "pairs/scene-pairs", "output_training": "pairs/scene-pairs-train"},
           {"labels": PICTOGRAMS, "senses": SENSES}),
-    Stage("statements", lambda plan: [("", name) for name in plan.statements], {"output": "pairs/{dataset}"},
-          {"texts": _texts}),
+    Stage("statements", lambda plan: [("", name) for name in plan.statements], {"output": "pairs/{dataset}"}, TEXTS),
     Stage("zeroshot", pairs("zero-shot"), {"output": "zeroshot/{one}_{dataset}", "vectors": VECTORS},
           MODEL | FILES | {"templates": _templates("zeroshot"), "before": _in_turn("zeroshot")}, gpu=True),
     # The label alone: only texts take time there.
@@ -211,18 +184,22 @@ STAGES = (
           lambda plan, one, dataset: plan.scores_of(one, dataset), gpu=True),
     Stage("reasoning", lambda plan: [(one, name) for one in [*plan.models, *plan.asked] for name in plan.judged],
           {"output": "answers/{one}_{dataset}"}, MODEL | {"pairs": "pairs/{dataset}", "training": _training},
-          _reasoning, gpu=True),
+          lambda plan, one, dataset:
+              {"method": "likelihood", "training": ""} if one in plan.asked else {"method": "head"}, gpu=True),
     Stage("label_sets", _relabelled, {"output": "label_sets/{one}_{dataset}"},
           MODEL | FILES | {"vectors": VECTORS, "senses": SENSES, "templates": _templates("zeroshot")},
           _label_sets, gpu=True),
     Stage("adapt", lambda plan: [(name, "") for name in plan.adaptations],
           {"output": "adaptations/{one}", "counts": "adapted/{one}"},
-          {"weights": _base_files, "vectors": _base_vectors, "labels": _base_labels,
+          {"weights": lambda plan, one, dataset: plan.weights(plan.adaptations[one]["model"]), "vectors": _base_vectors,
+           "labels": lambda plan, one, dataset: plan.material(plan.of_task("zero-shot")[0])["labels"],
            "other_labels": "labels/imagenet-1k"}, _adapt, gpu=True),
-    Stage("protocols", _varied,
-          {"output": "protocols/{one}"}, MODEL | {"material": _protocol_files, "templates": _templates("protocols")},
+    Stage("protocols", _varied, {"output": "protocols/{one}"}, MODEL | {
+          "templates": _templates("protocols"),
+          "material": lambda plan, *job: [path for name in plan.config.protocol_datasets for path in plan.files(name)]},
           _protocols, gpu=True),
-    Stage("subsets", _unrestricted, {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS}, _subsets),
+    Stage("subsets", _unrestricted, {"output": "subsets/{one}_{dataset}"}, {"vectors": VECTORS},
+          lambda plan, one, dataset: {"labels": Path(plan.material(dataset)["labels"]).stem}),  # as notebook 67 says
 )  # fmt: skip
 
 
