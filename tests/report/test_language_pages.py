@@ -184,6 +184,6 @@ def test_a_page_can_say_which_english_class_names_its_label_sets_have():
     sets = {"b": plain, "c": plain.assign(source="pictograms"), "d": plain.assign(source="own")}
     assert formatting.english_note(sets) == (
         "English class names of b: words of WordNet (2). English class names of c: phrases of this study (2). "
-        "English class names of d: own (2)."
+        "English class names of d: the user's own (2)."
     )
     assert formatting.english_note({"none": "results/no-such-run/labels/x.parquet", "German": plain[:0]}) == ""
