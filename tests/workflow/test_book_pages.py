@@ -11,7 +11,7 @@ import yaml
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.report import runnable
+from babelatlas.report import page_form, runnable
 from babelatlas.workflow import book as books
 from conftest import ROOT
 
@@ -89,7 +89,7 @@ def test_a_run_without_some_tasks_has_no_link_that_leads_nowhere(every_page, tmp
     kept = [path for path in sorted(every_page.iterdir()) if not path.name.startswith(TASKS[gone] or ("-",))]
     folder = books.stage(ROOT, tmp_path, kept)
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.[mi]*")}
-    targets = [link[2] or link[4] or link[5] for text in texts.values() for link in books.LINK.finditer(text)]
+    targets = [link[2] or link[4] or link[5] for text in texts.values() for link in page_form.LINK.finditer(text)]
     known = {path.stem for path in [*every_page.iterdir(), *(ROOT / "book").glob("*.md")]}
     assert set(targets) & set(texts)
     assert [target for target in targets if target in known - set(texts)] == []
@@ -100,9 +100,9 @@ def test_a_run_without_some_tasks_has_no_link_that_leads_nowhere(every_page, tmp
 def test_a_link_to_a_page_that_is_left_out_becomes_its_text():
     text = "{doc}`a part <x>`, {doc}`x`, [this](x.md#there), [that](y) and [an address](https://x.org/x.md)."
     plain = "a part, x, this, [that](y) and [an address](https://x.org/x.md)."
-    assert books.without_links(text, {"x"}.__contains__) == plain
+    assert page_form.without_links(text, {"x"}.__contains__) == plain
     buttons = "[a](x){.atlas-button} [b](y){.atlas-button}"
-    assert books.without_links(buttons, {"x"}.__contains__) == " [b](y){.atlas-button}"
+    assert page_form.without_links(buttons, {"x"}.__contains__) == " [b](y){.atlas-button}"
 
 
 def test_a_page_that_loads_data_which_a_run_did_not_make_is_left_out(tmp_path):

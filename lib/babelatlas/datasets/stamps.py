@@ -122,7 +122,12 @@ def on_white(files: Iterable[str]) -> list[str]:
         if Path(made[-1]).is_file():
             continue
         try:
-            content = _rendered(content) if file.suffix == ".svg" else content
+            if file.suffix == ".svg":
+                import resvg_py
+
+                # Without a resolution, sizes in points or millimetres are 0.
+                svg = {"svg_string": content.decode("utf-8-sig"), "width": SIZE, "dpi": 96.0}
+                content = bytes(resvg_py.svg_to_bytes(**svg))
             Image.open(io.BytesIO(content)).verify()  # checksums, which are not looked at where it is decoded
             picture = Image.open(io.BytesIO(content)).convert("RGBA")
             white = Image.new("RGBA", picture.size, "white")
@@ -133,14 +138,6 @@ def on_white(files: Iterable[str]) -> list[str]:
         with beside(made[-1]) as part:
             white.convert("RGB").save(part, "PNG")
     return made
-
-
-def _rendered(content: bytes) -> bytes:
-    """Return an SVG picture as PNG, `SIZE` pixels wide."""
-    import resvg_py
-
-    # Without a resolution, sizes in points or millimetres are 0.
-    return bytes(resvg_py.svg_to_bytes(svg_string=content.decode("utf-8-sig"), width=SIZE, dpi=96.0))
 
 
 def fetch(places: Iterable[str]) -> str:

@@ -1,18 +1,72 @@
-"""The form of a page, made from an executed notebook: takeaway first, findings, code and sources last.
+"""The form of a page, made from prose or an executed notebook: takeaway first, findings, code and sources last.
 
-Notebooks stay as one writes them, in the order of the computation; only the copies that the book renders are changed.
+Images and tables become files, links to pages that the book lacks plain text. Notebooks stay as one writes them, in the
+order of the computation; only the copies that the book renders are changed.
 """
 
+import base64
+import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from babelatlas.report.formatting import escape, literal
 from babelatlas.report.reading import TAKEAWAY, takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
 FOLD = "``````{{dropdown}} {}\n{}\n``````"
+FILES = "_files"  # next to the pages: their images, scripts, and tables to download
+ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
+# Content that an address holds: images and tables to download.
+HELD = re.compile(r"data:(?:image|text)/(png|webp|svg|csv)(?:\+xml)?;base64,([A-Za-z0-9+/=\s]+)")
+DRAWN = re.compile(r'(<img src="([^"]+\.svg)"(?:(?!</figure>).)*?<p class="atlas-links">)', re.DOTALL)
+BUTTON = "{.atlas-button}"
+LINK = re.compile(
+    rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
+    r"|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
+)
+
+
+def staged(
+    path: Path, file: Path, absent: Callable[[str], bool], parent: list[tuple[str, str]], ending: str
+) -> dict[Path, bytes]:
+    """Return the files of the staged tree that one page needs: path in the tree -> content.
+
+    `absent`: whether the book lacks a page; `parent`: name and title of the page above, or none; `ending`: Markdown.
+    """
+    held: dict[Path, bytes] = {}
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".md":
+        for name, title in parent:
+            text = with_parent(text, name, title)
+        text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
+        return held | {path: text.encode()}
+    notebook = formed(json.loads(text), path.stem, ending)
+    for name, title in parent:
+        first = notebook["cells"][0]
+        notebook["cells"][0] = first | {"source": with_parent("".join(first["source"]), name, title)}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = without_links("".join(cell["source"]), absent)
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            for kind in data.keys() & {"text/html", "text/markdown"}:
+                data[kind] = without_links(_in_files("".join(data[kind]), held), absent)
+    held[Path(ORIGINALS, f"{path.stem}.json")] = text.encode()
+    return held | {path: json.dumps(notebook).encode()}
+
+
+def _in_files(text: str, held: dict[Path, bytes]) -> str:
+    """Return HTML whose addresses refer to files in place of holding images and tables, and add these to `held`."""
+
+    def filed(match: re.Match) -> str:
+        content = base64.b64decode(match[2])
+        name = f"{FILES}/{hashlib.sha256(content).hexdigest()[:16]}.{match[1]}"
+        held[Path(name)] = content
+        return name
+
+    return DRAWN.sub(r'\1<a download href="\2">SVG</a> ', HELD.sub(filed, text))
 
 
 def formed(notebook: dict, name: str, ending: str = "") -> dict:
@@ -84,6 +138,30 @@ def citation(name: str, title: str, version: str, year: str, address: str = "") 
     lines = ",\n".join(f"  {key} = {{{value}}}" for key, value in facts.items())
     key = re.sub(r"[^a-z0-9]+", "-", name.lower())
     return FOLD.format("Cite this page", f"```bibtex\n@incollection{{babelatlas-{key},\n{lines}\n}}\n```")
+
+
+def without_links(text: str, absent: Callable[[str], bool]) -> str:
+    """Return Markdown with the links to absent pages as plain text, and without buttons to them.
+
+    >>> without_links("See [the list](languages.md) and {doc}`data <data>`.", {"languages"}.__contains__)
+    'See the list and {doc}`data <data>`.'
+    """
+
+    def plain(link: re.Match) -> str:
+        if not absent(link[2] or link[4] or link[5]):
+            return link[0]
+        return "" if link[0].endswith(BUTTON) else link[1] or link[3] or link[5]
+
+    return LINK.sub(plain, text)
+
+
+def title_of(file: Path) -> str:
+    """Return the title of a page: the text of its first heading, without roles and links."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"][:1])
+    heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
+    return re.sub(r"\{[^}]*\}`([^`]*)`|\[([^\]]*)\]\([^)]*\)", r"\1\2", heading[1]).strip() if heading else file.stem
 
 
 def _prose(text: str) -> dict:

@@ -6,7 +6,6 @@ A page is rendered again only where its text changed, or what all pages share.
 """
 
 import argparse
-import base64
 import fnmatch
 import hashlib
 import importlib.util
@@ -16,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -24,11 +23,10 @@ import yaml
 
 from babelatlas.base.errors import InputError
 from babelatlas.report import page_form, page_html, runnable
+from babelatlas.report.page_form import FILES, ORIGINALS
 from babelatlas.workflow.run_notebook import fail, hand_back, on_volume, opened
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
-FILES = "_files"  # next to the pages: their images, scripts, and tables to download
-ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which the book offers to run
 # What the theme puts on every page and a page on disk cannot use: fonts loaded ahead, which a browser refuses for a
 # file, and Thebe, which runs code on a server and is declared twice.
 UNWANTED = re.compile(
@@ -55,14 +53,6 @@ strict = {"quiet": True, "warningiserror": True, "keep_going": True}
 paths = {"noconfig": True, "path_config": f"{folder}/_config.yml"}
 sys.exit(bool(build_sphinx(folder, f"{folder}/_build/html", confoverrides=given, jobs=2, **paths, **strict)))
 """
-# Content that an address holds: images and tables to download.
-HELD = re.compile(r"data:(?:image|text)/(png|webp|svg|csv)(?:\+xml)?;base64,([A-Za-z0-9+/=\s]+)")
-DRAWN = re.compile(r'(<img src="([^"]+\.svg)"(?:(?!</figure>).)*?<p class="atlas-links">)', re.DOTALL)
-BUTTON = "{.atlas-button}"
-LINK = re.compile(
-    rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
-    r"|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
-)
 
 
 def chapters(toc: dict) -> list[dict]:
@@ -110,21 +100,6 @@ def sidebar(toc: dict, staged: Iterable[str]) -> dict:
     return toc | {"chapters": plain}
 
 
-def without_links(text: str, absent: Callable[[str], bool]) -> str:
-    """Return Markdown with the links to absent pages as plain text, and without buttons to them.
-
-    >>> without_links("See [the list](languages.md) and {doc}`data <data>`.", {"languages"}.__contains__)
-    'See the list and {doc}`data <data>`.'
-    """
-
-    def plain(link: re.Match) -> str:
-        if not absent(link[2] or link[4] or link[5]):
-            return link[0]
-        return "" if link[0].endswith(BUTTON) else link[1] or link[3] or link[5]
-
-    return LINK.sub(plain, text)
-
-
 def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path:
     """Lay out the staged tree and return its folder; files that are there as they should be stay untouched.
 
@@ -138,7 +113,10 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     for file in files:
         name = "index.ipynb" if file.stem == TITLE_PAGE != only else file.name
         sources[Path(FILES if file.suffix == ".js" else "", name)] = file
-    sources = {path: file for path, file in sources.items() if not _lacks_data(file, sources)}
+    # A page of prose that loads a file which this run did not make goes: the explorer without any results.
+    prose = {path: file.read_text(encoding="utf-8") for path, file in sources.items() if file.suffix == ".md"}
+    loaded = {path: re.findall(rf'src="({FILES}/[^"]+)"', text) for path, text in prose.items()}
+    sources = {path: file for path, file in sources.items() if {*map(Path, loaded.get(path, ()))} <= {*sources}}
     texts = {path.stem: path for path in sources if path.suffix in (".md", ".ipynb")}
     toc = yaml.safe_load((project / "_toc.yml").read_text(encoding="utf-8"))
     if (only or toc["root"]) not in texts:
@@ -154,7 +132,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     if only:
         shown = {only, "bibliography", "rerun"} & {*texts}
         toc = {"format": toc["format"], "root": only, "chapters": [{"file": name} for name in sorted(shown - {only})]}
-    titles = {name: title_of(sources[path]) for name, path in texts.items()}
+    titles = {name: page_form.title_of(sources[path]) for name, path in texts.items()}
     config = settings((project / "_config.yml").read_text(encoding="utf-8"))
     facts = metadata.version("babelatlas"), str(config["copyright"]), config["html"].get("baseurl") or ""
 
@@ -172,15 +150,10 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
         elif name in shown:
             more = page_form.listed([(other, titles[other]) for other in below.get(name, ())])
             parent = [(above[name], titles[above[name]])] if name in above else []
-            content |= _page(path, file, absent, parent, f"{more}\n\n{page_form.citation(name, titles[name], *facts)}")
+            ending = f"{more}\n\n{page_form.citation(name, titles[name], *facts)}"
+            content |= page_form.staged(path, file, absent, parent, ending)
     _sync(folder := build / "stage", content)
     return folder
-
-
-def _lacks_data(file: Path, sources: dict[Path, Path]) -> bool:
-    """Return whether a page of prose loads a file that this run did not make: the explorer without any results."""
-    loaded = re.findall(rf'src="({FILES}/[^"]+)"', file.read_text(encoding="utf-8")) if file.suffix == ".md" else []
-    return any(Path(name) not in sources for name in loaded)
 
 
 def settings(text: str) -> dict:
@@ -192,52 +165,6 @@ def settings(text: str) -> dict:
         options |= {"repository_url": about["url"], "repository_branch": about["branch"]}
         options |= {"path_to_docs": about["path_to_book"], "launch_buttons": config["launch_buttons"]}
     return config
-
-
-def _page(
-    path: Path, file: Path, absent: Callable[[str], bool], parent: list[tuple[str, str]], ending: str
-) -> dict[Path, bytes]:
-    """Return the files of the staged tree that one page needs: path in the tree -> content."""
-    held: dict[Path, bytes] = {}
-    text = file.read_text(encoding="utf-8")
-    if file.suffix == ".md":
-        for name, title in parent:
-            text = page_form.with_parent(text, name, title)
-        text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
-        return held | {path: text.encode()}
-    notebook = page_form.formed(json.loads(text), path.stem, ending)
-    for name, title in parent:
-        first = notebook["cells"][0]
-        notebook["cells"][0] = first | {"source": page_form.with_parent("".join(first["source"]), name, title)}
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = without_links("".join(cell["source"]), absent)
-        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
-            for kind in data.keys() & {"text/html", "text/markdown"}:
-                data[kind] = without_links(_in_files("".join(data[kind]), held), absent)
-    held[Path(ORIGINALS, f"{path.stem}.json")] = text.encode()
-    return held | {path: json.dumps(notebook).encode()}
-
-
-def _in_files(text: str, held: dict[Path, bytes]) -> str:
-    """Return HTML whose addresses refer to files in place of holding images and tables, and add these to `held`."""
-
-    def filed(match: re.Match) -> str:
-        content = base64.b64decode(match[2])
-        name = f"{FILES}/{hashlib.sha256(content).hexdigest()[:16]}.{match[1]}"
-        held[Path(name)] = content
-        return name
-
-    return DRAWN.sub(r'\1<a download href="\2">SVG</a> ', HELD.sub(filed, text))
-
-
-def title_of(file: Path) -> str:
-    """Return the title of a page: the text of its first heading, without roles and links."""
-    text = file.read_text(encoding="utf-8")
-    if file.suffix == ".ipynb":
-        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"][:1])
-    heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
-    return re.sub(r"\{[^}]*\}`([^`]*)`|\[([^\]]*)\]\([^)]*\)", r"\1\2", heading[1]).strip() if heading else file.stem
 
 
 def _sync(folder: Path, content: dict[Path, bytes]) -> None:
@@ -258,7 +185,7 @@ def _shared(folder: Path) -> str:
     names = ["_toc.yml", "_config.yml", "references.bib", *sorted(folder.glob("_static/*"))]
     whole = [*(folder / name for name in names), Path(__file__), Path(page_html.__file__)]
     parts = [hashlib.sha256(path.read_bytes()).hexdigest() for path in whole if path.is_file()]
-    parts += [title_of(path) for path in sorted([*folder.glob("*.md"), *folder.glob("*.ipynb")])]
+    parts += [page_form.title_of(path) for path in sorted([*folder.glob("*.md"), *folder.glob("*.ipynb")])]
     parts += [metadata.version(name) for name in ("jupyter-book", "sphinx", "sphinx-book-theme", "myst-nb")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

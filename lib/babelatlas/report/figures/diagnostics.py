@@ -22,8 +22,6 @@ def mixed_checks(rows: pd.DataFrame, effects: pd.DataFrame, series: str = "model
     names = in_order(sorted(set(rows[series])))
     for place, name in enumerate(names):
         part, (colour, marker) = rows[rows[series] == name], look_of(name, place)
-        # Seven colours and markers: the eighth series takes the first colour with the second marker.
-        marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
         look = {"color": colour, "marker": marker, "linestyle": "", "markersize": 3, "alpha": 0.6}
         first.plot(part["fitted"], part["residual"], label=name, **look)
     tenths = rows.groupby(pd.qcut(rows["fitted"], 10, duplicates="drop"), observed=True)[["fitted", "residual"]].mean()

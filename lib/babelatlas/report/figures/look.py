@@ -46,7 +46,8 @@ READABLE = {
 def look_of(name: str, place: int) -> tuple[str, str]:
     """Return colour and marker of a series: a resource group's own, in every figure; else those of its place."""
     place = languages.GROUPS.index(name) if name in languages.GROUPS else place
-    return COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+    # One more step for each round of the colours, so that no two series share both.
+    return COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -107,9 +107,7 @@ def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "
         for draw in (axis.axhline, axis.axvline):
             draw(0.5, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
         for row in means[means[panel] == title].to_dict("records"):
-            place = names.index(row["model"])
-            # One more step for each round, so that no two models share both.
-            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+            colour, marker = look_of(row["model"], names.index(row["model"]))
             part = points[(points[panel] == title) & (points["model"] == row["model"])]
             axis.scatter(part["TC"], part["IC"], s=11, color=colour, marker=marker, alpha=0.45, linewidths=0)
             axis.plot([row["TC low"], row["TC high"]], [row["IC"]] * 2, color=colour, linestyle="-", marker="")
@@ -261,9 +259,8 @@ def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float])
             rows = table[(table["panel"] == title) & (table["series"] == name)].sort_values(x, kind="stable")
             odds = np.log(rows["value"] / (1 - rows["value"]))
             line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
-            # One more step for each round, so that no two series share both.
-            other = (place + place // len(COLOURS)) % len(MARKERS)
-            look = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[other], "marker": MARKERS[other]}
+            colour, marker = look_of(name, place)
+            look = {"color": colour, "linestyle": LINES[MARKERS.index(marker)], "marker": marker}
             axis.plot(rows[x], rows["value"], markersize=5.5, **(look | {"linestyle": ""}))
             axis.plot(rows[x], 1 / (1 + np.exp(-line)), linewidth=1.2, **(look | {"marker": ""}))
             axis.plot([], [], label=name, markersize=5.5, linewidth=1.2, **look)  # both in the legend
