@@ -250,34 +250,3 @@ def described(found: pd.DataFrame) -> pd.DataFrame:
     about = about.rename(columns={"code": "lang", "name": "language", "script_name": "script"})
     about = about.merge(languages.world()[["glottocode", "latitude", "longitude"]], how="left", on="glottocode")
     return found.merge(about.replace({"family": {"": "none"}, "macroarea": {"": "none"}}), how="left", on="lang")
-
-
-def strengths(found: pd.DataFrame, model: str, by: str, n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Say in which groups of languages a model is better or worse than elsewhere; one row for each value of `by`.
-
-    `found`: the scores of one board, with the column `by`. Columns: by, against ("the others": the mean over the
-    group's languages of this model minus that of the other models, tested by sign flips; "its other languages": its
-    mean in the group minus that outside, tested by permuting languages), value, ci_low, ci_high, p, p_holm (over all
-    rows), n. A group of fewer than three languages has a value and nothing else (NaN).
-    """
-    wide = found.pivot_table(index="lang", columns="model", values="value", observed=True).dropna(subset=[model])
-    home = found.drop_duplicates("lang").set_index("lang")[by].reindex(wide.index)
-    others, rows = wide.drop(columns=model).mean(axis=1), []
-    for group in sorted(home.unique(), key=lambda name: (-(home == name).sum(), str(name))):
-        inside = home == group
-        both = wide.loc[inside, model].to_numpy(), wide.loc[~inside, model].to_numpy()
-        gap, n = (wide[model] - others)[inside].dropna(), int(inside.sum())
-        if len(gap):
-            ends = tests.paired_mean(gap, gap.index, n_resamples, seed=seed)[1:] if len(gap) >= 3 else [np.nan] * 3
-            rows.append([group, "the others", gap.mean(), *ends, len(gap)])
-        if len(both[1]):
-            ends = [np.nan] * 3
-            if min(map(len, both)) >= 3:
-                test = scipy_stats.permutation_test(
-                    both, lambda one, other, axis: one.mean(axis) - other.mean(axis), n_resamples=9999, rng=seed
-                )
-                ends = *bootstrap.sum_of_means(both, [1, -1], n_resamples, seed=seed)[1:], test.pvalue
-            rows.append([group, "its other languages", both[0].mean() - both[1].mean(), *ends, n])
-    result = pd.DataFrame(rows, columns=[by, "against", "value", "ci_low", "ci_high", "p", "n"])
-    result.insert(6, "p_holm", tests.holm(result["p"]))
-    return result
