@@ -274,11 +274,9 @@ def of_run(run: str | os.PathLike, pattern: str) -> list[Path]:
     What its config makes stands in the run's files.json (`workflow.config.prepare`); merged tables come from elsewhere.
     """
     folder, listing = locate(run), locate(run) / "files.json"
-    files = sorted(folder.glob(pattern))
-    made = set(json.loads(listing.read_text(encoding="utf-8"))) if listing.is_file() else None
-    return [
-        file for file in files if made is None or file.relative_to(folder).as_posix() in made or "merged" in file.parts
-    ]
+    names = {file: file.relative_to(folder).as_posix() for file in sorted(folder.glob(pattern))}
+    made = set(json.loads(listing.read_text(encoding="utf-8"))) if listing.is_file() else {*names.values()}
+    return [file for file, name in names.items() if name in made or name.startswith("merged/")]
 
 
 def present(paths: dict[tuple[str, ...], str]) -> tuple[dict[tuple[str, ...], str], list[str]]:
