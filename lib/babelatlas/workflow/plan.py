@@ -32,7 +32,7 @@ class Plan:
     """
 
     def __init__(self, config, project: str | os.PathLike):
-        self.limited = f"first {config.limit} only" if config.limit else ""
+        self.limited = f"trial run, first {config.limit} only" if config.limit else ""
         self.run = f"{config.run}-first-{config.limit}" if config.limit else config.run
         self.config, self.project, self.folder = config, Path(project), f"results/{self.run}"
         self.models = config.models
