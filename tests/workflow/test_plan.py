@@ -293,7 +293,9 @@ def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(tmp_pat
     monkeypatch.setattr(datasets, "DATASETS", entries)
     monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with pytest.raises(InputError, match=r"'tuxpaint-stamps' needs images .*: run `babelatlas fetch tuxpaint-stamps`"):
+    with pytest.raises(
+        InputError, match=r"run `babelatlas fetch tuxpaint-stamps`, or .*; 'imagenet-photos' needs images, too"
+    ):
         configs.check_config(config | changes, ROOT)
     for name in ("tuxpaint-stamps", "imagenet-sample-images"):
         (tmp_path / name).mkdir()

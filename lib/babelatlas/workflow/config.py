@@ -182,14 +182,18 @@ def _check_datasets(config: Config) -> None:
     _check_among("protocol_datasets", config.protocol_datasets, fit, "data sets for zero-shot or retrieval")
     read = [entry for entry in entries.values() if entry.trained_on and not entry.made_by]
     trained_on = [datasets.get_dataset(entry.trained_on) for entry in read]
+    lacking = []
     for entry in dict.fromkeys([*entries.values(), *trained_on]):
         for key, needed in {"images": not entry.images, "annotations": entry.items_from == "files"}.items():
-            if needed and not entry.made_by and entry.name not in getattr(config, key):
-                if key == "images" and download.at_hand(entry.places):
-                    continue
-                fetch = f"run `babelatlas fetch {entry.fetched_as}`, or " if entry.fetched_as else ""
-                fix = f"name their folder in the config, as in {key}: {{{entry.name}: /data/{entry.name}}}"
-                raise InputError(f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}{fix}.")
+            needed = needed and not entry.made_by and entry.name not in getattr(config, key)
+            if needed and not (key == "images" and download.at_hand(entry.places)):
+                lacking.append((entry, key))
+    if lacking:
+        entry, key = lacking[0]
+        fetch = f"run `babelatlas fetch {entry.fetched_as}`, or " if entry.fetched_as else ""
+        fix = f"name their folder in the config, as in {key}: {{{entry.name}: /data/{entry.name}}}"
+        more = "".join(f"; {one.name!r} needs {name}, too" for one, name in lacking[1:])
+        raise InputError(f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}{fix}{more}.")
 
 
 def _check_models(config: Config) -> None:
