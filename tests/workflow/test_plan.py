@@ -203,6 +203,7 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
     config, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("babelatlas.base.checksums.locate", tmp_path.joinpath)
+    monkeypatch.setattr("babelatlas.base.tables.locate", tmp_path.joinpath)
     for name in ("clip/model.safetensors", "birds/wren/1.png", "mine.py", "labels.csv"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name, encoding="utf-8")

@@ -50,8 +50,7 @@ def _coverage(_: Path) -> dict:
 
 
 def _label_quality(_: Path) -> dict:
-    made = label_quality.recount()
-    return {DATA / label_quality.SHIPPED[name]: table.round(6) for name, table in made.items()}
+    return {DATA / label_quality.SHIPPED[name]: table.round(6) for name, table in label_quality.recount().items()}
 
 
 def _prompts(folder: Path) -> dict:

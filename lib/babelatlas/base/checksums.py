@@ -32,22 +32,22 @@ def check_list(folder: str | os.PathLike) -> str:
     return ""
 
 
-def contents(place: str | os.PathLike) -> str:
-    """Return a sum over the names and contents of a file, or of all files below a folder; "" where nothing is.
+def contents(place: str | os.PathLike, memory: Path | None = None) -> str:
+    """Return a sum over names and contents of a file, or of the files below a folder, but hidden ones; "" for nothing.
 
-    Sums of files are kept in _build by their size and time, so that large ones are read once.
+    `memory`: a JSON file that keeps the sums of files by their size and time, so that large ones are read once.
     """
-    place, memory, sums = locate(place), locate("_build/checksums.json"), {}
-    known = json.loads(memory.read_text(encoding="utf-8")) if memory.is_file() else {}
-    for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+    place, sums, listing = locate(place), {}, ""
+    known = json.loads(memory.read_text(encoding="utf-8")) if memory and memory.is_file() else {}
+    for file in sorted(place.rglob("[!.]*")) if place.is_dir() else [place]:
         if file.is_file():
             state = f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}"
             sums[state] = known.get(state) or digest(file)
-    if sums.keys() - known.keys():
+            listing += f"{file.relative_to(place).as_posix()} {sums[state]}\n"
+    if memory and sums.keys() - known.keys():
         with beside(memory) as part:
             part.write_text(json.dumps(known | sums), encoding="utf-8")
-    listing = [(os.path.relpath(state.rsplit(" ", 2)[0], place), value) for state, value in sums.items()]
-    return hashlib.sha256(json.dumps(listing).encode()).hexdigest() if listing else ""
+    return hashlib.sha256(listing.encode()).hexdigest() if listing else ""
 
 
 def digest(path: str | os.PathLike) -> str:

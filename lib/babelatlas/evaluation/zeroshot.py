@@ -214,8 +214,8 @@ def write_vectors(
     """Save image embeddings and class vectors in an .npz file, so that later stages need no encoder; return the path.
 
     `classes` maps a language to (class wnids, class vectors (classes, d)), `prompts` to the set of prompts they were
-    made with, `protocol` to similarity, precision and preprocessing. `source`: the
-    model, dataset and labels.
+    made with, `protocol` to similarity, precision and preprocessing. `source`: the model, dataset and
+    labels.
     """
     arrays = {"images": np.asarray(images, np.float32), "image_wnids": np.array(list(image_wnids), dtype=str)}
     for lang, (wnids, vectors) in classes.items():

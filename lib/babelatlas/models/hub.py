@@ -4,7 +4,6 @@ A folder that the user gives comes first, then the Hugging Face hub and its loca
 ahead. Importing this module loads neither torch nor huggingface_hub.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from babelatlas.base import tables
+from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models.checkpoint import fetch_hint, first_line
 from babelatlas.models.registry import Model, Source
@@ -96,8 +95,7 @@ def key(entry: Model | Translator, folders: dict[str, Path]) -> str:
         if source and folder.parent.name == "snapshots" and all(path.is_symlink() for path in files):
             parts.append(f"{source.repository}@{folder.name}")
             continue
-        listing = "".join(f"{path.relative_to(folder).as_posix()} {tables.fingerprint(path)}\n" for path in files)
-        parts.append(hashlib.sha256(listing.encode()).hexdigest())
+        parts.append(checksums.contents(folder))
     return " ".join(parts)
 
 

@@ -3,12 +3,12 @@
 import json
 import os
 import re
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-from babelatlas.base import download, synsets, tables
+from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
@@ -36,6 +36,9 @@ class Plan:
         self.run = f"{config.run}-first-{config.limit}" if config.limit else config.run
         self.config, self.project, self.folder = config, Path(project), f"results/{self.run}"
         self.models = config.models
+        # Each file is looked at once, however many jobs depend on it.
+        self.contents = cache(partial(checksums.contents, memory=tables.locate("_build/checksums.json")))
+        self.fingerprint = cache(tables.fingerprint)
         # Models evaluated on vectors that ship in the pictures' place, with their data sets; why others are left out.
         wanted = [(model, name) for name, models in config.stored_vectors.items() for model in models]
         self.unable = {model: reason for model, _ in wanted if (reason := bridge.unable(registry.get_model(model)))}

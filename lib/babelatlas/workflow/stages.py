@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from babelatlas.base import checksums, tables
+from babelatlas.base import tables
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import translators
 
@@ -221,7 +221,7 @@ def depends(plan, stage: Stage, one: str, dataset: str) -> str:
     named = [plan.material(entry.name)["images"] for entry in known if not entry.custom]
     named = [path for some in named for path in ([some] if isinstance(some, str) else some)]
     named = [path for path in named if path and not path.startswith(plan.folder) and tables.locate(path).exists()]
-    sums = {path: checksums.contents(path) for path in own if path} | {path: tables.fingerprint(path) for path in named}
+    sums = {path: plan.contents(path) for path in own if path} | {path: plan.fingerprint(path) for path in named}
     listed = {entry.name: entry for entry in translators.TRANSLATORS} | plan.entries
     said = {"model": listed.get(model), "datasets": known, "languages": plan.config.custom_languages, "files": sums}
     return json.dumps(said, default=lambda entry: entry.model_dump(), sort_keys=True)
