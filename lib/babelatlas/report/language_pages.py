@@ -188,8 +188,8 @@ def _steps(rows: pd.DataFrame) -> str:
     front = real_models.pareto_front(rows, "parameters_m", "value").tail(MOST_STEPS)
     if len(front) < 2:
         return ""
-    table = front[["name", "parameters_m", "result", "licence"]]
-    table.columns = ["model", "parameters (millions)", front["measure"].iloc[0], "licence"]
+    table = front[["name", "result", "parameters_m", "licence"]]
+    table.columns = ["model", front["measure"].iloc[0], "parameters (millions)", "licence"]
     on = html_escape(rows["title"].iloc[0])
     caption = f"<b>Larger models that do better.</b> No smaller model scores higher than these on {on}."
     return reading.table(table, caption, decimals=0).data
@@ -247,7 +247,8 @@ def _about(lang: str) -> dict:
         north, east = ("N" if home.latitude >= 0 else "S"), ("E" if home.longitude >= 0 else "W")
         place = f"{row['macroarea']}, {abs(home.latitude):.1f}° {north}, {abs(home.longitude):.1f}° {east}"
     known = languages.facts().reindex([lang]).fillna({"autonym": ""}).iloc[0]
-    speakers = "" if pd.isna(known["speakers"]) else f"{known['speakers']:,.0f}"
+    millions = known["speakers"] / 1e6
+    speakers = "" if pd.isna(millions) else f"{millions:.3g} million" if millions >= 1 else f"{1e6 * millions:,.0f}"
     return {**row, "place": place, "speakers": speakers, "autonym": known["autonym"]}
 
 
