@@ -35,7 +35,7 @@ def searched(name: str, doctree: nodes.document) -> nodes.document:
     kept = doctree.deepcopy()
     for part in list(kept.findall(lambda node: isinstance(node, nodes.section | nodes.raw))):
         code = isinstance(part, nodes.section) and part[0].astext() == "About this page"
-        if code or isinstance(part, nodes.raw) and name.startswith("language-"):
+        if code or (isinstance(part, nodes.raw) and name.startswith("language-")):
             part.parent.remove(part)
     return kept
 
