@@ -52,7 +52,7 @@ def answer(notebook, **parameters):
     with redirect_stdout(io.StringIO()):
         for cell in nbformat.read(ROOT / f"notebooks/chapters/{notebook}.ipynb", as_version=4).cells:
             if cell.cell_type == "code":
-                *before, last = cell.source.rstrip().rpartition("\nreading.takeaway(")
+                *before, last = f"\n{cell.source}".rstrip().rpartition("\nreading.takeaway(")
                 exec(cell.source if not before[1] else f"{before[0]}\nresult = {before[1].strip()}{last}", known)
                 if {"inputs", "outputs", "parameters"} & set(cell.metadata.tags):
                     known.update({name: value for name, value in parameters.items() if name in known})
