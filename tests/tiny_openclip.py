@@ -103,24 +103,23 @@ class Payload:
 
 
 def check_adapter(encoder, pictures: list, layers: int = 2) -> None:
-    """Assert that an adapter, and LoRA, sits in each layer of a loaded encoder's text tower, and changes texts only."""
+    """Assert that an adapter sits in each layer of a loaded encoder's text tower, and changes texts only."""
     from babelatlas.models.training import adapters
 
     module = encoder.towers.module
     images, texts = encoder.encode_images(pictures), encoder.encode_texts(TEXTS, "en")
     before = {name: value.clone() for name, value in module.state_dict().items()}
     assert len(adapters.layers(module)) == layers
-    for settings, each in (({"reduction": 4}, [4]), ({"method": "lora", "rank": 4, "alpha": 8}, [2, 4])):
-        weights = adapters.attach(module, settings | {"seed": 0})
-        assert len(weights) in [layers * one for one in each]
-        for weight in weights.values():
-            weight.data += 0.1 * weight.new_tensor(range(weight.numel())).cos().reshape(weight.shape)
-        assert (abs(encoder.encode_texts(TEXTS, "en") - texts).max(1) > 0).all()
-        assert (encoder.encode_images(pictures) == images).all()
-        adapters.detach(module)
-        assert (encoder.encode_texts(TEXTS, "en") == texts).all()
-        assert before.keys() == module.state_dict().keys()
-        assert all((value == before[name]).all() for name, value in module.state_dict().items())
+    weights = adapters.attach(module, {"reduction": 4, "seed": 0})
+    assert len(weights) == 4 * layers
+    for weight in weights.values():
+        weight.data += 0.1 * weight.new_tensor(range(weight.numel())).cos().reshape(weight.shape)
+    assert (abs(encoder.encode_texts(TEXTS, "en") - texts).max(1) > 0).all()
+    assert (encoder.encode_images(pictures) == images).all()
+    adapters.detach(module)
+    assert (encoder.encode_texts(TEXTS, "en") == texts).all()
+    assert before.keys() == module.state_dict().keys()
+    assert all((value == before[name]).all() for name, value in module.state_dict().items())
 
 
 def reference(folder: Path, place: Path) -> tuple:

@@ -55,12 +55,6 @@ def sent_back(folder: Path, rows: pd.DataFrame, name: str = "sheet.csv") -> Path
     return label_sheets.write_csv(rows, folder / name)
 
 
-def table_of(counts: list[list[int]], kinds: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two filled sheets whose verdicts make a table of counts: first speaker in rows, second in columns."""
-    pairs = [(kinds[i], kinds[j]) for i, row in enumerate(counts) for j, count in enumerate(row) for _ in range(count)]
-    return filled([one for one, _ in pairs]), filled([two for _, two in pairs])
-
-
 def value(scores: pd.DataFrame, metric: str) -> pd.Series:
     return scores.set_index("metric").loc[metric]
 
@@ -199,42 +193,6 @@ def test_so_many_answers_as_needed_make_the_interval_narrow_enough_and_one_fewer
         assert spans[0] > width >= spans[1]
 
 
-# Two speakers
-
-
-def test_kappa_of_two_speakers_is_that_of_the_textbook():
-    # Wikipedia, "Cohen's kappa", simple example: 20 and 15 of 50 agreed, 5 and 10 not; kappa = 0.4.
-    first, second = table_of([[20, 5], [10, 15]], ["right", "wrong"])
-    scores = label_sheets.agreement(first, second)
-    assert value(scores, "raw agreement")["value"] == 35 / 50
-    assert value(scores, "kappa, wrong or not")["value"] == pytest.approx(0.4)
-    assert value(scores, "kappa, four verdicts")["value"] == pytest.approx(0.4)
-
-
-def test_kappa_over_more_than_two_verdicts_and_its_interval_are_those_of_sas():
-    # A printout of SAS quoted in the tests of statsmodels (test_inter_rater.py): kappa 0.4842, 0.2137 to 0.7547.
-    first, second = table_of([[0, 4, 1], [0, 8, 0], [0, 1, 5]], ["right", "better", "unsure"])
-    row = value(label_sheets.agreement(first, second), "kappa, four verdicts")
-    assert row[["value", "ci_low", "ci_high"]].tolist() == pytest.approx([0.4842, 0.2137, 0.7547], abs=5e-5)
-    assert row["n"] == 19
-
-
-def test_wrong_or_not_leaves_out_what_either_was_unsure_of_and_takes_better_as_not_wrong():
-    first = filled(["right", "better", "wrong", "wrong", "unsure", "right"])
-    second = filled(["better", "right", "wrong", "right", "wrong", "unsure"])
-    row = value(label_sheets.agreement(first, second), "kappa, wrong or not")
-    # Of 4: both wrong 1, both not 2, one of each 1. Observed 3/4, by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2.
-    assert row["n"] == 4
-    assert row["value"] == pytest.approx(0.5)
-
-
-def test_two_sheets_of_different_samples_are_refused():
-    first = made(["a", "b", "c"]).assign(verdict="right")
-    for other in (made(["a", "b", "c"], "fr"), made(["a", "b", "d"]), made(["a", "b", "c"], seed=1)):
-        with pytest.raises(InputError, match="different samples"):
-            label_sheets.agreement(first, other.assign(verdict="right"))
-
-
 # The command
 
 
@@ -249,7 +207,7 @@ def command(*words: str) -> int:
     return command_line.main(["sheet", *(str(word) for word in words)])
 
 
-def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path, written, capsys):
+def test_the_command_writes_a_sheet_and_reads_a_filled_one_to_scores(tmp_path, written, capsys):
     path = tmp_path / "sheet.csv"
     assert command("write", "--language", "de", "--labels", written, "--number", 10, "--output", path) == 0
     assert "10 labels" in capsys.readouterr().out
@@ -258,15 +216,12 @@ def test_the_command_writes_a_sheet_and_reads_two_filled_ones_to_scores(tmp_path
     assert rows["english"].str.startswith("thing ").all()
     assert label_sheets.of(rows)["dataset"] == "labels", "named after the file"
     one = sent_back(tmp_path, rows.assign(verdict=["right"] * 9 + ["wrong"]), "one.csv")
-    two = sent_back(tmp_path, rows.assign(verdict=["right"] * 8 + ["wrong"] * 2), "two.csv")
-    assert command("read", one, two, "--output", tmp_path / "scores.parquet") == 0
+    assert command("read", one, "--output", tmp_path / "scores.parquet") == 0
     said = capsys.readouterr().out
     assert "Wrong: 10.0% (95 % interval 0.3% to 44.5%; n = 10)" in said
-    assert "one and two: the same verdict in 90.0%" in said
-    assert "right | wrong" in said
     scores = tables.read(tmp_path / "scores.parquet", "scores")
-    assert scores["variant"].unique().tolist() == ["one", "two", "one and two"]
-    assert len(scores) == 11
+    assert scores["variant"].unique().tolist() == ["one"]
+    assert len(scores) == 4
 
 
 def test_what_a_sheet_corrects_goes_back_into_the_label_set(tmp_path, written, capsys):

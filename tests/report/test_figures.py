@@ -48,6 +48,12 @@ def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the
     assert [segment[:, 0].tolist() for segment in segments] == [[0.1, 0.4], [0.25, 0.35]]
 
 
+def test_groups_of_languages_in_one_figure_share_no_colour_and_no_marker():
+    for names in (["low", "mid", "high", "English", "other"], ["very low", "low", "mid", "high", "English"]):
+        looks = [figures.look_of(name, place) for place, name in enumerate(names)]
+        assert [len(set(kind)) for kind in zip(*looks, strict=True)] == [5, 5]
+
+
 def test_series_of_a_forest_stand_side_by_side_within_a_row_and_have_a_legend():
     table = pd.DataFrame({"row": ["x", "x", "y", "y"], "method": ["p", "s"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
     axes = figures.forest(table.assign(ci_low=0.0, ci_high=0.5), "row", series="method", reference=0.25)

@@ -41,6 +41,13 @@ def test_code_that_shows_nothing_goes_and_what_shows_something_hides_its_code():
     assert [(cell["source"], cell["metadata"]["tags"]) for cell in shown] == [("draw()", ["remove-input"])]
 
 
+def test_a_heading_that_a_cell_shows_is_one_of_the_page_and_stands_between_what_the_cell_shows():
+    given = notebook("A.")
+    given["cells"][-1]["outputs"] += code("", "## Where there is some")["outputs"] + code("", "B.")["outputs"]
+    shown = [cell.get("outputs") or cell["source"] for cell in page_form.formed(given, "x")["cells"]][2:5]
+    assert shown == [code("", "A.")["outputs"], "## Where there is some", code("", "B.")["outputs"]]
+
+
 def test_the_last_section_has_the_whole_code_the_parameters_and_how_to_cite():
     last = page_form.formed(notebook("**Answer.** Seven differ."), "x", "How to cite.")["cells"][-1]["source"]
     assert last.startswith("## About this page")

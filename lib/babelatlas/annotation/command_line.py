@@ -67,37 +67,28 @@ def write_sheet(language: str, output: str, labels: str, dataset: str, number: i
 
 
 @sheet.command("read")
-@click.argument("sheets", nargs=-1, required=True)
+@click.argument("path")
 @click.option("--partial", is_flag=True, help="Score what is answered; the rest is left out.")
 @click.option("--output", default="", help="A Parquet file for the scores.")
-@click.option("--corrections", default="", help="A CSV file of the first sheet's corrections, for `verified_labels`.")
-@click.option("--replace", is_flag=True, help="Write over files that are there, other than the sheets.")
-def read_sheet(sheets: tuple[str, ...], partial: bool, output: str, corrections: str, replace: bool) -> None:
-    """Check and score a filled sheet, or compare the two of two speakers.
+@click.option("--corrections", default="", help="A CSV file of the corrections, for `verified_labels`.")
+@click.option("--replace", is_flag=True, help="Write over files that are there, other than the sheet.")
+def read_sheet(path: str, partial: bool, output: str, corrections: str, replace: bool) -> None:
+    """Check and score a filled sheet.
 
-    Example: babelatlas sheet read swahili-anna.csv swahili-juma.csv --output scores.parquet
+    Example: babelatlas sheet read swahili.csv --output scores.parquet
     """
-    import pandas as pd
-
     from babelatlas.annotation import label_sheets
     from babelatlas.base import tables
 
-    if len(sheets) > 2:
-        raise InputError(f"Give one filled sheet, or the two of two speakers, not {len(sheets)}.")
-    filled = {name: label_sheets.read(name, partial) for name in sheets}
-    for path in filter(None, (output, corrections)):
-        _spare(path, replace, sheets)
-    found = [label_sheets.error_rates(rows, Path(name).stem) for name, rows in filled.items()]
-    for name, rows in filled.items():
-        print(label_sheets.report(Path(name).stem, rows))
-    if len(filled) == 2:
-        names = [Path(name).stem for name in filled]
-        found.append(label_sheets.agreement(*filled.values(), variant=" and ".join(names)))
-        print(label_sheets.compare(names, list(filled.values())))
+    filled = label_sheets.read(path, partial)
+    for written in filter(None, (output, corrections)):
+        _spare(written, replace, (path,))
+    scores = label_sheets.error_rates(filled, Path(path).stem)
+    print(label_sheets.report(Path(path).stem, filled))
     if corrections:
-        rows = label_sheets.corrections(filled[sheets[0]])
+        rows = label_sheets.corrections(filled)
         with tables.beside(tables.locate(corrections)) as part:
             rows.to_csv(part, index=False)
         print(f"Corrections: {corrections}, {len(rows)} labels that were judged.")
     if output:
-        print(f"Scores: {tables.write(pd.concat(found, ignore_index=True), output, 'scores', inputs=list(sheets))}")
+        print(f"Scores: {tables.write(scores, output, 'scores', inputs=[path])}")

@@ -252,45 +252,6 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
     return tables.check(pd.DataFrame(rows), "scores")
 
 
-def _pairs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that both have judged, of two sheets of one sample, with the answers of both."""
-    if of(first) != of(second):
-        raise InputError("The two sheets are different samples: give both speakers the same file.")
-    both = first.merge(second[["number", *ANSWERS]], on="number", suffixes=("_first", "_second"), validate="one_to_one")
-    both = both[(both["verdict_first"] != "") & (both["verdict_second"] != "")].reset_index(drop=True)
-    if both.empty:
-        raise InputError("No label was judged in both sheets: have the same rows filled in.")
-    return both
-
-
-def agreement(first: pd.DataFrame, second: pd.DataFrame, variant: str = "") -> pd.DataFrame:
-    """Return how far two filled sheets of one sample agree, schema `scores`.
-
-    Metrics: "raw agreement", the share of rows with the same verdict of the four, with its exact interval; "kappa, four
-    verdicts" and "kappa, wrong or not", Cohen's kappa (1960), the second where both are sure, with the interval of its
-    large-sample standard error (Fleiss, Cohen and Everitt 1969), cut at -1 and 1. A kappa that is not defined, because
-    all answers of both are the same, has no row.
-    """
-    from statsmodels.stats.inter_rater import cohens_kappa
-
-    both = _pairs(first, second)
-    same = both["verdict_first"] == both["verdict_second"]
-    ends = bootstrap.exact_interval(int(same.sum()), len(both))
-    rows = [_score(first, variant, "raw agreement", same.mean(), *ends, len(both))]
-    sure = both[(both["verdict_first"] != "unsure") & (both["verdict_second"] != "unsure")]
-    wrong = sure[["verdict_first", "verdict_second"]] == "wrong"
-    verdicts = both[["verdict_first", "verdict_second"]]
-    for metric, answers in {"kappa, four verdicts": verdicts, "kappa, wrong or not": wrong}.items():
-        kinds = sorted(set(answers.to_numpy().ravel()))
-        if len(kinds) < 2:  # agreement by chance is certain
-            continue
-        counts = pd.crosstab(*(pd.Categorical(answers[name], kinds) for name in answers), dropna=False)
-        found = cohens_kappa(counts.to_numpy())
-        ends = max(-1.0, found.kappa_low), min(1.0, found.kappa_upp)
-        rows.append(_score(first, variant, metric, found.kappa, *ends, len(answers)))
-    return tables.check(pd.DataFrame(rows), "scores")
-
-
 def _percent(score: pd.Series) -> str:
     return f"{score['value']:.1%} (95 % interval {score['ci_low']:.1%} to {score['ci_high']:.1%}; n = {score['n']})"
 
@@ -307,18 +268,3 @@ def report(name: str, filled: pd.DataFrame) -> str:
         f"wrong: {shares['label error rate, unsure wrong']}.",
         f"  Were 'better' an error too: {shares['label error rate, better wrong']}.",
     ])  # fmt: skip
-
-
-def compare(names: list[str], filled: list[pd.DataFrame]) -> str:
-    """Return how far two filled sheets agree, and the labels on which they do not, in lines of text."""
-    scores = agreement(*filled).set_index("metric")
-    lines = [f"{names[0]} and {names[1]}: the same verdict in {_percent(scores.loc['raw agreement'])}."]
-    lines += [
-        f"  Cohen's {metric}: {row['value']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f}; n = {row['n']})."
-        for metric, row in scores.drop(index="raw agreement").iterrows()
-    ]
-    both = _pairs(*filled)
-    for row in both[both["verdict_first"] != both["verdict_second"]].to_dict("records"):
-        one, other = (f"{row[f'verdict_{name}']} {row[f'better_{name}']}".strip() for name in ("first", "second"))
-        lines.append(f"  {row['number']:>4} {row['wnid']} {row['label']} ({row['english']}): {one} | {other}")
-    return "\n".join(lines)

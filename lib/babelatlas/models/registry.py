@@ -25,8 +25,6 @@ TABLES = ("shared", "files", "repositories", "bases", "series", "caution", "mode
 CUSTOM = "BABELATLAS_MODELS"
 # The name of an adapted model: base, language, objective and what else differs, number of a further training.
 ADAPTED = re.compile(r"([^+]+)\+([A-Za-z-]+)\.([a-z][a-z0-9-]*)(\.[1-9]\d*)?")
-# What stands before the objective of an adapter (`training.adaptation`) where it is LoRA's.
-LORA = "lora-"
 
 
 class Source(Entry):

@@ -124,9 +124,15 @@ def formed(notebook: dict, name: str, ending: str = "") -> dict:
             texts = ["".join(output.get("data", {}).get("text/markdown", " ")) for output in shown]
             boxes += [takeaway(text.removeprefix(ANSWER)).data for text in texts if text.startswith(ANSWER)]
             boxes += [text for text in texts if text.startswith(TAKEAWAY)]
-            kept = zip(shown, texts, strict=True)
-            outputs = [each for each, text in kept if text and not text.startswith((ANSWER, TAKEAWAY))]
-            cell = cell | {"outputs": outputs, "metadata": cell["metadata"] | {"tags": ["remove-input"]}}
+            cell = cell | {"outputs": [], "metadata": cell["metadata"] | {"tags": ["remove-input"]}}
+            for each, text in zip(shown, texts, strict=True):
+                if text.startswith(
+                    ("## ", "### ")
+                ):  # the contents of a page list the headings of its Markdown cells alone
+                    cells += [cell] * bool(cell["outputs"]) + [_prose(text)]
+                    cell = {name: value for name, value in cell.items() if name != "id"} | {"outputs": []}
+                elif text and not text.startswith((ANSWER, TAKEAWAY)):
+                    cell["outputs"].append(each)
         if cell.get("outputs", True):
             cells.append(cell)
     cells[1:1] = [_prose(box) for box in boxes[:1]]

@@ -2,8 +2,7 @@
 
 Objectives: `mse`, mean squared error to the vectors of the English captions (Reimers and Gurevych 2020);
 `text-contrastive`, symmetric InfoNCE to these, temperature fixed; `lit`, the same to images, temperature trained (Zhai
-et al. 2022). After `lora-`, an objective trains LoRA instead of bottlenecks. The vectors to learn from are those of the
-model before training.
+et al. 2022). The vectors to learn from are those of the model before training.
 """
 
 import copy
@@ -22,7 +21,6 @@ from pydantic import Field
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.validation import Entry
-from babelatlas.models import registry
 from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import LoadedEncoder
 from babelatlas.models.training import adapters
@@ -33,12 +31,12 @@ STATE = "state.pt"
 class Recipe(Entry):
     """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3) for M-CLIP.
 
-    `reduction`, `rank`, `alpha`: as for `adapters`.
+    `reduction`: as for `adapters`.
     `rate`: the highest learning rate; it rises over the share `warmup` of the steps and falls to 0, both linearly.
     `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01 without one.
     """
 
-    objective: str = Field("mse", pattern="^(lora-)?(mse|text-contrastive|lit)$")
+    objective: str = Field("mse", pattern="^(mse|text-contrastive|lit)$")
     reduction: int = Field(16, ge=1)
     epochs: int = Field(15, ge=1)
     batch_size: int = Field(192, ge=1)
@@ -48,18 +46,6 @@ class Recipe(Entry):
     max_tokens: int = Field(70, ge=1)
     temperature: float = Field(0.0, ge=0, allow_inf_nan=False)
     seed: int = Field(0, ge=0, lt=2**32)
-    rank: int = Field(16, ge=1)
-    alpha: float = Field(8.0, gt=0, allow_inf_nan=False)
-
-    @property
-    def method(self) -> str:
-        """The kind of adapter."""
-        return "lora" if self.objective.startswith(registry.LORA) else "bottleneck"
-
-    @property
-    def loss(self) -> str:
-        """The loss: mse, text-contrastive or lit."""
-        return self.objective.removeprefix(registry.LORA)
 
 
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
@@ -129,12 +115,12 @@ def adapt(
     if tokenizer.trim:
         tokenizer = replace(tokenizer, context_length=min(recipe.max_tokens, tokenizer.context_length or 10**9))
     tokens = tokenizer(texts["text"].tolist(), lang)
-    weights = adapters.attach(tower, recipe.model_dump() | {"method": recipe.method})
+    weights = adapters.attach(tower, recipe.model_dump())
     own = getattr(tower, "logit_scale", None)  # the logarithm of 1 / temperature
     start = -np.log(recipe.temperature) if recipe.temperature else np.log(100) if own is None else own.item()
     scale = torch.nn.Parameter(torch.tensor(float(start), device=encoder.device))
     groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
-    if recipe.loss == "lit":
+    if recipe.objective == "lit":
         groups.append({"params": [scale], "weight_decay": 0.0})
     optimiser = torch.optim.AdamW(groups, lr=recipe.rate)
     per_epoch = -(-len(texts) // recipe.batch_size)
@@ -145,7 +131,7 @@ def adapt(
     )
     base = os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
     settings = {"name": name, "base": encoder.name, "checkpoint": base, "lang": lang, "text_source": text_source}
-    settings |= {"n_texts": len(texts), **recipe.model_dump(), "method": recipe.method, "weights": encoder.key}
+    settings |= {"n_texts": len(texts), **recipe.model_dump(), "weights": encoder.key}
     settings["texts"] = hashlib.sha256(texts[["text", "english"]].to_json().encode()).hexdigest()
     if (folder / STATE).is_file():
         state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
@@ -187,8 +173,8 @@ def adapt(
     (folder / STATE).unlink(missing_ok=True)
     adapted = copy.copy(encoder)
     adapted.name, adapted.key = name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
-    row = {name: settings[name] for name in ("lang", "method", "text_source", "seed", "n_texts")}
-    row |= {"model": encoder.name, "objective": recipe.loss, "steps": total}
+    row = {name: settings[name] for name in ("lang", "text_source", "seed", "n_texts")}
+    row |= {"model": encoder.name, "objective": recipe.objective, "steps": total}
     row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
     row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
     return adapted, row
@@ -199,16 +185,20 @@ def _loss(device: str, texts: pd.DataFrame, recipe: Recipe, english, images) -> 
     import torch
     from torch.nn import functional as F
 
-    groups = texts["group" if recipe.loss == "lit" and "group" in texts else "english"]
-    same, shown, targets = pd.factorize(groups)[0], texts.get("images"), images if recipe.loss == "lit" else english
+    groups = texts["group" if recipe.objective == "lit" and "group" in texts else "english"]
+    same, shown, targets = (
+        pd.factorize(groups)[0],
+        texts.get("images"),
+        images if recipe.objective == "lit" else english,
+    )
     targets = torch.from_numpy(np.asarray(targets, np.float32)).to(device)
 
     def loss(rows, text, scale, rng):
         vectors = text()
-        if recipe.loss == "mse":
+        if recipe.objective == "mse":
             return (vectors - targets[rows]).square().sum(1).mean()
         drawn = rows
-        if recipe.loss == "lit":
+        if recipe.objective == "lit":
             shares = rng.random(len(rows))
             drawn = [shown[row][int(share * len(shown[row]))] for row, share in zip(rows, shares, strict=True)]
         scores = scale.clamp(max=100) * F.normalize(vectors, dim=1) @ F.normalize(targets[drawn], dim=1).T

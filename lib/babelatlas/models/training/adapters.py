@@ -2,14 +2,12 @@
 
 They are the task adapters of Pfeiffer et al. (2020), one after each layer. With h what a layer's feed-forward part
 returned and x its residual input, the layer's output becomes LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's
-own LN; towers that normalise first have none there. The other kind is LoRA (Hu et al. 2022), by the package PEFT.
+own LN; towers that normalise first have none there.
 """
 
 import json
 import os
-import re
 from collections.abc import Callable
-from types import SimpleNamespace
 
 from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
@@ -19,8 +17,6 @@ WEIGHTS, SETTINGS = "adapter.safetensors", "adapter.json"
 # Layers that normalise before their parts: how the names of their classes end, and what their second normalisation is
 # called: in open_clip's towers; in those of CLIP's and SigLIP's kind; in M2M-100.
 PRE_NORM, NORMS = ("AttentionBlock", "EncoderLayer"), ("ln_2", "layer_norm2", "final_layer_norm")
-# Projections to queries and values in an attention of transformers; elsewhere one weight has them, and the keys.
-PROJECTIONS, JOINT = ("query", "value", "q_lin", "v_lin", "q_proj", "v_proj"), "in_proj_weight"
 # How the names of the modules begin that belong to the pictures.
 PICTURES = ("visual", "vision", "image")
 
@@ -49,15 +45,12 @@ def layers(module) -> list[tuple[str, object, object]]:
 def attach(module, settings: dict) -> dict:
     """Put new adapters into the text tower of `module`, freeze all its other weights, and return theirs by name.
 
-    `settings`: method "lora" (then rank and alpha) or "bottleneck" (then reduction: how many times narrower it is than
-    its layer), and seed. Weights of a bottleneck are normal with deviation 0.02 and biases 0, as in the package
-    adapters.
+    `settings`: reduction, how many times narrower a bottleneck is than its layer, and seed. Weights are normal with
+    deviation 0.02 and biases 0, as in the package adapters.
     """
     import torch
     from torch import nn
 
-    if settings.get("method") == "lora":
-        return _attach_lora(module, settings["rank"], settings["alpha"], settings["seed"])
     hooked, reduction = layers(module), settings["reduction"]
     widths = [norm.normalized_shape[0] for *_, norm in hooked]
     module.requires_grad_(False)
@@ -72,30 +65,6 @@ def attach(module, settings: dict) -> dict:
         register = layer.register_forward_pre_hook if layer is norm else layer.register_forward_hook
         module.adapter_hooks.append(register(_before_norm(one) if layer is norm else _after_layer(one)))
     return {f"adapters.{name}": weight for name, weight in module.adapters.named_parameters()}
-
-
-def _attach_lora(module, rank: int, alpha: float, seed: int) -> dict:
-    """Put LoRA on queries and values in each layer of a text tower; freeze and return as `attach` does.
-
-    A weight W acts as W + alpha / rank * B A, with A (`rank`, inputs) drawn as PEFT does and B (outputs, `rank`) 0 at
-    first; W itself stays. Where a tower has queries, keys and values in one weight, that one gets it.
-    """
-    import torch
-    from peft import LoraConfig, LoraModel
-
-    names, joint = [], []
-    for layer, *_ in layers(module):
-        for name, one in module.get_submodule(layer).named_modules():
-            if name.rpartition(".")[2] in PROJECTIONS:
-                names.append(re.escape(f"{layer}.{name}"))
-            if getattr(one, JOINT, None) is not None:
-                joint.append(f"{layer}.{name}.{JOINT}")
-    options = LoraConfig(r=rank, lora_alpha=alpha, target_modules="|".join(names) or None, target_parameters=joint)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        tuner = LoraModel(module, {"default": options}, "default")
-    module.adapters, module.adapter_hooks = [], [SimpleNamespace(remove=tuner.unload)]
-    return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
 
 
 def detach(module) -> None:

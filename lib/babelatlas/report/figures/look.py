@@ -30,6 +30,8 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 SEQUENTIAL = "viridis"
+# The groups of languages in their order, each with a colour and a marker of its own.
+GROUPS = [*languages.GROUPS, "English", "other", "not in the paper"]
 MANY = 600  # points; from there on they are a picture within the SVG
 # What columns are called in the tables that readers download; others lose their underscores.
 READABLE = {
@@ -44,8 +46,8 @@ READABLE = {
 
 
 def look_of(name: str, place: int) -> tuple[str, str]:
-    """Return colour and marker of a series: a resource group's own, in every figure; else those of its place."""
-    place = languages.GROUPS.index(name) if name in languages.GROUPS else place
+    """Return colour and marker of a series: a group of languages' own, in every figure; else those of its place."""
+    place = GROUPS.index(name) if name in GROUPS else place
     # One more step for each round of the colours, so that no two series share both.
     return COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
 
