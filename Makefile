@@ -5,6 +5,7 @@
 # make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
 # make book ARGS=--dry-run    say what would run
 # make page PAGE=33_intervals    run what this page needs, and render it alone: seconds
+# make archive  the book, then sources, environment, tables and book in _build/babelatlas.tar.gz, for a release
 # make clean    remove what runs have made, and nothing else   make lock    resolve requirements.in again
 # make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
 # Each first makes the environment in .venv if it is missing or older than the lock; nothing else is downloaded.
@@ -31,7 +32,7 @@ PAGE ?=
 
 BIN := .venv/bin
 STAMP := .venv/installed
-TARGETS := book test test-all page lint bench faults clean lock vendor
+TARGETS := book test test-all page archive lint bench faults clean lock vendor
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
 # is a command.
@@ -85,6 +86,14 @@ book page: $(STAMP)
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
 test test-all: $(STAMP)
 	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(PICK) $$TESTS
+
+# What a repository of papers keeps: everything that git knows, which pins the environment, and what the run has made of it. Tables of
+# vectors, weights and logs are left out: they are made again.
+archive: book
+	@run=$$($(BIN)/python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["run"])' "$$CONFIG") && \
+	{ git ls-files; find _build/html "results/$$run" -type f \( -path '_build/*' -o -name '*.parquet' -o -name '*.ipynb' -o -name '*.json' \) \
+		! -path '*/cache/*' ! -path '*/models/*' ! -path '*/embeddings/*'; } | LC_ALL=C sort | \
+	tar --create --gzip --file _build/babelatlas.tar.gz --owner 0 --group 0 --files-from - && echo "The archive: $$PWD/_build/babelatlas.tar.gz"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,5 +1,7 @@
 """Results of others: what fits comes in with its origin, what does not is refused in one sentence, nothing is lost."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def give(tmp_path, run):
 def test_tables_come_in_with_their_origin_and_are_ranked_with_the_runs(run, give):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     assert give(classified(THEIRS), "zeroshot") == [
-        "sent.parquet: zeroshot of msiglip-b16 on pictograms, 24 rows: 24 rows from Ana, My Lab."
+        "sent.parquet: zeroshot of msiglip-b16 on pictograms, rows: 24, 24 from Ana, My Lab."
     ]
     give(retrieved(THEIRS))  # CSV, known by its columns
     found = merged.files(run)
@@ -173,3 +175,23 @@ def test_a_table_with_few_languages_takes_none_from_the_leaderboard(run, give):
     assert set(ranked["model"]) == {OWN}
     assert ranked.loc[ranked["group"] == "all", "n"].tolist() == [2]
     assert set(outcomes.scores_of(found, 20)["lang"]) == {"de"}  # but its scores are there
+
+
+def test_a_check_ranks_results_by_language_and_writes_nothing(tmp_path):
+    said = {"dataset": "xm3600", "metric": "recall@1", "variant": "t2i", "value": 1, "ci_low": None, "ci_high": None}
+    rows = [scored("new", lang=lang, **said) for lang in ("de", "sw")]
+    pd.concat(rows).to_csv(tmp_path / "new.csv", index=False)
+    head, *lines = merged.merge([tmp_path / "new.csv"], "Ana", tmp_path / "no-run", "new", check=True)
+    assert head == "new.csv: scores of new on xm3600, rows: 2, 2 from Ana."
+    assert [re.sub(r"\d{2,}", "N", line) for line in lines] == [
+        f"  {name}, recall@1 t2i: 1, rank 1 of N models" for name in ("German (de)", "Swahili (sw)")
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+
+
+def test_contributed_results_are_valid_and_come_with_their_origin(run, monkeypatch, tmp_path):
+    for path in merged.CONTRIBUTED.glob("*.csv"):  # those of the study
+        merged.merge([path], "the study", tmp_path, pd.read_csv(path)["model"].iloc[0], check=True)
+    scored("new").assign(origin="Ana").to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.setattr(merged, "CONTRIBUTED", tmp_path)
+    assert merged.scores(run)[["model", "lang", "origin"]].to_numpy().tolist() == [["new", "de", "Ana"]]

@@ -143,9 +143,9 @@ def test_every_page_can_be_reached_from_the_first(rendered):
     assert sorted(set(pages) - reached) == []
 
 
-def test_the_sidebar_has_at_most_35_entries_and_old_addresses_lead_to_pages(rendered):
+def test_the_sidebar_has_at_most_28_entries_and_old_addresses_lead_to_pages(rendered):
     text = (rendered / "index.html").read_text(encoding="utf-8")
-    assert 10 <= len(re.findall(r'<li class="toctree-l\d', text)) <= 35
+    assert 10 <= len(re.findall(r'<li class="toctree-l\d', text)) <= 28
     for path in set(rendered.glob("*.html")) - set(built_pages.files(rendered)):
         target = re.search(r'content="0; url=([^"]+)"', path.read_text(encoding="utf-8"))
         assert target is None or (rendered / target[1]).is_file(), path.name

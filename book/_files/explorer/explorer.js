@@ -8,8 +8,8 @@
   const part = (name) => document.getElementById(`explorer-${name}`);
   const field = (name) => form.elements[name];
   const LISTS = ["lang", "models", "licence"], BOUNDS = { max_params: "parameters_m", max_gflops: "gflops", max_memory: "memory_mib", max_ms: "milliseconds" };
-  const NUMBERS = Object.keys(BOUNDS), DATES = ["since", "until"], SWITCHES = ["closed", "miniature"];
-  const FILTERS = ["kind", "models", "licence", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
+  const NUMBERS = Object.keys(BOUNDS), DATES = ["since", "until"], SWITCHES = ["commercial", "closed", "miniature"];
+  const FILTERS = ["kind", "models", "licence", "commercial", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
   const COLUMNS = ["language", "title", "value", "parameters_m", "gflops", "memory_mib", "milliseconds", "licence", "release_date", "n"];
   const COST = { // what a plot has on its horizontal axis
     size: { column: "parameters_m", label: "million parameters", type: "log", rival: "as few parameters" },
@@ -106,7 +106,7 @@
 
   function hash() {
     const words = [];
-    for (const name of ["lang", "task", "benchmark", ...FILTERS, ...SWITCHES, "plot", "sort"]) {
+    for (const name of ["lang", "task", "benchmark", ...FILTERS, "closed", "miniature", "plot", "sort"]) {
       const value = LISTS.includes(name) ? state[name] : [state[name] === true ? 1 : state[name] || ""];
       const text = value.map(encodeURIComponent).join(",");
       if (text && text !== STANDARD[name]) words.push(`${name}=${text}`);
@@ -151,6 +151,7 @@
 
   function judge(row) {
     if (state.models.length && !state.models.includes(row.model)) return "out";
+    if (state.commercial && !row.commercial) return "out";
     let answer = "in";
     if (state.licence.length && !state.licence.includes(row.licence)) {
       if (row.licence !== UNSTATED) return "out";
@@ -169,8 +170,17 @@
     return answer;
   }
 
+  function active(name) { // whether a filter leaves models out
+    return state[name] === true || state[name]?.length > 0;
+  }
+
   function named() {
     return state.lang[0] === "all" ? "any language" : state.lang.map((code) => languages.get(code).name).join(" or ");
+  }
+
+  function label(language) { // with what its speakers call it
+    const own = language.autonym && language.autonym !== language.name ? `, ${language.autonym}` : "";
+    return `${language.name}${own} (${language.code})`;
   }
 
   function count(number, word) {
@@ -197,7 +207,10 @@
     part("verdict").replaceChildren();
     if (!lists.length && before) say("No model matches the filters: remove one, or choose another benchmark.");
     else if (!lists.length) say(`There is no result in ${named()} to show.`);
-    else if (lists.length <= NAMED) for (const list of lists) say(...sentence(list));
+    else if (lists.length <= NAMED) {
+      for (const list of lists) say(...sentence(list));
+      if (lists.length === 2) say(both(...lists));
+    }
     else if (new Set(shown.map((row) => row.model)).size === 1) {
       const [low, high] = [d3.least(shown, (row) => row.value), d3.greatest(shown, (row) => row.value)];
       say(`${high.title}: the ${chosen.measure} is highest in ${high.language}, ${told(high)}, and lowest in ${low.language}, ${told(low)}.`);
@@ -207,12 +220,21 @@
     }
   }
 
+  function both(one, other) { // two languages, model by model
+    const second = new Map(other.map((row) => [row.model, row.value])), name = (list) => list[0].language;
+    const gaps = one.filter((row) => second.has(row.model)).map((row) => row.value - second.get(row.model));
+    if (!gaps.length) return `No model has results in both ${name(one)} and ${name(other)}.`;
+    const middle = d3.median(gaps), [more, less] = middle >= 0 ? [one, other] : [other, one], ahead = gaps.filter((gap) => gap * (middle || 1) > 0).length;
+    const gap = shares() ? `${Math.abs(100 * middle).toFixed(1)} points` : Math.abs(middle).toFixed(2);
+    return `${ahead} of ${count(gaps.length, "model")} with results in both score higher in ${name(more)} than in ${name(less)}; the median difference is ${gap}. A comparison of values, not a test: texts and classes differ by language.`;
+  }
+
   function sentence(list) {
     const [best] = list, ties = list.filter((row) => row.value === best.value), others = list.slice(ties.length);
     const large = best.parameters_m >= 1000, size = large ? (best.parameters_m / 1000).toFixed(1) : Number((best.parameters_m || 0).toPrecision(3));
     const licence = best.licence === UNSTATED ? "licence not stated" : best.licence;
     const facts = [size && `${size} ${large ? "b" : "m"}illion parameters`, licence, best.release_date.slice(0, 4)].filter(Boolean).join(", ");
-    const matching = FILTERS.some((name) => state[name].length), among = `${list.length} models${matching ? " that match the filters" : ""}`;
+    const matching = FILTERS.some(active), among = `${list.length} models${matching ? " that match the filters" : ""}`;
     let text = `Of ${among}, ${best.title} (${facts}) has the highest ${chosen.measure}: ${told(best)}.`;
     if (ties.length > 1) text = `${join(ties)} share the highest ${chosen.measure} of ${among}: ${told(best)}.`;
     if (list.length === 1) text = `One model ${matching ? "matches the filters" : "was evaluated"}, ${best.title} (${facts}): its ${chosen.measure} is ${told(best)}.`;
@@ -247,7 +269,7 @@
   function controls(there, offered) {
     const options = (place, pairs) => place.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text || "")));
     const usable = data.languages.filter((one) => state.miniature || real.has(one.code)).sort((a, b) => a.name.localeCompare(b.name));
-    const pairs = usable.map((one) => [one.code, `${one.name} (${one.code})`]);
+    const pairs = usable.map((one) => [one.code, label(one)]);
     options(field("lang"), [["all", "all languages"], ...pairs]);
     options(field("task"), [["", "any task"], ...new Map(there.map((board) => [slug(board.task), board.task]))]);
     options(field("benchmark"), offered.map((board) => [board.id, board.title]));
@@ -257,8 +279,8 @@
     for (const name of [...NUMBERS, ...DATES]) if (document.activeElement !== field(name)) field(name).value = state[name];
     for (const name of SWITCHES) field(name).checked = Boolean(state[name]);
     for (const box of part("licences").querySelectorAll("input")) box.checked = state.licence.includes(box.value);
-    const active = FILTERS.filter((name) => state[name].length).length;
-    part("active").textContent = active ? ` (${active} active)` : "";
+    const set = FILTERS.filter(active).length;
+    part("active").textContent = set ? ` (${set} active)` : "";
     const chip = (name, value, text) => element("button", { type: "button", ariaLabel: `Remove ${text}`, onclick: () => {
       state[name] = state[name].filter((one) => one !== value);
       update();
@@ -298,10 +320,10 @@
       if (good) { state[name] = value; soon(); }
     });
     for (const name of SWITCHES) on(name, "change", () => { state[name] = field(name).checked; update(); });
-    adder("lang", (text) => data.languages.find((one) => [one.code, one.name, `${one.name} (${one.code})`].includes(text))?.code);
+    adder("lang", (text) => data.languages.find((one) => [one.code, one.name, one.autonym, label(one)].includes(text))?.code);
     adder("models", (text) => data.models.find((one) => [one.model, one.title].includes(text))?.model);
     part("reset").addEventListener("click", () => {
-      for (const name of FILTERS) state[name] = Array.isArray(state[name]) ? [] : "";
+      for (const name of FILTERS) state[name] = Array.isArray(state[name]) ? [] : name === "commercial" ? false : "";
       for (const name of [...NUMBERS, ...DATES]) field(name).setAttribute("aria-invalid", false);
       update();
     });
@@ -321,7 +343,7 @@
       maxHeight: "32rem", layout: "fitColumns", placeholder: "No results",
       columnDefaults: { headerWordWrap: true, titleFormatter: (cell) => element("button", { type: "button" }, cell.getValue()) },
       columns: [
-        column("Model", "title", wide ? 190 : 130, { frozen: true, tooltip: (event, cell) => document.createTextNode(cell.getValue()) }),
+        column("Model", "title", wide ? 190 : 130, { frozen: true, formatter: "textarea", tooltip: (event, cell) => document.createTextNode(cell.getValue()) }),
         column("Language", "language", wide ? 100 : 80, { visible: false }),
         column("Result (95 % interval)", "value", 145, { ...right, formatter: (cell) => source(cell.getRow().getData()) }),
         column("Million parameters", "parameters_m", 105, right), column("GFLOPs", "gflops", 85, right),
@@ -414,7 +436,7 @@
   function intervals(drawn, look, panels, width, insetTop, marks) {
     const names = [...new Set(drawn.map((row) => row.title))], guesses = drawn.filter((row) => row.baseline !== null);
     const marginLeft = Math.min(7 * d3.max(names, (name) => name.length) + 16, width * 0.48), most = Math.floor((marginLeft - 14) / 6.8);
-    const tickFormat = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+    const tickFormat = (name) => (name.length > most ? `${name.slice(0, most - 9)}…${name.slice(-8)}` : name); // both ends tell
     return {
       marginLeft, marginTop: 40, height: 50 + panels * (20 * names.length + 28),
       x: { ...scale(), axis: "top", ticks: width < 500 ? 4 : 8 }, y: { domain: names, label: null, tickFormat, tickSize: 0, insetTop },

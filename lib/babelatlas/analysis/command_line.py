@@ -76,7 +76,8 @@ def ship(name: str, folder: str) -> None:
 @click.option("--origin", required=True, help="Who computed the tables; leaderboards show it.")
 @option("--run", "demo", "Into which run, as in results/RUN.")
 @option("--model", text="The name of a model that the study does not know, for scores and logs.")
-def merge(files: tuple[str, ...], origin: str, run: str, model: str) -> None:
+@click.option("--check", is_flag=True, help="Write nothing: check, and print the ranks by language.")
+def merge(files: tuple[str, ...], origin: str, run: str, model: str, check: bool) -> None:
     """Take tables that another person computed into a run.
 
     FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what lmms-eval or VLMEvalKit wrote of a data
@@ -86,4 +87,4 @@ def merge(files: tuple[str, ...], origin: str, run: str, model: str) -> None:
     """
     from babelatlas.analysis.released import merged
 
-    print("\n".join(merged.merge(files, origin, f"results/{run}", model)))
+    print("\n".join(merged.merge(files, origin, f"results/{run}", model, check)))

@@ -102,10 +102,15 @@ def of(filled: pd.DataFrame) -> dict[str, str]:
     return dict(zip(("dataset", "language", "number", "seed", "sum"), parts, strict=True))
 
 
+def as_csv(made: pd.DataFrame) -> str:
+    """Return a sheet as the text of a CSV file that spreadsheets open as what it is, with a byte order mark."""
+    return "\ufeff" + made[COLUMNS].rename(columns=HEADINGS).to_csv(index=False, lineterminator="\r\n")
+
+
 def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:
-    """Write a sheet as CSV that spreadsheets open as what it is (UTF-8 with a byte order mark); return the path."""
+    """Write a sheet as CSV; return the path."""
     with tables.beside(path) as part:
-        made[COLUMNS].rename(columns=HEADINGS).to_csv(part, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+        part.write_text(as_csv(made), encoding="utf-8", newline="")
     return tables.locate(path)
 
 

@@ -193,6 +193,20 @@ def of_wikimedia(code: str) -> str:
         return of_wikimedia(shorter) if shorter != plain and plain not in WIKIMEDIA else ""
 
 
+@cache
+def facts() -> pd.DataFrame:
+    """Return what Unicode's CLDR knows of languages: index lang; speakers (NaN where unknown), autonym ("").
+
+    Speakers are estimates of who uses a language, as a second one, too: people with several are counted several times.
+
+    >>> facts().loc["sw", "autonym"]
+    'Kiswahili'
+    """
+    return pd.read_csv(
+        DATA / "language_facts.csv", keep_default_na=False, na_values={"speakers": [""]}, index_col="lang"
+    )
+
+
 def name(code: str) -> str:
     """Return the English name of a language given by any of its codes; InputError where it is unknown.
 

@@ -4,6 +4,7 @@ Words of all languages and scripts stand in these pages. Every sign of them that
 written as a character reference, and the word is set apart from the direction of the text around it (`<bdi>`).
 """
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -17,15 +18,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from babelatlas.analysis import outcomes
 from babelatlas.analysis.released import real_models
-from babelatlas.base import checksums, languages, published, tables
+from babelatlas.base import checksums, languages, published, synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import wordnets
-from babelatlas.report import reading, results
+from babelatlas.report import reading, results, support
 from babelatlas.report.formatting import counted, english_note, escape, interval, literal, percent, word
-from babelatlas.report.results import NOT_ABOVE
 
-EXAMPLES = 8  # labels of each label set
-BUDGET = 500  # million parameters: what a small computer without a GPU still runs
+EXAMPLES = 8  # labels and confusions in a table
+SHOWN = 20  # models of a board on a page; the data file has all
+MOST_STEPS = 6  # sizes of models
+FREE = "Commercial use: licences MIT, Apache-2.0 and BSD; others may allow it under conditions"
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),
     undefined=StrictUndefined,
@@ -51,15 +53,20 @@ def language_page(
     linked: Sequence[str] = (),
     miniature: bool = False,
     images: dict[str, int] | None = None,
+    pictures: str = "",
+    sheet: str = "",
+    merged: pd.DataFrame | None = None,
 ) -> str:
     """Return the page of one language as MyST Markdown: real models first, then labels, the run's own models last.
 
     `scores`: rows of `results.boards`, of this language among others; `labels`: label set -> its `labels` table;
     `linked`: models that have a page; `miniature`: whether the run's models are its; `images`: as
-    `results.gallery_sizes` gives it. Raises InputError where the language has no score and nobody released one.
+    `results.gallery_sizes` gives it; `pictures`: HTML that shows `support.confusions`; `sheet`: the address of
+    the sheet of its labels; `merged`: what others computed (`results.merged_results`). Raises InputError where the
+    language has no score and nobody released one.
     """
     lang, own = languages.canonical(lang), scores[scores["lang"] == lang]
-    boards = _boards(lang)
+    boards = _boards(lang, merged)
     if own.empty and not boards:
         raise InputError(f"There is no score in {languages.name(lang)} ({lang}), of this run or released.")
     text = TEMPLATES.get_template("language.md").render(
@@ -67,6 +74,10 @@ def language_page(
         name=escape(languages.name(lang)),
         **(_real(lang, boards) if boards else {"boards": []}),
         about=_about(lang),
+        **_run(lang),
+        pictures=pictures,
+        sheet=sheet,
+        shown=SHOWN,
         **_labels(lang, labels or {}),
         own=score_table(own, linked, images or {}) if len(own) else "",
         mark=reading.miniature().data if miniature else "",
@@ -75,14 +86,15 @@ def language_page(
     return re.sub(r"\n{3,}", "\n\n", text) + "\n"
 
 
-def _boards(lang: str) -> list[pd.DataFrame]:
+def _boards(lang: str, merged: pd.DataFrame | None = None) -> list[pd.DataFrame]:
     """Return the results in a language, one table a board, the best model first.
 
     Boards stand by data set, of one data set text to image before image to text and fuller ones first; papers' last.
     """
-    rows = results.by_language().get(lang)
-    if rows is None:
+    parts = [results.by_language().get(lang), None if merged is None else merged[merged["lang"] == lang]]
+    if all(part is None or part.empty for part in parts):
         return []
+    rows = pd.concat([part for part in parts if part is not None])
     order = {name: place for place, name in enumerate(results.DATASETS)}
     rows = rows.sort_values(["value", "model"], ascending=[False, True])
 
@@ -94,18 +106,24 @@ def _boards(lang: str) -> list[pd.DataFrame]:
 
 
 def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
-    """Return what a page says of real models: `takeaway`, `rank`, `best`, `boards`, `missing`, `english`."""
+    """Return what a page says of real models: `takeaway`, `verdict`, tables, and which data sets are `missing`."""
     caption = (
-        f"<b>The best open model, and the best of at most {BUDGET} million parameters.</b> Models are compared by "
-        "their counts of correct answers, as if on different queries, which is careful; tests are Holm-adjusted. "
-        f"{NOT_ABOVE}: not above the baseline."
+        f"<b>The best open model on each benchmark, next to the best in English.</b> {FREE}. Not lower: other models "
+        "that do not differ significantly from the best (Holm-adjusted, and careful: as if on different queries). "
+        "95 % intervals over queries, images or questions."
     )
     there = {rows["dataset"].iloc[0] for rows in boards}
     there |= {"imagenet-1k", "mmmu", "jmmmu", "cvqa-ja"}  # of one language
+    main = support.verdicts()["id"].get(lang, "")
     return {
-        "takeaway": reading.takeaway(" ".join(verdicts(boards))).data,
+        "takeaway": reading.takeaway(support.verdict(lang)).data,
         "rank": _rank(lang),
         "best": reading.table(_best_models(boards), caption).data,
+        "steps": _steps(next((rows for rows in boards if rows["id"].iloc[0] == main), boards[0])),
+        "verdict": support.verdicts()["verdict"].get(lang, "not decided"),
+        "licence": _licence(boards, main),
+        "captioned": "xm3600" in there,
+        "classes": int(results.classes_tested().get(lang, 0)),
         "boards": [
             {"title": html_escape(rows["title"].iloc[0]), "n": len(rows), "table": _board_table(rows)}
             for rows in boards
@@ -115,50 +133,66 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     }
 
 
-def verdicts(boards: list[pd.DataFrame]) -> list[str]:
-    """Return a sentence on the best open model of each kind, embedding or generative, on the first board that has it.
-
-    A language without a model of these kinds has a sentence on the first board.
-    """
-    kinds = {kind: [rows for rows in boards if (rows["kind"] == kind).any()] for kind in ("embedding", "generative")}
-    chosen = {kind: there[0] for kind, there in kinds.items() if there} or {"": boards[0]}
-    over, sentences = {"own": "95 % interval over classes or pictures", "published": "no interval is known"}, []
-    for kind, rows in chosen.items():
-        first = _best_models([rows[rows["kind"] == kind] if kind else rows]).iloc[0]
-        exact = "exact interval" if rows["n_correct"].notna().all() else "95 % interval over questions"
-        how = [over.get(rows["origin"].iloc[0], exact)]
-        if first["open models"] > 1:
-            how += [f"{text}: {first[text]}" for text in ("open models", "not significantly lower")]
-        of = "" if rows is boards[0] else f"Among {kind} models, "
-        said = f"{of}{escape(first['best open model'])} has the {'highest' if len(how) > 1 else 'only'} result on "
-        said += f"{escape(first['benchmark'])}: {first['result'].removesuffix(f' {NOT_ABOVE}')} ({'; '.join(how)})"
-        below = f", which is not above {escape(first['baseline'])}"
-        sentences.append(said + (below if first["result"].endswith(NOT_ABOVE) else "") + ".")
-    return sentences
-
-
 def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the best open model of each board, how many do not differ from it, and the best small one."""
+    """Return the best open model of each board, the best for commercial use, and the best result in English."""
+    english = support.open_results().groupby("id")["best_english"].first()
     lines = []
     for rows in boards:
         rows = rows[rows["weights"] == "open"] if (rows["weights"] == "open").any() else rows
-        top, small = rows.iloc[0], rows[rows["parameters_m"] <= BUDGET]
-        known = top["origin"] == "released" and rows["n_correct"].notna().all()
+        good = rows[rows["above"] != 0]
+        free, top = good[good["licence"].isin(real_models.COMMERCIAL)], rows.iloc[0]
+        known = top["origin"] == "released" and rows["n_correct"].notna().all() and len(good)
+        none = f"none above {top['baseline_name'] or 'the baseline'} ({percent(top['baseline'])})"
         lines.append(
             {
                 "benchmark": top["title"],
-                "best open model": top["name"],
-                "result": top["result"],
-                "baseline": "–"
-                if pd.isna(top["baseline"])
-                else f"{top['baseline_name']} ({100 * top['baseline']:.2g} %)",
-                "open models": len(rows),
-                "not significantly lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "not known",
-                "best small model": small["name"].iloc[0] if len(small) else "–",
-                "its result": small["result"].iloc[0] if len(small) else "–",
+                "best open model": _named(good, none),
+                "best for commercial use": _named(free, "–"),
+                "best in English": percent(english.get(top["id"], np.nan)) or "–",
+                "models": len(rows),
+                "not lower": int(real_models.best(rows)["same"].sum()) - 1 if known else "–",
             }
         )
     return pd.DataFrame(lines)
+
+
+def _named(rows: pd.DataFrame, none: str) -> str:
+    """Return the first model of some rows with its result."""
+    return f"{rows['name'].iloc[0]}: {rows['result'].iloc[0]}" if len(rows) else none
+
+
+def _licence(boards: list[pd.DataFrame], main: str) -> str:
+    """Return under which licence the best model of the main board is, and the best for commercial use if it is not.
+
+    The latter is the best on any board of the same data set and direction: each harness has other models.
+    """
+    rows = next((rows for rows in boards if rows["id"].iloc[0] == main and rows["origin"].iloc[0] != "own"), None)
+    if rows is None or (rows := rows[(rows["weights"] == "open") & (rows["above"] != 0)]).empty:
+        return ""
+    first = rows.iloc[0]
+    if first["licence"] in real_models.COMMERCIAL:
+        return f"{escape(first['name'])} is under {first['licence']}, which allows commercial use."
+    every = pd.concat(boards).query("dataset == @first.dataset and direction == @first.direction and above == 1")
+    free = every[every["licence"].isin(real_models.COMMERCIAL) & (every["variant"] == first["variant"])]
+    text = f"{escape(first['name'])} is under {escape(first['licence'] or 'no stated licence')}"
+    if free.empty:
+        return f"{text}; no model under MIT, Apache-2.0 or BSD exceeds guessing there."
+    top = free.sort_values(["value", "model"], ascending=[False, True]).iloc[0]
+    level = f"{percent(top['value'])}; {escape(top['title'])}"
+    return f"{text}; the best for commercial use is {escape(top['name'])} ({level})."
+
+
+def _steps(rows: pd.DataFrame) -> str:
+    """Return the models of a board that no smaller one beats, as a table, "" for fewer than two."""
+    rows = rows[(rows["weights"] == "open") & (rows["above"] == 1)]
+    front = real_models.pareto_front(rows, "parameters_m", "value").tail(MOST_STEPS)
+    if len(front) < 2:
+        return ""
+    table = front[["name", "result", "parameters_m", "licence"]]
+    table.columns = ["model", front["measure"].iloc[0], "parameters (millions)", "licence"]
+    on = html_escape(rows["title"].iloc[0])
+    caption = f"<b>Larger models that do better.</b> No smaller model scores higher than these on {on}."
+    return reading.table(table, caption, decimals=0).data
 
 
 def _board_table(rows: pd.DataFrame) -> str:
@@ -176,20 +210,26 @@ def _board_table(rows: pd.DataFrame) -> str:
             "n": rows["n"].astype("Int64").replace(0, pd.NA),
         }
     )
-    return reading.table(table, f"<b>{html_escape(rows['title'].iloc[0])}.</b>", decimals=0, raw=["model"]).data
+    table = table.drop(columns=[name for name in ("GFLOPs", "n") if table[name].isna().all()]).head(SHOWN)
+    return reading.table(
+        table, f"<b>{html_escape(rows['title'].iloc[0])}.</b>", decimals=0, raw=["model"], download=False
+    ).data
 
 
 def _rank(lang: str) -> dict | None:
-    """Return where a language stands among the others of the first data set that has it, and its relatives there."""
-    for dataset, differ in (("xm3600", "captions"), ("babel-imagenet", "labelled classes")):
-        levels = results.highest(dataset)
+    """Return where a language stands among the others of the first data set that has it, and its relatives there.
+
+    On Babel-ImageNet languages with at least `support.FEW` classes are compared.
+    """
+    for dataset, differ in (("xm3600", "captions"), ("babel-imagenet", f"labelled classes, at least {support.FEW},")):
+        levels = results.highest(dataset, support.FEW)
         if lang in levels:
             families = languages.families(levels.index)
             kin = levels[[code for code in levels.index if families[code] == families[lang] and code != lang]]
             near = kin.loc[(kin - levels[lang]).abs().sort_values(kind="stable").index[:6]].sort_values(ascending=False)
             links = [f"[{escape(languages.name(code))}](language-{code}.md) {percent(x)}" for code, x in near.items()]
             return {
-                "title": real_models.DATASETS[dataset],
+                "title": results.LISTED[dataset],
                 "value": levels[lang],
                 "rank": int((levels > levels[lang]).sum()) + 1,
                 "n": len(levels),
@@ -206,7 +246,33 @@ def _about(lang: str) -> dict:
     for home in world[world["glottocode"] == row["glottocode"]].dropna(subset="latitude").itertuples():
         north, east = ("N" if home.latitude >= 0 else "S"), ("E" if home.longitude >= 0 else "W")
         place = f"{row['macroarea']}, {abs(home.latitude):.1f}° {north}, {abs(home.longitude):.1f}° {east}"
-    return {**row, "place": place}
+    known = languages.facts().reindex([lang]).fillna({"autonym": ""}).iloc[0]
+    millions = known["speakers"] / 1e6
+    speakers = "" if pd.isna(millions) else f"{millions:.3g} million" if millions >= 1 else f"{1e6 * millions:,.0f}"
+    return {**row, "place": place, "speakers": speakers, "autonym": known["autonym"]}
+
+
+def _run(lang: str) -> dict:
+    """Return what a page says of this study's own run: `tested` (counts, labels), `confused` (a table)."""
+    if lang not in support.tested() or lang == "en":
+        return {"tested": None}
+    rows, wrong = support.tested()[lang], support.confusions(lang).head(EXAMPLES)
+    names = synsets.class_list("imagenet-1k").set_index("wnid")["name"].str.split(",").str[0]
+    marks = rows["right"].map({1.0: " ✓"}).fillna("")
+    words = [word(label, lang) for label in rows["label"]] + marks
+    table = pd.DataFrame({"photograph of": wrong["class"], "label": [word(one, lang) for one in wrong["label"]]})
+    table["classified as"] = [word(one, lang) for one in wrong["its_label"]]
+    table["which is"] = wrong["taken_for"]
+    caption = "<b>Photographs that are classified correctly in English, not here.</b> Their label, and the one chosen."
+    return {
+        "tested": {
+            "n": counted(len(rows), "class"),
+            "right": rows["right"].mean(),
+            "english": rows["in_english"].mean(),
+            "labels": "; ".join(rows["wnid"].map(names).map(escape) + ": " + words),
+        },
+        "confused": reading.table(table, caption, raw=["label", "classified as"]).data if len(table) else "",
+    }
 
 
 def examples(labels: pd.DataFrame, lang: str, n: int = EXAMPLES) -> pd.DataFrame:
@@ -277,17 +343,34 @@ def index_page(codes: Sequence[str]) -> str:
     addresses = [Path(file_name(code)).with_suffix(".html") for code in codes]
     links = [f'<a href="{url}">{html_escape(name)}</a>' for url, name in zip(addresses, about["name"], strict=True)]
     table = pd.DataFrame({"language": links})
-    for dataset, title in results.LISTED.items():
-        table[f"{title} (%)"] = 100 * results.highest(dataset).reindex(codes).to_numpy()
+    found, facts = support.verdicts().reindex(codes), languages.facts().reindex(codes)
+    table["is a model usable?"] = found["verdict"].fillna("not decided").to_numpy()
+    retrieval, accuracy = (100 * results.highest(dataset).reindex(codes) for dataset in results.LISTED)
+    classes = results.classes_tested().reindex(codes)
+    table["Crossmodal-3600 (%)"] = retrieval.to_numpy()
+    table[f"accuracy, {support.FEW} classes or more (%)"] = accuracy.where(classes >= support.FEW).to_numpy()
+    table["with fewer classes (%)"] = accuracy.where(classes < support.FEW).to_numpy()
+    table["speakers (millions)"] = (facts["speakers"] / 1e6).to_numpy()
     table["family"] = [family[code][0].upper() + family[code][1:] for code in codes]
+    table["own name"] = facts["autonym"].fillna("").to_numpy()
     table = table.assign(script=about["script_name"].to_numpy(), code=codes)
     caption = (
         f"<b>Real models have results in {known} of {counted(len(codes), 'language')} from others, else from this "
         "study.</b> Highest result of an open model, where one exceeds guessing; the best of several is partly luck."
     )
     return (
-        TEMPLATES.get_template("languages.md").render(table=reading.table(table, caption, raw=["language"]).data) + "\n"
+        TEMPLATES.get_template("languages.md").render(
+            table=reading.table(table, caption, raw=["language"]).data, suggestion=suggestion(codes)
+        )
+        + "\n"
     )
+
+
+def suggestion(codes: Sequence[str]) -> str:
+    """Return HTML that offers a reader the page of the browser's language, by `_static/atlas-language.js`."""
+    own = languages.facts()["autonym"].reindex(codes).fillna("")
+    names = {code: " / ".join(dict.fromkeys(filter(None, (own[code], languages.name(code))))) for code in codes}
+    return f"<p class=\"atlas-language\" data-pages='{html_escape(json.dumps(names))}' hidden></p>"
 
 
 def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
@@ -297,10 +380,11 @@ def write_pages(pages: dict[str, str], folder: str | os.PathLike) -> list[Path]:
     """
     folder = tables.locate(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("language-*.md"):
-        if old.name not in pages:
+    for old in [*folder.glob("language-*.md"), *folder.glob("data/*/*")]:
+        if old.relative_to(folder).as_posix() not in pages:
             old.unlink()
     for name, text in pages.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with tables.beside(folder / name) as part:
             part.write_text(text, encoding="utf-8")
     checksums.write_list(folder, pages)

@@ -22,6 +22,9 @@ ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which th
 # Content that an address holds: images and tables to download.
 HELD = re.compile(r"data:(?:image|text)/(png|webp|svg|csv)(?:\+xml)?;base64,([A-Za-z0-9+/=\s]+)")
 DRAWN = re.compile(r'(<img src="([^"]+\.svg)"(?:(?!</figure>).)*?<p class="atlas-links">)', re.DOTALL)
+FIGURE = re.compile(r'<figure class="atlas-(?:figure|table)">.*?</figure>', re.DOTALL)
+CHARTS = "<!-- the charts of this book -->"
+DATA = "data"  # of languages, models and charts, below the book's address
 BUTTON = "{.atlas-button}"
 LINK = re.compile(
     rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
@@ -30,11 +33,12 @@ LINK = re.compile(
 
 
 def staged(
-    path: Path, file: Path, absent: Callable[[str], bool], parent: list[tuple[str, str]], ending: str
+    path: Path, file: Path, absent: Callable[[str], bool], parent: list[tuple[str, str]], ending: str, commit: str = ""
 ) -> dict[Path, bytes]:
     """Return the files of the staged tree that one page needs: path in the tree -> content.
 
-    `absent`: whether the book lacks a page; `parent`: name and title of the page above, or none; `ending`: Markdown.
+    `absent`: whether the book lacks a page; `parent`: name and title of the page above, or none; `ending`: Markdown;
+    `commit`: of the study, for what is said of the data of charts.
     """
     held: dict[Path, bytes] = {}
     text = file.read_text(encoding="utf-8")
@@ -52,9 +56,47 @@ def staged(
             cell["source"] = without_links("".join(cell["source"]), absent)
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
             for kind in data.keys() & {"text/html", "text/markdown"}:
-                data[kind] = without_links(_in_files("".join(data[kind]), held), absent)
+                text_ = _with_chart_data("".join(data[kind]), path.stem, commit, held)
+                data[kind] = without_links(_in_files(text_, held), absent)
     held[Path(ORIGINALS, f"{path.stem}.json")] = text.encode()
     return held | {path: json.dumps(notebook).encode()}
+
+
+def _with_chart_data(text: str, page: str, commit: str, held: dict[Path, bytes]) -> str:
+    """Return HTML whose figures and tables refer to their data in DATA, by page and number, and add these to `held`."""
+
+    def filed(figure: re.Match) -> str:
+        found = [each for each in HELD.finditer(figure[0]) if each[1] == "csv"]
+        if not found:
+            return figure[0]
+        number = 1 + sum(path.suffix == ".csv" and path.parts[0] == DATA for path in held)
+        place, caption = f"{DATA}/charts/{page}-{number}", re.search("<figcaption>(.*?)</figcaption>", figure[0], re.S)
+        bare = html.unescape(re.sub("<[^>]*>", "", caption[1]))
+        title = html.unescape(re.sub("<[^>]*>", "", (re.search("<b>(.*?)</b>", caption[1], re.S) or caption)[1]))
+        facts = {"title": title, "caption": bare, "page": f"{page}.html", "notebook": f"_sources/{page}.ipynb"}
+        facts |= {"columns": "units stand in their names; shares from 0 to 1 where none does", "commit": commit}
+        facts |= {
+            "source": "the page's section 'Parameters and sources'",
+            "licence": "MIT; of sources: LICENSE-DATA.md",
+        }
+        held[Path(f"{place}.csv")] = base64.b64decode(found[0][2])
+        held[Path(f"{place}.json")] = json.dumps(facts, ensure_ascii=False, indent=1).encode()
+        more = f' <a href="{place}.json">About the data</a> <a download href="_sources/{page}.ipynb">Notebook</a></p>'
+        text = figure[0].replace(found[0][0], f"{place}.csv")
+        return more.join(text.rsplit("</p>", 1))
+
+    return FIGURE.sub(filed, text)
+
+
+def with_charts(text: str, content: dict[Path, bytes]) -> bytes:
+    """Return the Markdown of the page that lists data files, with the charts of a staged tree in place of CHARTS."""
+    facts = {path: json.loads(data) for path, data in content.items() if path.match(f"{DATA}/charts/*.json")}
+    lines = [
+        f'- {escape(fact["title"])} (<a href="{fact["page"]}">{path.stem}</a>): '
+        f'<a href="{path.with_suffix(".csv").as_posix()}">CSV</a>, <a href="{path.as_posix()}">about it</a>'
+        for path, fact in sorted(facts.items())
+    ]
+    return text.replace(CHARTS, "\n".join(lines)).encode()
 
 
 def _in_files(text: str, held: dict[Path, bytes]) -> str:

@@ -1,4 +1,4 @@
-"""A Sphinx extension: sections of the miniature that look like it, and the section "Details" that folds."""
+"""A Sphinx extension: sections of the miniature that look like it, "Details" that fold, and what the search finds."""
 
 import html
 
@@ -27,6 +27,25 @@ def fold_details(doctree: nodes.document) -> None:
             section.append(nodes.raw("", "</details>", format="html"))
 
 
+def searched(name: str, doctree: nodes.document) -> nodes.document:
+    """Return what the search finds of a page: without its code, and without the tables of a language's results.
+
+    300 pages with the same models would hide the pages on them.
+    """
+    kept = doctree.deepcopy()
+    for part in list(kept.findall(lambda node: isinstance(node, nodes.section | nodes.raw))):
+        code = isinstance(part, nodes.section) and part[0].astext() == "About this page"
+        if code or (isinstance(part, nodes.raw) and name.startswith("language-")):
+            part.parent.remove(part)
+    return kept
+
+
+def _index(app) -> None:
+    """Have the builder index what is `searched` of each page."""
+    if index := getattr(app.builder, "index_page", None):
+        app.builder.index_page = lambda name, doctree, title: index(name, searched(name, doctree), title)
+
+
 def _read(app, doctree) -> None:
     """Change what was read of a page. It may stand outside the sidebar, reached from the page that it belongs to."""
     app.env.metadata[app.env.docname]["orphan"] = ""
@@ -40,4 +59,5 @@ def _read(app, doctree) -> None:
 def setup(app) -> dict:
     """Connect the extension to Sphinx, as Sphinx asks it to."""
     app.connect("doctree-read", _read)
+    app.connect("builder-inited", _index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -63,14 +63,16 @@ def table(
     decimals: int | Mapping[str, int] = 1,
     raw: Sequence[str] = (),
     index: bool = False,
+    download: bool = True,
 ) -> HTML:
     """Return a table for a page: a caption, units in its head, a first column that names the row, its CSV next to it.
 
     `caption`: HTML; what the table shows, n, and what an interval is. `frame`: columns as a reader reads them, with
     their units ("accuracy (%)"), of which the first names the row. `decimals`: of all numbers that are no counts, or by
-    column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns. In the book
-    a reader sorts and filters it, and chooses columns where there are more than eight (`_static/atlas-tables.js`). The
-    page shows the first `MOST` rows; the CSV has all. Of HTML only what `formatting.safe` allows stays.
+    column; `raw`: columns whose cells are HTML already; `index`: whether the index comes first, as columns;
+    `download`: whether to offer its CSV. In the book a reader sorts and filters it, and chooses columns where there are
+    more than eight (`_static/atlas-tables.js`). The page shows the first `MOST` rows; the CSV has all. Of HTML only
+    what `formatting.safe` allows stays.
 
     >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
     >>> '<th scope="row">A</th><td class="number">39.4</td>' in made
@@ -94,11 +96,12 @@ def table(
     body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
     label = html.escape(_bare(caption.partition("</b>")[0]), quote=True)
     part = f"The first {MOST:,} of {len(frame):,} rows; all are in the " if len(frame) > MOST else ""
+    link = f'<a download href="data:text/csv;base64,{data}">CSV</a>' if download else ""
     return HTML(
         f'<figure class="atlas-table"><figcaption>{caption}</figcaption>'
         f'<div class="atlas-scroll" tabindex="0" role="region" aria-label="{label}">'
         f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-        f'<p class="atlas-links">{part}<a download href="data:text/csv;base64,{data}">CSV</a></p></figure>'
+        f'<p class="atlas-links">{part}{link}</p></figure>'
     )
 
 

@@ -21,6 +21,7 @@ from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry
 from babelatlas.report import formatting
+from babelatlas.stats import bootstrap
 
 # What a language's results are about, in the order of a page: data set -> (the task in words, main measure).
 DATASETS = {
@@ -65,6 +66,7 @@ PUBLISHED["thapliyal2022", "xm3600", "CIDEr", ""] = (
     ("Captioning", "CIDEr", ""),
     "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
 )
+IMAGES_OF_A_CLASS = 50  # in Babel-ImageNet
 NOT_ABOVE = "▽"  # next to a result that does not exceed its baseline
 NO_BASELINE = {"baseline": np.nan, "baseline_name": "", "above": np.nan}
 # The pictures of this study's own run of real models.
@@ -122,9 +124,14 @@ def released_results() -> pd.DataFrame:
 def above_baseline(table: pd.DataFrame) -> pd.Series:
     """Return whether each value exceeds its baseline, as 1 or 0, NaN where no baseline is known.
 
-    The 95 % interval of the difference must lie above 0; where none is known, the difference itself.
+    The 95 % interval of the difference must lie above 0; where none is known, the difference itself. On Babel-ImageNet
+    the interval is that of as many cases as classes: images of a class are answered alike.
     """
     excess = table["excess_low"].fillna(table["value"] - table["baseline"])
+    if "dataset" in table and (clustered := table["dataset"].eq("babel-imagenet") & (table["n"] > 0)).any():
+        rows = table[clustered]
+        classes = rows["n"] / IMAGES_OF_A_CLASS
+        excess[clustered] = bootstrap.exact_interval(rows["value"] * classes, classes)[0] - rows["baseline"]
     return (excess > 0).astype(float).where(excess.notna())
 
 
@@ -202,15 +209,38 @@ def run_results(scores: pd.DataFrame, images: dict[str, int]) -> pd.DataFrame:
     )
 
 
-def all_results(scores: pd.DataFrame | None = None, images: dict[str, int] | None = None) -> pd.DataFrame:
+def merged_results(theirs: pd.DataFrame, scores: pd.DataFrame, images: dict[str, int]) -> pd.DataFrame:
+    """Return what other people computed as `by_language` has it; boards name who computed them.
+
+    `theirs` and `scores`: as `released.merged.files` and `scores` give them; `images`: as `gallery_sizes` gives it.
+    """
+    parts = []
+    for origin, rows in theirs[theirs["task"].isin(outcomes.TASKS)].groupby("origin"):
+        parts.append(run_results(boards(outcomes.scores_of(rows)), images).assign(by=origin))
+    rows = scores[scores["lang"] != ""].assign(**NO_BASELINE, address="", by=scores["origin"])
+    task = rows["dataset"].map({name: task for name, (task, _) in DATASETS.items()}).fillna("Other tasks")
+    of = [" ".join(filter(None, each)) for each in zip(rows["dataset"], rows["metric"], rows["variant"], strict=True)]
+    parts.append(rows.assign(task=task, title=task + ": " + pd.Series(of, rows.index), measure=rows["metric"]))
+    table = pd.concat(parts, ignore_index=True)
+    table["title"] = table["title"].str.removesuffix(" (this run)") + " (" + table["by"] + ")"
+    table["id"] = [_identity("merged", title) for title in table["title"]]
+    return _described(table.assign(origin="merged", direction="", n_correct=np.nan).fillna({"variant": ""}))
+
+
+def all_results(
+    scores: pd.DataFrame | None = None, images: dict[str, int] | None = None, merged: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return all results, one row each: BOARD, then ROW without "board"; boards in the order in which pages show them.
 
-    `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it. `origin` is "released", "published",
-    "own" or "run"; `baseline` what an answer without looking scores, NaN where not known; `address` where it was read.
+    `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it; `merged`: of `merged_results`. `origin`
+    is "released", "published", "own", "run" or "merged"; `baseline` what an answer without looking scores, NaN where
+    not known; `address` where it was read.
     """
     parts = [released_results(), published_results(), own_results()]
     if scores is not None and len(scores):
         parts.append(run_results(scores, images or {}))
+    if merged is not None and len(merged):
+        parts.append(merged)
     return pd.concat(parts, ignore_index=True)[[*BOARD, *ROW[1:]]]
 
 
@@ -265,12 +295,17 @@ def by_language() -> dict[str, pd.DataFrame]:
 
     `name` is the model's title, and `result` the value with its interval as text.
     """
-    table = pd.concat([released_results(), published_results(), own_results()], ignore_index=True)
+    table = _described(pd.concat([released_results(), published_results(), own_results()], ignore_index=True))
+    return dict(list(table.groupby("lang")))
+
+
+def _described(table: pd.DataFrame) -> pd.DataFrame:
+    """Return results with the facts about their models, `name` and `result`."""
     table = table.merge(facts(list(table["model"].unique())).rename(columns={"title": "name"}), on="model")
     columns = [*BOARD, *ROW[1:], "name", "dataset", "direction", "variant", "n_correct", *FACTS[1:]]
     table = table[columns].assign(result=[value_text(row) for row in table.itertuples()])
     texts = table.select_dtypes(exclude="number").columns
-    return dict(list(table.astype(dict.fromkeys(texts, object)).groupby("lang")))  # pandas' own strings are slow
+    return table.astype(dict.fromkeys(texts, object))  # pandas' own strings are slow
 
 
 @cache
@@ -281,9 +316,18 @@ def _fullest_board(dataset: str) -> pd.DataFrame:
     return rows[rows["id"] == rows["id"].value_counts().idxmax()]
 
 
-def highest(dataset: str) -> pd.Series:
-    """Return the highest result of an open model in each language where one exceeds guessing, on the fullest board."""
-    return _fullest_board(dataset).query("above != 0").groupby("lang")["value"].max()
+def classes_tested() -> pd.Series:
+    """Return of how many of ImageNet's classes Babel-ImageNet has images in each language: the fewer, the easier."""
+    return _fullest_board("babel-imagenet").groupby("lang")["n"].max() // IMAGES_OF_A_CLASS
+
+
+def highest(dataset: str, least: int = 0) -> pd.Series:
+    """Return the highest result of an open model in each language where one exceeds guessing, on the fullest board.
+
+    `least`: on Babel-ImageNet, only languages with at least as many classes.
+    """
+    best = _fullest_board(dataset).query("above != 0").groupby("lang")["value"].max()
+    return best if dataset == "xm3600" else best[classes_tested()[best.index] >= least]
 
 
 def best_by_language(codes: list[str]) -> pd.DataFrame:
@@ -305,15 +349,12 @@ def best_by_language(codes: list[str]) -> pd.DataFrame:
     return best.sort_values(["data set", "language"], ascending=[False, True], kind="stable", ignore_index=True)
 
 
-def payload(
-    scores: pd.DataFrame | None = None, images: dict[str, int] | None = None, paged: Collection[str] = ()
-) -> dict:
+def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
     """Return what the explorer needs: boards, models and languages as records, rows as columns of numbers.
 
     In `rows`, board, model, lang and address are places in those lists; fractions have DIGITS digits; what is not
-    known is None. `paged`: the languages that have a page; the other arguments as of `all_results`.
+    known is None. `table`: as `all_results` gives it; `paged`: the languages that have a page.
     """
-    table = all_results(scores, images)
     coded, lists = {}, {}
     for column, by in (("board", "id"), ("model", "model"), ("lang", "lang"), ("address", "address")):
         coded[column], lists[column] = pd.factorize(table[by])
@@ -322,11 +363,15 @@ def payload(
     names = languages.table().set_index("code").loc[lists["lang"]]
     aliases = (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"]).str.lower().str.replace("_", "-")
     about = facts(list(lists["model"]))
+    free, own = (
+        about["licence"].isin(real_models.COMMERCIAL),
+        languages.facts()["autonym"].reindex(names.index).fillna(""),
+    )
     return {
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
-        "models": about.assign(**about[FACTS[2:6]].apply(_plain)).to_dict("records"),
+        "models": about.assign(**about[FACTS[2:6]].apply(_plain), commercial=free).to_dict("records"),
         "languages": [
-            {"code": code, "name": name, "aliases": other.split(), "page": code in paged}
+            {"code": code, "name": name, "autonym": own[code], "aliases": other.split(), "page": code in paged}
             for code, name, other in zip(names.index, names["name"], aliases, strict=True)
         ],
         "addresses": list(lists["address"]),

@@ -21,9 +21,10 @@ from pathlib import Path
 
 import yaml
 
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.report import page_form, page_html, runnable
-from babelatlas.report.page_form import FILES, ORIGINALS
+from babelatlas.report.page_form import DATA, FILES, ORIGINALS
 from babelatlas.workflow.run_notebook import fail, hand_back, on_volume, opened
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
@@ -113,6 +114,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     for file in files:
         name = "index.ipynb" if file.stem == TITLE_PAGE != only else file.name
         sources[Path(FILES if file.suffix == ".js" else "", name)] = file
+    sources |= {file.relative_to(page): file for page in pages for file in page.glob(f"{DATA}/*/*")}
     # A page of prose that loads a file which this run did not make goes: the explorer without any results.
     prose = {path: file.read_text(encoding="utf-8") for path, file in sources.items() if file.suffix == ".md"}
     loaded = {path: re.findall(rf'src="({FILES}/[^"]+)"', text) for path, text in prose.items()}
@@ -141,6 +143,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
 
     redirects = config["sphinx"]["config"].get("redirects") or {}
     config["sphinx"]["config"]["redirects"] = {old: new for old, new in redirects.items() if Path(new).stem in shown}
+    commit = tables.commit(Path(__file__).parents[1])
     content = {Path("_toc.yml"): yaml.safe_dump(sidebar(toc, texts), sort_keys=False).encode()}
     content[Path("_config.yml")] = yaml.safe_dump(config, sort_keys=False, allow_unicode=True).encode()
     for path, file in sources.items():
@@ -151,7 +154,9 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             more = page_form.listed([(other, titles[other]) for other in below.get(name, ())])
             parent = [(above[name], titles[above[name]])] if name in above else []
             ending = f"{more}\n\n{page_form.citation(name, titles[name], *facts)}"
-            content |= page_form.staged(path, file, absent, parent, ending)
+            content |= page_form.staged(path, file, absent, parent, ending, commit)
+    if (listing := Path("data-files.md")) in content:
+        content[listing] = page_form.with_charts(content[listing].decode(), content)
     _sync(folder := build / "stage", content)
     return folder
 
@@ -221,8 +226,8 @@ def _finish(book: Path, folder: Path, run: Path) -> None:
     """Add the files that pages share, take away what a page on disk cannot use, offer notebooks as one runs them."""
     for page in book.glob("*.html"):
         page.write_text(UNWANTED.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
-    if (folder / FILES).is_dir():
-        shutil.copytree(folder / FILES, book / FILES, dirs_exist_ok=True)
+    for name in filter(lambda name: (folder / name).is_dir(), (FILES, DATA)):
+        shutil.copytree(folder / name, book / name, dirs_exist_ok=True)
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8"))
     addresses = config["repository"]["url"] or "", config["html"].get("baseurl") or ""
     for source in book.glob("_sources/*.ipynb"):

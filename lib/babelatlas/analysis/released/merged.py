@@ -14,13 +14,17 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from babelatlas.analysis import outcomes
 from babelatlas.analysis.released import harness_logs
 from babelatlas.base import languages, own_tables, released, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA
 from babelatlas.datasets import registry as data_sets
 from babelatlas.models import registry as models
 
 FOLDER = "merged"
+# Tables of scores that people have contributed to the study: a CSV file each, with the column origin.
+CONTRIBUTED = DATA / "contributed"
 # Kind of table -> the task of its data sets, "" for any.
 KINDS = {"zeroshot": "zero-shot", "retrieval": "retrieval", "scores": ""}
 OURS = "this run"
@@ -45,9 +49,12 @@ def files(results: str | os.PathLike) -> pd.DataFrame:
 
 
 def scores(results: str | os.PathLike) -> pd.DataFrame:
-    """Return the merged tables of scores, schema `scores` and the column `origin`."""
+    """Return the merged tables of scores, and the contributed ones: schema `scores` and the column `origin`."""
     rows = files(results).query("task == 'scores'").itertuples()
     parts = [tables.read(row.path, "scores").assign(origin=row.origin) for row in rows]
+    for path in sorted(CONTRIBUTED.glob("*.csv")):
+        table = own_tables.read(path, "results")
+        parts.append(tables.typed(table.drop(columns="origin"), "scores").assign(origin=table["origin"]))
     return pd.concat([tables.empty("scores").assign(origin=pd.Series(dtype=str)), *parts], ignore_index=True)
 
 
@@ -64,18 +71,21 @@ def origins(rows: pd.DataFrame, theirs: pd.DataFrame, own: Iterable[str], datase
     ]
 
 
-def merge(paths: Sequence[str | os.PathLike], origin: str, results: str | os.PathLike, model: str = "") -> list[str]:
+def merge(
+    paths: Sequence[str | os.PathLike], origin: str, results: str | os.PathLike, model: str = "", check: bool = False
+) -> list[str]:
     """Take tables that somebody else computed into a run; return a sentence for each file, model and data set.
 
     `paths`: Parquet or CSV files in the schemas `zeroshot`, `retrieval` or `scores`, or logs (`harness_logs`);
     `origin`: who computed them; `results`: the folder of the run; `model`: a name that scores may have although the
-    study does not know it, and that of the model of logs. Rows that the run has already, with the same values, are left
+    study does not know it, and that of the model of logs; `check`: write nothing, need no run, and add a line for each
+    result with its rank (`ranks`). Rows that the run has already, with the same values, are left
     out. A file is checked before any of it is written. Raises InputError for what is no such table, a model, data set
     or language that the study does not know, values out of range, classes, images or queries other than the run's, and
     a result that the run has with another value.
     """
     run, lines = tables.locate(results), []
-    if not run.is_dir():
+    if not check and not run.is_dir():
         raise InputError(f"There is no run {run.name!r} in {run.parent}: make it first, or name another.")
     if not origin.strip() or origin == OURS:
         raise InputError(f"The origin says who computed the tables, got {origin!r}: give a name, as 'Ana, My Lab'.")
@@ -92,12 +102,42 @@ def merge(paths: Sequence[str | os.PathLike], origin: str, results: str | os.Pat
             raise InputError(f"{path.name} cannot be merged: {error}") from error
         digest = tables.fingerprint(path)
         for (model, dataset), rows in new.items():
-            came = f"{len(rows):,} rows from {origin}" if len(rows) else "the run has them already"
-            lines.append(f"{path.name}: {kind} of {model} on {dataset}, {len(parts[model, dataset]):,} rows: {came}.")
-            if len(rows):
+            came = f"{len(rows):,} from {origin}" if len(rows) else "the run has them already"
+            lines.append(f"{path.name}: {kind} of {model} on {dataset}, rows: {len(parts[model, dataset]):,}, {came}.")
+            if check:
+                lines += ranks(parts[model, dataset], kind, run)
+            elif len(rows):
                 note = {"model": model, "dataset": dataset, "origin": origin, "rows": len(rows)}
                 target = run / FOLDER / f"{kind}_{model}_{dataset}_{digest[:8]}.parquet"
                 tables.write(rows, target, kind, note | {"source": path.name, "sha256": digest})
+    return lines
+
+
+def ranks(table: pd.DataFrame, kind: str, run: Path) -> list[str]:
+    """Return for each language of one model's results its value and rank: among the released models, or the run's.
+
+    Released results are compared for tables of scores, by data set, metric and direction as `variant` says it; outcomes
+    are ranked among those of the run. A rank is a place by value, and no test.
+    """
+    if kind == "scores":
+        theirs = table[table["lang"] != ""].assign(way=table["variant"])
+        known = released.one_run(released.read(dataset=table["dataset"].iloc[0]))
+        known = known.assign(way=known["direction"].where(known["direction"] != "", known["variant"]))
+    else:
+        paths = sorted((run / kind).glob(f"*_{table['dataset'].iloc[0]}.parquet"))
+        items = [outcomes.outcomes(each) for each in (table, *(tables.read(path, kind) for path in paths))]
+        sums = [each.groupby(["model", "lang", "metric"], observed=True)[["right", "total"]].sum() for each in items]
+        theirs, *rest = [(each["right"] / each["total"]).rename("value").reset_index() for each in sums]
+        known, theirs = pd.concat(rest or [theirs[:0]]).assign(way=""), theirs.assign(way="")
+    lines = []
+    for row in theirs.itertuples():
+        same = (known["lang"] == row.lang) & (known["metric"] == row.metric) & (known["way"] == row.way)
+        rivals = known[same & (known["model"] != row.model)].groupby("model")["value"].max()
+        place = (
+            f"rank {1 + (rivals > row.value).sum()} of {len(rivals) + 1} models" if len(rivals) else "no other result"
+        )
+        what = f"{row.metric} {row.way}".strip()
+        lines.append(f"  {languages.name(row.lang)} ({row.lang}), {what}: {row.value:.4g}, {place}")
     return lines
 
 
