@@ -86,11 +86,10 @@ def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, b
 
     `table`: panel, series, date, value, ci_low, ci_high (fractions; the band, NaN where there is none). Each line ends
     at the last date of its panel and carries its name there, moved apart from the others; those in `bold` are thicker.
-    A dotted line stands at 0 where it is in view. Returns the Axes of the panels.
+    Each panel has its own years. A dotted line stands at 0. Returns the Axes of the panels.
     """
     panels, names = in_order(table[panel]), in_order(table[series])
-    shared = {"sharex": True, "squeeze": False, "layout": "constrained"}
-    _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 0.5 + 3.1 * len(panels)), **shared)
+    _, axes = plt.subplots(len(panels), 1, figsize=(7.2, 0.5 + 3.1 * len(panels)), squeeze=False, layout="constrained")
     low = min(table["ci_low"].min(), table["value"].min(), 0)
     top = max(table["ci_high"].max(), table["value"].max())
     bottom, top = low - 0.03 * (top - low), top + 0.03 * (top - low)
@@ -112,9 +111,10 @@ def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, b
             look = {"color": line_of(names.index(name))["color"], "weight": "bold" if name in bold else "normal"}
             look |= {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "size": 10.5}
             axis.annotate(f"{name} {100 * last[name]:.0f}", (end, height), annotation_clip=False, **look)
-        if bottom < 0 < top:
-            axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
+        axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
+        years = pd.date_range(rows["date"].min(), end, freq="YS")
+        axis.set_xticks(years, years.year)
         axis.set_title(title, size=11, loc="left")
         axis.set(ylim=(bottom, top), ylabel=ylabel)
-        percent_axis(axis).tick_params(labelbottom=True)
+        percent_axis(axis)
     return with_data(axes[:, 0], table)
