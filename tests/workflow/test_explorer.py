@@ -24,7 +24,7 @@ NASTY = 'Beta "B", <script>window.hacked = 1</script>'
 
 @pytest.fixture(scope="module")
 def payload():
-    return results.payload(paged=["sw"])
+    return results.payload(results.all_results(), ["sw"])
 
 
 # The data
@@ -75,7 +75,7 @@ def test_the_scores_of_a_run_are_boards_of_their_own_with_the_miniature_marked()
     row = {"task": "zeroshot", "dataset": "pictograms", "metric": "accuracy@1", "lang": "sw", "title": "pictograms",
            "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 40, "items": 8}  # fmt: skip
     found = pd.DataFrame([row | {"model": "picto-en"}, row | {"model": "my-own-model", "value": 0.45}])
-    data = results.payload(found)
+    data = results.payload(results.all_results(found))
     board = [one["id"] for one in data["boards"]].index("run.pictograms")
     assert data["boards"][board] == {
         "id": "run.pictograms", "task": "Image classification", "origin": "run", "measure": "top-1 accuracy",

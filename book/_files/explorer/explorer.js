@@ -12,11 +12,11 @@
   const FILTERS = ["kind", "models", "licence", "commercial", ...NUMBERS, ...DATES], STANDARD = { plot: "intervals", sort: "-value" };
   const COLUMNS = ["language", "title", "value", "parameters_m", "gflops", "memory_mib", "milliseconds", "licence", "release_date", "n"];
   const COST = { // what a plot has on its horizontal axis
-    size: { column: "parameters_m", label: "million parameters", type: "log", rival: "as few parameters" },
-    gflops: { column: "gflops", label: "GFLOPs for an image and a text", type: "log", rival: "as few FLOPs" },
-    ms: { column: "milliseconds", label: "milliseconds for an image and a text", type: "log", rival: "as few milliseconds" },
-    memory: { column: "memory_mib", label: "MiB of memory", type: "log", rival: "as little memory" },
-    date: { column: "date", label: "release date", type: "utc", rival: "the same or an earlier date" },
+    size: { column: "parameters_m", label: "million parameters", type: "log", rival: "smaller" },
+    gflops: { column: "gflops", label: "GFLOPs for an image and a text", type: "log", rival: "cheaper" },
+    ms: { column: "milliseconds", label: "milliseconds for an image and a text", type: "log", rival: "faster" },
+    memory: { column: "memory_mib", label: "MiB of memory", type: "log", rival: "leaner" },
+    date: { column: "date", label: "release date", type: "utc", rival: "earlier" },
   };
   const NAMED = 3, DRAWN = 25, PANELS = 4; // languages with a sentence; models and languages of a plot
   const UNSTATED = "not stated";
@@ -422,7 +422,7 @@
       `${chosen.title}. Bars: 95 % intervals over images or queries, where known.`,
       !cost && drawn.some((row) => row.baseline !== null) ? `Dashed: ${chosen.baseline_name}.` : "",
       points.length < lists.flat().length ? `Models drawn: the best ${Math.ceil(DRAWN / lists.length)}${several ? " of each language" : ""}.` : "",
-      cost ? `Line and names: models that none with ${cost.rival} exceeds; a comparison of values, not a test.` : "",
+      cost ? `Line and names: no ${cost.rival} model scores higher than these; a comparison of values, not a test.` : "",
       few ? `Not drawn: ${count(few, "result")} of models whose ${cost.label} nobody states.` : "",
       left > 0 ? `Languages drawn: the first ${PANELS} of ${left + PANELS}.` : "",
       drawn.some((row) => row.miniature) ? "Hollow: miniature models." : "",
