@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError
+from babelatlas.lexicon import labels
 from babelatlas.report import formatting, language_pages, results, support
 from conftest import ROOT
 
@@ -228,3 +229,21 @@ def test_a_page_can_say_which_english_class_names_its_label_sets_have():
         "English class names of d: the user's own (2)."
     )
     assert formatting.english_note({"none": "results/no-such-run/labels/x.parquet", "German": plain[:0]}) == ""
+
+
+def test_the_counts_on_how_to_read_are_those_of_the_tables():
+    text = (ROOT / "book" / "how-to-read.md").read_text(encoding="utf-8")
+    table, paper = released.one_run(released.read()), published.by_language()
+    scores = table[(table["dataset"] == "babel-imagenet") & (table["lang"] == "en")].groupby("variant")["value"].max()
+    sizes, verdicts = labels.shipped().groupby("lang").size(), support.verdicts()["verdict"]
+    counts = [len(languages.world()), len(results.by_language()), table["lang"].nunique()]
+    counts += [
+        (results.classes_tested() >= support.FEW).sum(),
+        paper["lang"].nunique() - 1,
+        (verdicts == "usable").sum(),
+    ]
+    counts += [table.loc[table["dataset"] == "xm3600", "lang"].nunique(), (sizes.drop("en") >= 10).sum()]
+    counts += [table["model"].nunique(), paper["model"].nunique()]
+    assert [int(number.replace(",", "")) for number in re.findall(r"^\| ([\d,]+) \|", text, re.M)] == counts
+    assert f"{100 * scores['English prompts']:.1f} % on Babel-ImageNet" in text
+    assert f"and {100 * scores['label']:.1f} % with the label alone" in text
