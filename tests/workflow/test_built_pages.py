@@ -4,6 +4,7 @@ Of the small run or of --book, and, without --book, of runs that have little to 
 model at all.
 """
 
+import json
 import re
 from urllib.parse import unquote, urlsplit
 
@@ -86,23 +87,75 @@ def test_every_interval_says_over_what_it_is(rendered):
     assert {name: found for name, found in silent.items() if found and name != "bibliography"} == {}
 
 
+# A number on home -> the page that owns it, and how it stands there.
+OWNERS = [
+    (r"usable in (\d+) of the", "12_working_languages", r"usable in (\d+) languages"),
+    (r"world's ([\d,]+) spoken", "12_working_languages", r"of ([\d,]+) spoken languages"),
+    (r"Only (\d+ of \d+) pairs", "11_leaderboard", r"(\d+ of \d+) pairs of models"),
+    (r"English from ([\d.]+ to [\d.]+) %", "16_filtering", r"English from ([\d.]+ to [\d.]+) %"),
+    (r"other languages from ([\d.]+ to [\d.]+) %", "16_filtering", r"other languages from ([\d.]+ to [\d.]+) %"),
+    (r"has [\d.]+ (\([\d.]+–[\d.]+\)) % in the latter", "13_rich_and_poor", r"(\([\d.]+–[\d.]+\))"),
+    (r"% in the latter and ([\d.]+ \([\d.]+–[\d.]+\)) %", "13_rich_and_poor", r"([\d.]+ \([\d.]+–[\d.]+\))"),
+    (r"results for (\d+) models", "how-to-read", r"(\d+)\n*models with a released result"),
+    (r"models in (\d+) languages", "how-to-read", r"(\d+)\n*languages with a result that others released"),
+    (r"classes in (\d+) languages", "30_labels", r"for at least 10 classes: (\d+),"),
+]
+
+
 @DEMO
 def test_a_number_that_two_pages_print_is_the_same_on_both(book):
     pages = built_pages.pages(book)
-    texts = {page.path.stem: "\n".join([page.prose, *page.cells]).replace(" to ", "–") for page in pages}
-    cited = re.findall(r"[\d.]+ \([\d.]+–[\d.]+\)|\d+ of \d+ pairs", texts["index"])
-    assert len(cited) >= 5
-    owners = {number: [name for name in texts if name != "index" and number in texts[name]] for number in cited}
-    assert [number for number, names in owners.items() if not names] == []
-    for pattern, other, same in [
-        (r"models in (\d+) languages", "languages", "have results in {} of "),
-        (r"classes in (\d+) languages", "30_labels", "languages with labels for at least 10 classes: {},"),
-    ]:
-        number = re.search(pattern, texts["index"])[1]
-        assert same.format(number).lower() in texts[other].lower(), (pattern, number)
-    listed = pd.read_html(book / "languages.html", na_values="–")[0].set_index("code").filter(like="Crossmodal")
-    for code, best in listed.iloc[:, 0].dropna().items():
-        assert f"({float(best):.1f} %)" in texts[f"language-{code}"], (code, best)
+    texts = {page.path.stem: "\n".join([page.prose, *page.cells]) for page in pages}
+    for pattern, owner, there in OWNERS:
+        number = re.search(pattern, texts["index"])
+        assert number, pattern
+        assert number[1] in re.findall(there, texts[owner], re.I), (pattern, number[1])
+
+
+@DEMO
+def test_a_language_has_the_same_numbers_in_the_list_on_its_page_and_in_its_data(book):
+    texts = {page.path.stem: page.prose for page in built_pages.pages(book)}
+    listed = pd.read_html(book / "languages.html", na_values="–")[0].set_index("code")
+    counted = re.search(r"usable in (\d+) languages", texts["12_working_languages"])[1]
+    assert int(counted) == (listed["is a model usable?"] == "usable").sum()
+    index = pd.read_csv(book / "data" / "languages" / "index.csv", keep_default_na=False).set_index("lang")
+    for code, row in listed.iterrows():
+        assert index.loc[code, "verdict"] == row["is a model usable?"]
+        assert f"{row['is a model usable?'].capitalize()}: " in texts[f"language-{code}"], code
+        held = json.loads((book / "data" / "languages" / f"{code}.json").read_text(encoding="utf-8"))
+        table = pd.read_csv(book / "data" / "languages" / f"{code}.csv")
+        assert held["verdict"] == row["is a model usable?"]
+        assert len(held["results"]["model"]) == len(table)
+        if pd.notna(row["Crossmodal-3600 (%)"]):
+            assert f"({float(row['Crossmodal-3600 (%)']):.1f} %)" in texts[f"language-{code}"], code
+            assert 100 * table["value"].max() >= float(row["Crossmodal-3600 (%)"])
+
+
+def test_a_takeaway_is_one_sentence_of_at_most_30_words_and_two_numbers(rendered):
+    long = {}
+    for page in built_pages.pages(rendered):
+        for text in re.findall(r"\nTakeaway\s*\n+(.+)", page.prose) * (not re.match(r"[67]\d_", page.path.stem)):
+            plain = re.sub(r"\([^)]*\)", "", text)  # intervals
+            numbers = re.findall(
+                r"(?<![\w@/.-])\d[\d.,]*(?![\w/-])", re.sub(r"\b(?:19|20)\d\d\b|\S*[A-Za-z]-\d+", "", plain)
+            )
+            words = re.findall(r"[\w@/+'’-]+(?:[.,]\d+)*", text)
+            if len(words) > 30 or len(numbers) > 2 or re.search(r"[a-z%)][.?!] [A-Z]", plain):
+                long[page.path.stem] = (len(words), numbers, text)
+    assert long == {}
+
+
+def test_a_chart_has_its_data_and_what_they_are_and_the_list_has_all(rendered):
+    files = {path.stem for path in (rendered / "data" / "charts").glob("*.csv")}
+    assert files
+    assert files == {path.stem for path in (rendered / "data" / "charts").glob("*.json")}
+    listing = (rendered / "data-files.html").read_text(encoding="utf-8")
+    for name in files:
+        facts = json.loads((rendered / "data" / "charts" / f"{name}.json").read_text(encoding="utf-8"))
+        assert facts["title"]
+        assert (rendered / facts["page"]).is_file()
+        assert (rendered / facts["notebook"]).is_file()
+        assert f"data/charts/{name}.csv" in listing
 
 
 @DEMO
