@@ -1,6 +1,8 @@
 """Figures: what is drawn is what the table says, and the table is left alone."""
 
-import matplotlib
+import re
+
+import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import pytest
@@ -353,3 +355,14 @@ def test_cost_fronts_number_the_models_of_the_front_and_leave_out_those_without_
     assert [[text.get_text() for text in axis.texts] for axis in axes] == [["2", "1"]] * 2
     assert [sum(len(line.get_xdata()) for line in axis.lines[:2]) for axis in axes] == [3, 2]
     assert [text.get_text() for text in axes[0].figure.legends[0].get_texts()] == ["English", "many", "c", "a"]
+
+
+def test_points_answer_to_the_pointer_where_they_are_drawn():
+    _, axis = matplotlib.pyplot.subplots()
+    axis.plot([0, 1], [0, 1])
+    points = pd.DataFrame({"x": [0, 1], "y": [0, 1], "text": ["low", "<high>"]})
+    found = re.findall(r'left:([\d.]+)%;top:([\d.]+)%" title="(.*?)"', figures.show(axis, "c", "a", points=points).data)
+    (left, bottom, _), (right, top, last) = found
+    assert 0 < float(left) < 25 < 75 < float(right) < 100
+    assert 0 < float(top) < 25 < 75 < float(bottom) < 100
+    assert last == "&lt;high&gt;"

@@ -26,7 +26,7 @@ from babelatlas.report.figures.look import (
     style,
     with_data,
 )
-from babelatlas.report.figures.maps import STEPS, accuracy_map, world_map
+from babelatlas.report.figures.maps import STEPS, accuracy_map, map_points, world_map
 from babelatlas.report.figures.scatter import (
     classes_against_tokens,
     correlation_panels,

@@ -130,13 +130,21 @@ def with_data(drawn: Axes | np.ndarray, data: pd.DataFrame, **names: str) -> Axe
     return drawn
 
 
-def show(figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFrame | None = None) -> HTML:
+def show(
+    figure: Figure | Axes | Image,
+    caption: str,
+    alt: str,
+    data: pd.DataFrame | None = None,
+    points: pd.DataFrame | None = None,
+) -> HTML:
     """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
 
     `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
     `data`: the table that is drawn, offered as CSV next to the figure; figures of this package bring their own.
-    A figure is shown as SVG, large clouds of points in it as pictures; a picture, such as a sheet of drawings, as WebP.
+    `points`: x, y (in the units of the axes) and text of what answers to the pointer, for an Axes. A figure is shown as
+    SVG, large clouds of points in it as pictures; a picture, such as a sheet of drawings, as WebP.
     """
+    answers = "" if points is None else _answers(figure, points)
     figure = figure.figure if isinstance(figure, Axes) else figure
     alt, caption, content = html.escape(alt, quote=True), safe(caption), io.BytesIO()
     if isinstance(figure, Image):
@@ -156,10 +164,22 @@ def show(figure: Figure | Axes | Image, caption: str, alt: str, data: pd.DataFra
         table = data.to_csv(index=False, float_format="%.6g").encode()
         links = f'<a download="{name or "figure"}.csv" href="{_address(table, "text/csv")}">CSV</a>'
     return HTML(
-        f'<figure class="atlas-figure"><div class="atlas-frame" tabindex="0" role="group" aria-label="Figure">'
+        f'<figure class="atlas-figure"><div class="atlas-frame" tabindex="0" role="group" aria-label="Figure">{answers}'
         f'<img src="{_address(content.getvalue(), kind)}" alt="{alt}" loading="lazy" width="{width}" '
         f'height="{height}"></div><figcaption>{caption}</figcaption><p class="atlas-links">{links}</p></figure>'
     )
+
+
+def _answers(axis: Axes, points: pd.DataFrame) -> str:
+    """Return places over a figure, in percent of its size, that show their text when the pointer is there."""
+    axis.figure.draw_without_rendering()
+    box, places = axis.figure.get_tightbbox().padded(0.1), axis.transData.transform(points[["x", "y"]])  # as savefig
+    left, top = (places / axis.figure.dpi - [box.x0, box.y1]).T * [[100 / box.width], [-100 / box.height]]
+    spans = [
+        f'<span style="left:{x:.1f}%;top:{y:.1f}%" title="{html.escape(text, quote=True)}"></span>'
+        for x, y, text in zip(left, top, points["text"], strict=True)
+    ]
+    return f'<div class="atlas-points" aria-hidden="true">{"".join(spans)}</div>'
 
 
 def _address(content: bytes, kind: str) -> str:

@@ -39,6 +39,12 @@ def _at(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     return (known["longitude"] - WEST) % 360 + WEST, known["latitude"]
 
 
+def map_points(table: pd.DataFrame, text: pd.Series) -> pd.DataFrame:
+    """Return where the languages of a map answer to the pointer, and with what, as `show` takes it."""
+    across, up = _at(table)
+    return pd.DataFrame({"x": across, "y": up, "text": text[across.index]})
+
+
 def _frame_map(axis: Axes) -> None:
     """Draw the land below everything else, and cut the map at 170 degrees west and before Antarctica."""
     land = axis.add_patch(PathPatch(coastlines(), facecolor="0.91", edgecolor="0.8", linewidth=0.3, zorder=0))
