@@ -135,8 +135,7 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
 
 def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
     """Return the best open model of each board, the best for commercial use, and the best result in English."""
-    english = support.open_results().groupby("id")["best_english"].first()
-    lines = []
+    english, lines = support.best_in_english(), []
     for rows in boards:
         rows = rows[rows["weights"] == "open"] if (rows["weights"] == "open").any() else rows
         good = rows[rows["above"] != 0]

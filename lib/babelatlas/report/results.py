@@ -316,11 +316,13 @@ def _fullest_board(dataset: str) -> pd.DataFrame:
     return rows[rows["id"] == rows["id"].value_counts().idxmax()]
 
 
+@cache
 def classes_tested() -> pd.Series:
     """Return of how many of ImageNet's classes Babel-ImageNet has images in each language: the fewer, the easier."""
     return _fullest_board("babel-imagenet").groupby("lang")["n"].max() // IMAGES_OF_A_CLASS
 
 
+@cache
 def highest(dataset: str, least: int = 0) -> pd.Series:
     """Return the highest result of an open model in each language where one exceeds guessing, on the fullest board.
 

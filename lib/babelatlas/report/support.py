@@ -26,7 +26,7 @@ def open_results() -> pd.DataFrame:
     many Babel-ImageNet's images are of, 0 elsewhere.
     """
     table = results.all_results()
-    table = table.merge(results.facts(list(table["model"].unique())).drop(columns="title"), on="model")
+    table = table.merge(results.facts(list(table["model"].unique())).rename(columns={"title": "name"}), on="model")
     table = table[(table["weights"] != "closed") & (table["origin"] != "published")]
     english = table[table["lang"] == "en"].set_index(["id", "model"])["value"]
     keys = pd.MultiIndex.from_frame(table[["id", "model"]])
@@ -58,14 +58,20 @@ def by_model() -> pd.DataFrame:
 
 
 @cache
+def best_in_english() -> pd.Series:
+    """Return the best open model's result in English on each board that has one: index id."""
+    return open_results().groupby("id")["best_english"].first()
+
+
+@cache
 def verdicts() -> pd.DataFrame:
     """Return for each language with a result of a real model whether one is usable: index lang.
 
     A language is judged by the first board of MAIN that has it, else by this study's own run. `verdict`: "usable" where
     the best open model reaches HALF of the best result in English there, "hardly usable" where it only exceeds the
     baseline, "not usable" where none does; "not decided" with fewer than FEW classes, and where no other model than a
-    bridge was tested. Further columns: id and title (of the board), model, value, share (of the best result in
-    English), classes, models (how many were tested).
+    bridge was tested. Further columns: id and title (of the board), model, name (its title), value, share (of the best
+    result in English), classes, models (how many were tested).
     """
     order = {name: place for place, name in enumerate(MAIN)}
     table = open_results()
@@ -106,8 +112,8 @@ def verdict(lang: str) -> str:
     if row["measure"] == "recall@1":
         does = f"finds the image for {percent(row['value'])} of the captions"
     part = f"{100 * row['share']:.0f} % of the best result" if row["share"] <= 1 else "more than the best result"
-    title = escape(results.facts([row["model"]])["title"].iloc[0])
-    return f"{row['verdict'].capitalize()}: {title} {does}, {'the best result' if lang == 'en' else part} in English."
+    part = "the best result" if lang == "en" else part
+    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}, {part} in English."
 
 
 @cache
