@@ -89,9 +89,7 @@ def verdicts() -> pd.DataFrame:
         ["not decided", "not usable", "hardly usable"],
         "usable",
     )
-    return best[
-        ["id", "title", "measure", "model", "value", "ci_low", "ci_high", "share", "classes", "models", "verdict"]
-    ]
+    return best[["id", "title", "measure", "model", "name", "value", "share", "classes", "models", "verdict"]]
 
 
 def verdict(lang: str) -> str:
