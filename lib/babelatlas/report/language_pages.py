@@ -118,7 +118,7 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     return {
         "takeaway": reading.takeaway(support.verdict(lang)).data,
         "rank": _rank(lang),
-        "best": reading.table(_best_models(boards), caption).data,
+        "best": reading.table(_best_models(boards), caption, download=False).data,
         "steps": _steps(next((rows for rows in boards if rows["id"].iloc[0] == main), boards[0])),
         "verdict": support.verdicts()["verdict"].get(lang, "not decided"),
         "licence": _licence(boards, main),
@@ -191,7 +191,7 @@ def _steps(rows: pd.DataFrame) -> str:
     table.columns = ["model", front["measure"].iloc[0], "parameters (millions)", "licence"]
     on = html_escape(rows["title"].iloc[0])
     caption = f"<b>Larger models that do better.</b> No smaller model scores higher than these on {on}."
-    return reading.table(table, caption, decimals=0).data
+    return reading.table(table, caption, decimals=0, download=False).data
 
 
 def _board_table(rows: pd.DataFrame) -> str:
@@ -270,7 +270,9 @@ def _run(lang: str) -> dict:
             "english": rows["in_english"].mean(),
             "labels": "; ".join(rows["wnid"].map(names).map(escape) + ": " + words),
         },
-        "confused": reading.table(table, caption, raw=["label", "classified as"]).data if len(table) else "",
+        "confused": reading.table(table, caption, raw=["label", "classified as"], download=False).data
+        if len(table)
+        else "",
     }
 
 
@@ -299,7 +301,7 @@ def _labels(lang: str, labels: dict[str, pd.DataFrame]) -> dict:
     counts = [(name, int((each["lang"] == lang).sum()), each["wnid"].nunique()) for name, each in having.items()]
     return {
         "sets": [{"name": name, "n": n, "classes": classes} for name, n, classes in counts],
-        "examples": reading.table(table, caption, raw=["English label", "label"]).data,
+        "examples": reading.table(table, caption, raw=["English label", "label"], download=False).data,
         "sources": "; ".join(sources),
         "note": english_note(having),
     }
@@ -329,7 +331,7 @@ def score_table(rows: pd.DataFrame, linked: Sequence[str], images: dict[str, int
         "<b>The run's models in this language.</b> 95 % intervals over classes or images. The order is no test: the "
         "ranking of the run has the tests. t2i: a caption searches its image; i2t: an image searches its captions."
     )
-    return reading.table(table, caption, raw=["model"]).data
+    return reading.table(table, caption, raw=["model"], download=False).data
 
 
 def index_page(codes: Sequence[str]) -> str:

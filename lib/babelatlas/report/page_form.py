@@ -92,7 +92,7 @@ def with_charts(text: str, content: dict[Path, bytes]) -> bytes:
     """Return the Markdown of the page that lists data files, with the charts of a staged tree in place of CHARTS."""
     facts = {path: json.loads(data) for path, data in content.items() if path.match(f"{DATA}/charts/*.json")}
     lines = [
-        f'- {escape(fact["title"])} (<a href="{fact["page"]}">{path.stem}</a>): '
+        f'- {escape(re.sub(r" [(][^)]*[)]", "", fact["title"]))} (<a href="{fact["page"]}">{path.stem}</a>): '
         f'<a href="{path.with_suffix(".csv").as_posix()}">CSV</a>, <a href="{path.as_posix()}">about it</a>'
         for path, fact in sorted(facts.items())
     ]
