@@ -177,7 +177,6 @@ STAGES = (
           MODEL | FILES | {"before": _in_turn("retrieval")}, gpu=True),
     Stage("disambiguation", pairs("disambiguation"), {"output": "disambiguation/{one}_{dataset}"},
           MODEL | READ_ITEMS, gpu=True),
-    Stage("matching", pairs("matching"), {"output": "matching/{one}_{dataset}"}, MODEL, gpu=True),
     Stage("translators", lambda plan: plan.translation,
           {"output": "disambiguation/{one}_{dataset}", "output_tokens": "tokens/{one}_{dataset}"},
           MODEL | READ_ITEMS | {"files": lambda plan, one, dataset: plan.scores_of(one, dataset).get("scores", [])},
