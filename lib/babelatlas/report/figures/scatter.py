@@ -62,7 +62,7 @@ def two_ways(
     names = in_order(points[series]) if series else [""]
     down = -(-len(panels) // 3)
     across = -(-len(panels) // down)
-    width = min(7.2, 2.6 * across + 0.9)
+    width = min(7.2, 4.8 * across + 0.9)
     size, shared = (width, width / across * down + 0.3 * bool(series)), {"sharex": True, "sharey": True}
     figure, grid = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained", **shared)
     axes = grid.ravel()
