@@ -1,5 +1,3 @@
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,51 +110,6 @@ def test_a_subset_of_all_classes_is_the_whole_evaluation():
     assert draws[0].equals(draws[1])
     assert not draws[0].equals(draws[2])
     assert table["n_correct"].iloc[0] == whole["n_correct"].sum()
-
-
-def all_sets(scores, rows, columns, n_others):
-    """A literal transcription: each query with each candidate of its topic and each set of others, ties shared."""
-    found = []
-    for row, topic in enumerate(rows):
-        each = []
-        for own in np.flatnonzero(columns == topic):
-            for others in combinations(np.flatnonzero(columns != topic), n_others):
-                best = max(scores[row, [own, *others]])
-                first = [place for place in (own, *others) if scores[row, place] > best - 1e-6]
-                each.append((own in first) / len(first))
-        found.append(np.mean(each))
-    return np.array(found)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_matching_topics_is_the_mean_over_all_sets_of_candidates(seed):
-    rng = np.random.default_rng(seed)
-    images, sentences = rng.integers(-1, 2, (7, 3)) + 0.1, rng.integers(-1, 2, (9, 3)) + 0.1
-    topics, about = np.array(list("aabbccc")), np.array(list("abcabcabb"))
-    sentences = zeroshot.normalise(sentences)
-    scores = zeroshot.similarity(images, sentences)
-
-    found = zeroshot.topic_matching(images, topics, sentences, about, n_others=2, n_resamples=20).set_index("direction")
-
-    assert found.loc["t2i", "value"] == pytest.approx(all_sets(scores.T, about, topics, 2).mean())
-    assert found.loc["i2t", "value"] == pytest.approx(all_sets(scores, topics, about, 2).mean())
-    assert (found["n"] == 7).all()
-
-
-def test_an_interval_of_matched_topics_resamples_the_images(monkeypatch):
-    rng = np.random.default_rng(0)
-    images, sentences = rng.normal(size=(6, 4)), zeroshot.normalise(rng.normal(size=(8, 4)))
-    topics, about = np.array(list("aaabbb")), np.array(list("abababab"))
-    drawn = np.array([[2, 0, 1, 0, 3, 0]])
-    monkeypatch.setattr(
-        zeroshot.bootstrap, "resample_weights", lambda n, times, seed: drawn[:, :3] if seed == 0 else drawn[:, 3:]
-    )
-    kept = np.repeat(np.arange(6), drawn[0])
-
-    found = zeroshot.topic_matching(images, topics, sentences, about, n_others=1, n_resamples=1).set_index("direction")
-    again = zeroshot.topic_matching(images[kept], topics[kept], sentences, about, n_others=1, n_resamples=1)
-
-    assert found["ci_low"].tolist() == pytest.approx(again["value"].tolist())
 
 
 def test_vectors_come_back_as_they_were_saved(tmp_path):

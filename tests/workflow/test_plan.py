@@ -65,7 +65,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     assert [found[name] for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")] == [3] * 5
     assert [found[name] for name in ("protocols", "label_sets", "subsets", "chapter_43_model")] == [3] * 4
     assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 2, 2)
-    assert not {"translators", "matching", "statements"} & found.keys()
+    assert not {"translators", "statements"} & found.keys()
     chapters = {path.stem for path in (ROOT / "notebooks" / "chapters").glob("*.ipynb")}
     assert {name.removeprefix("chapter_") for name in found if name.startswith("chapter_")} == chapters
 

@@ -36,7 +36,7 @@ class Dataset(validation.Entry):
     """What the study knows of one data set; the head of data/datasets.toml says what each key means."""
 
     name: str
-    task: Literal["zero-shot", "retrieval", "matching", "disambiguation", "reasoning"]
+    task: Literal["zero-shot", "retrieval", "disambiguation", "reasoning"]
     shows: str
     licence: str
     url: str = ""

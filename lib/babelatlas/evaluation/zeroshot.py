@@ -16,13 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from babelatlas.base import synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.base.tables import PROTOCOL
-from babelatlas.stats import bootstrap
 
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot product of unit vectors (about 1e-7).
 TIE = 1e-6
@@ -108,67 +106,6 @@ def evaluate(
         raise InputError(f"{len(without)} class(es) of the labels have no image, the first {without[0]}: add them.")
     table = pd.DataFrame({"wnid": class_wnids, "n_correct": counts[0], "n_correct_top5": counts[1]})
     return table.assign(n_ties=counts[2].astype(np.int64), n_images=counts[3].astype(np.int64))
-
-
-def topic_matching(
-    images: np.ndarray,
-    image_topics: Iterable[str],
-    sentences: np.ndarray,
-    sentence_topics: Iterable[str],
-    n_others: int = 3,
-    n_resamples: int = 500,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Return how often the one of four that is on the same topic is the most similar, in both directions.
-
-    t2i: a sentence is compared with an image of its topic and `n_others` images of other topics; i2t: an image with a
-    sentence of its topic and others. No set of candidates is drawn: the accuracy is its mean over all sets, a tie of k
-    counting 1/k. `images` (n, d) and `sentences` (m, d) are compared as `similarity` does. The interval resamples the
-    images within each topic, as answers too. Columns: direction, value, ci_low, ci_high, n (images). Source: Schmidt et
-    al. (2025), with one image or sentence as reference.
-    """
-    scores, rows = similarity(images, sentences), np.asarray(list(image_topics))
-    columns = np.asarray(list(sentence_topics))
-    weights = np.ones((n_resamples + 1, len(rows)))  # the first row is the images as they are
-    for number, topic in enumerate(np.unique(rows)):
-        own = rows == topic
-        weights[1:, own] = bootstrap.resample_weights(int(own.sum()), n_resamples, seed + number)
-    t2i = _chances(scores.T, columns, rows, weights, n_others).mean(axis=1)
-    i2t = weights @ _chances(scores, rows, columns, np.ones((1, len(columns))), n_others)[0] / len(rows)
-    table = []
-    for direction, drawn in (("t2i", t2i), ("i2t", i2t)):
-        low, high = bootstrap.percentile_interval(drawn[1:], n_clusters=len(rows))
-        table.append((direction, drawn[0], float(low), float(high), len(rows)))
-    return pd.DataFrame(table, columns=["direction", "value", "ci_low", "ci_high", "n"])
-
-
-def _chances(
-    scores: np.ndarray, rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, n_others: int
-) -> np.ndarray:
-    """Return the chance that each row (a query) prefers a column of its topic to `n_others` of other topics.
-
-    `scores` (rows, columns); `rows`, `columns`: topics; `weights` (k, columns): how often each column is there. Returns
-    (k, rows), each the mean over the columns of its topic and all sets of others.
-    """
-    chances = np.empty((len(weights), len(rows)))
-    for topic in np.unique(rows):
-        mine, own = np.flatnonzero(rows == topic), columns == topic
-        others = scores[np.ix_(mine, ~own)]
-        order = np.argsort(others, axis=1)
-        ranked = np.take_along_axis(others, order, axis=1)
-        # How many of the others, each as often as it is there, come before each place of a query's ranking.
-        before = np.zeros((len(weights), len(mine), ranked.shape[1] + 1))
-        np.cumsum(weights[:, ~own][:, order], axis=2, out=before[:, :, 1:])
-        chance = np.empty((len(weights), len(mine), int(own.sum())))
-        for number, column in enumerate(np.flatnonzero(own)):
-            lower = (ranked < scores[mine, column][:, None] - TIE).sum(axis=1)
-            upto = (ranked <= scores[mine, column][:, None] + TIE).sum(axis=1)
-            less = np.take_along_axis(before, lower[None, :, None], axis=2)[:, :, 0]
-            equal = np.take_along_axis(before, upto[None, :, None], axis=2)[:, :, 0] - less
-            ways = [special.binom(equal, n) * special.binom(less, n_others - n) / (n + 1) for n in range(n_others + 1)]
-            chance[:, :, number] = sum(ways) / special.binom(before[:, :, -1], n_others)
-        chances[:, mine] = (chance * weights[:, None, own]).sum(axis=2) / weights[:, own].sum(axis=1)[:, None]
-    return chances
 
 
 def subset_counts(

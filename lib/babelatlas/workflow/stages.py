@@ -80,11 +80,6 @@ def _labels(plan, one: str, dataset: str) -> dict:
     return {"classes": plan.own_classes.get(one, one), "verified": plan.config.verified_labels.get(one, "")}
 
 
-def _own_labels(plan, one: str, dataset: str) -> list[str]:
-    """Return the files of the user's own that a label set is made from: its class list, its verified labels."""
-    return list(filter(None, [plan.own_classes.get(one), plan.config.verified_labels.get(one)]))
-
-
 def _ambiguous_labels(plan, one: str, dataset: str) -> list[str]:
     """Return the labels of the ambiguous words' senses that this run draws, which models learn too; none without."""
     return [plan.at("labels/pictogram-pairs")] if "pictogram-pairs" in plan.sets else []
@@ -105,10 +100,6 @@ def _adapt(plan, one: str, dataset: str) -> dict:
     wanted = plan.adaptations[one]
     base = {"checkpoint": plan.checkpoint(wanted["model"]), "remote_code": plan.consent(wanted["model"])}
     return wanted | base | {"dataset": plan.of_task("zero-shot")[0], "models": f"{plan.folder}/models"}
-
-
-def _base_vectors(plan, one: str, dataset: str) -> str:
-    return plan.at(VECTORS, plan.adaptations[one]["model"], plan.of_task("zero-shot")[0])
 
 
 def _protocols(plan, one: str, dataset: str) -> dict:
@@ -134,10 +125,6 @@ def _ambiguous(source: str) -> Callable:
     return lambda plan: [("", name) for name in plan.of_task("disambiguation") if plan.sets[name].items_from == source]
 
 
-def _relabelled(plan) -> list[tuple[str, str]]:
-    return [one for one in pairs("zero-shot")(plan) if plan.lexicons and plan.sets[one[1]].other_label_sets]
-
-
 MODEL = {"weights": lambda plan, one, dataset: plan.weights(one)}
 FILES = {"material": lambda plan, one, dataset: plan.files(dataset)}
 TEXTS = {"texts": lambda plan, one, dataset: plan.captions(dataset)}
@@ -149,7 +136,9 @@ STAGES = (
     Stage("senses", lambda plan: ALONE, {"output": SENSES},
           {"own": lambda plan, one, dataset: [*plan.config.words, *plan.own_classes.values()]}, _senses, priority=20),
     Stage("labels", lambda plan: [(classes, "") for classes in plan.classes], {"output": "labels/{one}"},
-          {"senses": SENSES, "own": _own_labels}, _labels, priority=20),
+          {"senses": SENSES, "own": lambda plan, one, dataset:  # the class list and the verified labels of the user
+              list(filter(None, [plan.own_classes.get(one), plan.config.verified_labels.get(one)]))},
+          _labels, priority=20),
     Stage("pictograms", lambda plan: ALONE * plan.drawn,
           {"output": "images/pictograms", "output_captions": "captions/pictogram-captions"},
           {"labels": PICTOGRAMS, "senses": SENSES}),
@@ -177,7 +166,6 @@ STAGES = (
           MODEL | FILES | {"before": _in_turn("retrieval")}, gpu=True),
     Stage("disambiguation", pairs("disambiguation"), {"output": "disambiguation/{one}_{dataset}"},
           MODEL | READ_ITEMS, gpu=True),
-    Stage("matching", pairs("matching"), {"output": "matching/{one}_{dataset}"}, MODEL, gpu=True),
     Stage("translators", lambda plan: plan.translation,
           {"output": "disambiguation/{one}_{dataset}", "output_tokens": "tokens/{one}_{dataset}"},
           MODEL | READ_ITEMS | {"files": lambda plan, one, dataset: plan.scores_of(one, dataset).get("scores", [])},
@@ -186,12 +174,17 @@ STAGES = (
           {"output": "answers/{one}_{dataset}"}, MODEL | {"pairs": "pairs/{dataset}", "training": _training},
           lambda plan, one, dataset:
               {"method": "likelihood", "training": ""} if one in plan.asked else {"method": "head"}, gpu=True),
-    Stage("label_sets", _relabelled, {"output": "label_sets/{one}_{dataset}"},
+    Stage("label_sets",
+          lambda plan: [job for job in pairs("zero-shot")(plan)
+                        if plan.lexicons and plan.sets[job[1]].other_label_sets],
+          {"output": "label_sets/{one}_{dataset}"},
           MODEL | FILES | {"vectors": VECTORS, "senses": SENSES, "templates": _templates("zeroshot")},
           _label_sets, gpu=True),
     Stage("adapt", lambda plan: [(name, "") for name in plan.adaptations],
           {"output": "adaptations/{one}", "counts": "adapted/{one}"},
-          {"weights": lambda plan, one, dataset: plan.weights(plan.adaptations[one]["model"]), "vectors": _base_vectors,
+          {"weights": lambda plan, one, dataset: plan.weights(plan.adaptations[one]["model"]),
+           "vectors": lambda plan, one, dataset:
+               plan.at(VECTORS, plan.adaptations[one]["model"], plan.of_task("zero-shot")[0]),
            "labels": lambda plan, one, dataset: plan.material(plan.of_task("zero-shot")[0])["labels"],
            "other_labels": "labels/imagenet-1k"}, _adapt, gpu=True),
     Stage("protocols", _varied, {"output": "protocols/{one}"}, MODEL | {

@@ -1,8 +1,8 @@
 # ruff: noqa: F401
 """One function per figure: a table in, Axes out; `figures.forest(...)` and the others stand in one file a kind."""
 
-from babelatlas.report.figures.bars import stacked_histogram, stacked_shares
-from babelatlas.report.figures.curves import at_least, languages_above, shares_at_least, steps_over_time
+from babelatlas.report.figures.bars import stacked_shares
+from babelatlas.report.figures.curves import at_least, languages_above, steps_over_time
 from babelatlas.report.figures.diagnostics import mixed_checks
 from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap, two_triangles
 from babelatlas.report.figures.intervals import (
@@ -12,7 +12,6 @@ from babelatlas.report.figures.intervals import (
     means_with_intervals,
     profile,
     ranks,
-    reach,
     strips,
 )
 from babelatlas.report.figures.look import (
@@ -28,11 +27,8 @@ from babelatlas.report.figures.look import (
 )
 from babelatlas.report.figures.maps import STEPS, accuracy_map, map_points, world_map
 from babelatlas.report.figures.scatter import (
-    classes_against_tokens,
     correlation_panels,
     cost_fronts,
-    paired_counts,
     size_lines,
-    text_against_image,
     two_ways,
 )

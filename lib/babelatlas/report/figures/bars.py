@@ -1,39 +1,11 @@
-"""Bars that add up: counts in a histogram, shares of a whole."""
-
-from collections.abc import Sequence
-from itertools import pairwise
+"""Bars that add up: shares of a whole."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.report.figures.look import COLOURS, in_order, legend_below, percent_axis, series_in_order, with_data
-
-
-def stacked_histogram(table: pd.DataFrame, value: str, series: str, edges: Sequence[float], label: str) -> Axes:
-    """Draw how many rows lie in each bin of column `value`, stacked by `series`, each with its colour and hatching.
-
-    `edges`: whole numbers, the lowest of each bin and, last, one more than the highest of all; bins are drawn equally
-    wide whatever they span. `label` names the axis of values.
-    """
-    _, axis = plt.subplots()
-    bottom, counts = np.zeros(len(edges) - 1), {}
-    for place, name, rows in series_in_order(table, series):
-        counted, _ = np.histogram(rows[value], bins=edges)
-        look = {"color": COLOURS[place % len(COLOURS)], "hatch": ["", "///", "\\\\\\", "xx"][place % 4]}
-        look |= {"edgecolor": "white", "label": f"{name} ({counted.sum()})"}
-        axis.bar(range(len(counted)), counted, 0.85, bottom, **look)
-        bottom, counts[name] = bottom + counted, counted
-    spans = [f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}" for low, high in pairwise(edges)]
-    axis.set_xticks(range(len(spans)), spans, rotation=30 if len(spans) > 7 else 0)
-    for place, total in enumerate(bottom):
-        axis.text(place, total, f"{total:.0f}", ha="center", va="bottom", size=9, color="0.3")
-    axis.grid(axis="x", visible=False)
-    axis.set_xlabel(label)
-    axis.set_ylabel("classes")
-    axis.legend(loc="upper right")
-    return with_data(axis, pd.DataFrame({label: spans, **counts}))
+from babelatlas.report.figures.look import COLOURS, in_order, legend_below, percent_axis, with_data
 
 
 def stacked_shares(table: pd.DataFrame, label: str, part: str, narrow: float = 0.04) -> Axes:

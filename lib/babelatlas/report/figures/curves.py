@@ -65,22 +65,6 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     return with_data(axis, curves)
 
 
-def shares_at_least(curves: pd.DataFrame, xlabel: str, ylabel: str, mark: float | None = None) -> Axes:
-    """Draw the share of cases with at least so many, with bands, a line for each value of `series`.
-
-    `curves`: series, at_least, value, ci_low, ci_high (fractions). A dotted line stands at `mark`.
-    """
-    _, axis = plt.subplots(figsize=(7.2, 4.2))
-    for place, name, rows in series_in_order(curves, "series"):
-        axis.step(rows["at_least"], rows["value"], where="pre", marker="", label=name, **line_of(place))
-        band(axis, rows, "at_least", line_of(place)["color"], step="pre")
-    if mark is not None:
-        axis.axvline(mark, color="0.4", linestyle=":", linewidth=1.2, zorder=1)
-    axis.set(xlim=(0, curves["at_least"].max()), ylim=(0, 1.02), xlabel=xlabel, ylabel=ylabel)
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=9.5)
-    return with_data(percent_axis(axis), curves)
-
-
 def steps_over_time(table: pd.DataFrame, panel: str, series: str, ylabel: str, bold: Sequence[str] = ()) -> np.ndarray:
     """Draw values that change at dates as steps, one panel below the other, a line for each value of `series`.
 

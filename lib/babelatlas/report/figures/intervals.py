@@ -227,32 +227,3 @@ def profile(table: pd.DataFrame, groups: Sequence[str], label: str = "accuracy",
     axis.set_ylabel(label)
     legend_below(figure, axis, loc="outside upper center")
     return with_data(percent_axis(axis), table)
-
-
-def reach(table: pd.DataFrame, label: str) -> Axes:
-    """Draw, for each row, how many languages there are and how many are reached, joined by a line; the axis is log.
-
-    `table`: the column `label`, n_world and n_reached (languages; of 0 no dot is drawn). The first row is on top; the
-    share is written at the right.
-    """
-    figure, axis = plt.subplots(figsize=(7.2, 1.3 + 0.27 * len(table)), layout="constrained")
-    rows = table.reset_index(drop=True)
-    some = rows[rows["n_reached"] > 0]
-    axis.hlines(some.index, some["n_reached"], some["n_world"], color="0.8", linewidth=2, zorder=1)
-    world = {"color": "0.55", "linestyle": "", "markersize": 5, "label": "languages of the world"}
-    axis.plot(rows["n_world"], rows.index, MARKERS[1], **world)
-    axis.plot(some["n_reached"], some.index, MARKERS[0], color=COLOURS[0], linestyle="", markersize=6, label="reached")
-    right = rows["n_world"].max()
-    for row in rows.itertuples():
-        share = row.n_reached / row.n_world
-        text = f"{row.n_reached} of {row.n_world:,} ({100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %)"
-        axis.text(right * 1.7, row.Index, text, va="center", size=9, color="0.25")
-    log_axis(axis, "x", [tick for tick in (1, 10, 100, 1000, 10_000) if tick <= 2 * right])
-    axis.set_xlim(0.8, right * 1.5)
-    axis.set_yticks(range(len(rows)), rows[label])
-    axis.set_ylim(len(rows) - 0.4, -0.6)
-    axis.tick_params(labelsize=9.5)
-    axis.set_xlabel("languages (log scale)")
-    axis.grid(axis="y", visible=False)
-    legend_below(figure, axis, ncols=2)
-    return with_data(axis, table)

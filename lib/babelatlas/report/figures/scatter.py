@@ -5,10 +5,8 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
-    COLOURS,
     LINES,
     MARKERS,
     in_order,
@@ -64,7 +62,7 @@ def two_ways(
     names = in_order(points[series]) if series else [""]
     down = -(-len(panels) // 3)
     across = -(-len(panels) // down)
-    width = min(7.2, 2.6 * across + 0.9)
+    width = min(7.2, 4.8 * across + 0.9)
     size, shared = (width, width / across * down + 0.3 * bool(series)), {"sharex": True, "sharey": True}
     figure, grid = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained", **shared)
     axes = grid.ravel()
@@ -89,112 +87,6 @@ def two_ways(
         # At the top: below is the label that all panels share.
         legend_below(figure, axes[0], loc="outside upper center", ncols=4)
     return with_data(axes[: len(panels)], points)
-
-
-def text_against_image(points: pd.DataFrame, means: pd.DataFrame, panel: str = "family") -> np.ndarray:
-    """Draw IC against TC: every language a small dot, every model's mean a large one with its intervals both ways.
-
-    `points`: panel, model, TC, IC (fractions), one row for each model and language. `means`: panel, model and, for TC
-    and IC each, value, "TC low", "TC high", "IC low", "IC high" (NaN where there is no interval). Dotted lines stand at
-    one half; above the diagonal the image is chosen correctly more often than the translation. Returns the Axes of the
-    panels.
-    """
-    panels = in_order(means[panel])
-    figure, axes = side_by_side(panels, 4.6)
-    names = in_order(means["model"])
-    for axis, title in zip(axes, panels, strict=True):
-        axis.plot([0, 1], [0, 1], color="0.8", linewidth=1, linestyle="-", marker="", zorder=0)
-        for draw in (axis.axhline, axis.axvline):
-            draw(0.5, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
-        for row in means[means[panel] == title].to_dict("records"):
-            colour, marker = look_of(row["model"], names.index(row["model"]))
-            part = points[(points[panel] == title) & (points["model"] == row["model"])]
-            axis.scatter(part["TC"], part["IC"], s=11, color=colour, marker=marker, alpha=0.45, linewidths=0)
-            axis.plot([row["TC low"], row["TC high"]], [row["IC"]] * 2, color=colour, linestyle="-", marker="")
-            axis.plot([row["TC"]] * 2, [row["IC low"], row["IC high"]], color=colour, linestyle="-", marker="")
-            look = {"color": colour, "marker": marker, "s": 70, "edgecolors": "black", "linewidths": 0.8, "zorder": 4}
-            axis.scatter(row["TC"], row["IC"], label=row["model"], **look)
-        axis.set_aspect("equal")
-        percent_axis(axis, "xy").set_xlabel("TC", size=10)
-    axes[0].set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    axes[0].set_ylabel("IC", size=10)
-    handles: dict = {}
-    for axis in axes:
-        drawn, said = axis.get_legend_handles_labels()
-        handles |= dict(zip(said, drawn, strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=9)
-    return with_data(axes, points)
-
-
-def paired_counts(table: pd.DataFrame, groups: Sequence[str], names: Sequence[str] = ()) -> Axes:
-    """Draw two counts of classes of every language against each other, with the line of equality; both axes are log.
-
-    `table`: name (of the language), ours, theirs (numbers of classes; 0 is drawn on the edge), group. `groups` orders
-    the groups, each with its colour and marker; the languages in `names` carry their name, the first before others
-    that stand too near.
-    """
-    _, axis = plt.subplots(figsize=(7.2, 5.6))
-    edge = 0.5  # where a count of 0 is drawn on a log axis
-    table = table.assign(x=table["theirs"].clip(lower=edge), y=table["ours"].clip(lower=edge))
-    for place, group in enumerate(in_order(groups)):
-        rows = table[table["group"] == group]
-        colour, marker = look_of(group, place)
-        look = {"color": colour, "marker": marker, "alpha": 0.75, "label": f"{group} ({len(rows)})"}
-        axis.scatter(rows["x"], rows["y"], s=22, linewidths=0, **look)
-    axis.plot([edge, 1000], [edge, 1000], color="0.35", linestyle="--", linewidth=1.2, marker="", zorder=1)
-    for row in _apart(table.assign(u=np.log10(table["x"]), v=np.log10(table["y"])), names, "u", "v", (0.6, 0.12)):
-        below = row.y < row.x
-        offset, side = ((5, -5), {"ha": "left", "va": "top"}) if below else ((-5, 5), {"ha": "right", "va": "bottom"})
-        axis.annotate(row.name, (row.x, row.y), offset, textcoords="offset points", size=9, color="0.25", **side)
-    ticks = [edge, 1, 3, 10, 30, 100, 300, 1000]
-    for which in ("x", "y"):
-        log_axis(axis, which, ticks, ["0", *map(str, ticks[1:])])
-    axis.set(xlim=(edge * 0.8, 1500), ylim=(edge * 0.8, 1500))
-    axis.set(xlabel="classes in Babel-ImageNet (log scale)", ylabel="classes in this label set (log scale)")
-    axis.legend(title="group by classes there (languages)", loc="upper left", fontsize=9.5)
-    return with_data(axis, table.drop(columns=["x", "y"]))
-
-
-def classes_against_tokens(points: pd.DataFrame, bands: pd.DataFrame, names: dict[str, Sequence[str]]) -> np.ndarray:
-    """Draw classes against tokens, both log10, a row of panels for each `series`, a column for each table of `tokens`.
-
-    `points`: series, tokens, name (of the language), log_tokens, log_classes, odd (flag: drawn as a cross, always
-    named). `bands`: series, tokens, x, y, ci_low, ci_high, as `regression.regression_band` returns them.
-    `names`: series -> the languages that carry their name. Returns the Axes, shape (series, tokens).
-    """
-    rows, columns = in_order(points["series"]), in_order(points["tokens"])
-    size, shared = (7.2, 0.6 + 3.1 * len(rows)), {"sharex": True, "sharey": "row"}
-    _, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained", **shared)
-    for (row, column), axis in np.ndenumerate(axes):
-        part = points[(points["series"] == rows[row]) & (points["tokens"] == columns[column])]
-        band = bands[(bands["series"] == rows[row]) & (bands["tokens"] == columns[column])]
-        axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
-        axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.2)
-        odd, usual = part[part["odd"]], part[~part["odd"]]
-        axis.scatter(usual["log_tokens"], usual["log_classes"], s=14, color=COLOURS[0], alpha=0.7, linewidths=0)
-        axis.scatter(odd["log_tokens"], odd["log_classes"], s=45, color=COLOURS[1], marker="X", linewidths=0)
-        for place, each in enumerate(odd.sort_values("log_tokens", kind="stable").itertuples()):
-            look = {"ha": "center", "va": "bottom" if place else "top", "size": 8.5, "color": COLOURS[1]}
-            at = (each.log_tokens, each.log_classes)
-            axis.annotate(each.name, at, (8, 7 if place else -7), textcoords="offset points", **look)
-        for each in _apart(usual, names.get(rows[row], ()), "log_tokens", "log_classes", (0.6, 0.06)):
-            right = each.log_tokens < 3
-            low = each.log_classes < np.interp(each.log_tokens, band["x"], band["y"])
-            look = {"ha": "left" if right else "right", "va": "top" if low else "bottom", "size": 8.5, "color": "0.2"}
-            at, offset = (each.log_tokens, each.log_classes), (4 if right else -4, -2 if low else 2)
-            axis.annotate(each.name, at, offset, textcoords="offset points", **look)
-        axis.set_title(f"{rows[row]}, tokens {columns[column]}", size=10)
-        axis.tick_params(labelsize=9)
-        if column == 0:
-            axis.set_ylabel("classes", size=10)
-        if row == len(rows) - 1:
-            axis.set_xlabel("tokens (millions)", size=10)
-    axes[0, 0].set_xticks(range(6), [f"{10**tick:,}" for tick in range(6)])
-    for axis in axes[:, 0]:
-        axis.set_yticks(range(4), [f"{10**tick:,}" for tick in range(4)])
-        axis.set_ylim(axis.dataLim.y0 - 0.15, 3.2)
-    axes[0, 0].set_xlim(0.5, points["log_tokens"].max() + 0.25)
-    return with_data(axes, points)
 
 
 def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
@@ -233,17 +125,6 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     handles += [plt.Line2D([], [], marker=f"$\\mathbf{{{number}}}$", **empty) for number in keys["number"]]
     figure.legend(handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9)
     return with_data(axes[0], drawn, name="model")
-
-
-def _apart(table: pd.DataFrame, names: Sequence[str], x: str, y: str, gap: tuple[float, float]) -> list:
-    """Return the rows (tuples) with these names, in the order of `names`, without those too near to one before."""
-    kept: list = []
-    named = table[table["name"].isin(names)].sort_values("name", key=lambda name: name.map(list(names).index))
-    for row in named.itertuples():
-        at = getattr(row, x), getattr(row, y)
-        if all(abs(at[0] - getattr(one, x)) > gap[0] or abs(at[1] - getattr(one, y)) > gap[1] for one in kept):
-            kept.append(row)
-    return kept
 
 
 def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float]) -> np.ndarray:
