@@ -181,7 +181,7 @@ def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
     lines = text.split("# adaptations:\n")[1].split("\n\n")[0].splitlines()
     wanted = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
     plan = configs.check_config(yaml.safe_load(text) | {"adaptations": wanted}, ROOT)
-    assert len(plan.adaptations) == 5 * 3 + 5 * 4
+    assert len(plan.adaptations) == 5 * 3 + 5 * 3
 
 
 def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tmp_path):
