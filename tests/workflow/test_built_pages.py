@@ -204,6 +204,10 @@ def test_the_sidebar_has_at_most_28_entries_and_old_addresses_lead_to_pages(rend
         assert target is None or (rendered / target[1]).is_file(), path.name
 
 
+def test_the_book_has_at_most_60_megabytes(rendered):
+    assert sum(path.stat().st_size for path in rendered.rglob("*") if path.is_file()) <= 60e6
+
+
 def test_every_table_has_a_caption_and_no_page_shows_the_bare_value_of_an_expression(rendered):
     bare = '<table[^>]*class="[^"]*dataframe|class="atlas-table"><figcaption></figcaption>|class="output text_plain'
     texts = {path.stem: path.read_text(encoding="utf-8") for path in built_pages.files(rendered)}

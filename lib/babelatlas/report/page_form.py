@@ -23,6 +23,7 @@ ORIGINALS = "_originals"  # in the staged tree: the executed notebooks, which th
 HELD = re.compile(r"data:(?:image|text)/(png|webp|svg|csv)(?:\+xml)?;base64,([A-Za-z0-9+/=\s]+)")
 DRAWN = re.compile(r'(<img src="([^"]+\.svg)"(?:(?!</figure>).)*?<p class="atlas-links">)', re.DOTALL)
 FIGURE = re.compile(r'<figure class="atlas-(?:figure|table)">.*?</figure>', re.DOTALL)
+INTERVAL = re.compile(r" \([^)]*\d(?:–| to )[^)]*\)")  # what a title in a list does without
 CHARTS = "<!-- the charts of this book -->"
 DATA = "data"  # of languages, models and charts, below the book's address
 BUTTON = "{.atlas-button}"
@@ -92,9 +93,9 @@ def with_charts(text: str, content: dict[Path, bytes]) -> bytes:
     """Return the Markdown of the page that lists data files, with the charts of a staged tree in place of CHARTS."""
     facts = {path: json.loads(data) for path, data in content.items() if path.match(f"{DATA}/charts/*.json")}
     lines = [
-        f'- {escape(re.sub(r" [(][^)]*[)]", "", fact["title"]))} (<a href="{fact["page"]}">{path.stem}</a>): '
+        f'- {escape(INTERVAL.sub("", fact["title"]))} (<a href="{fact["page"]}">{path.stem}</a>): '
         f'<a href="{path.with_suffix(".csv").as_posix()}">CSV</a>, <a href="{path.as_posix()}">about it</a>'
-        for path, fact in sorted(facts.items())
+        for path, fact in sorted(facts.items(), key=lambda item: (item[1]["page"], len(item[0].stem), item[0]))
     ]
     return text.replace(CHARTS, "\n".join(lines)).encode()
 
