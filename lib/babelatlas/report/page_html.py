@@ -1,6 +1,7 @@
 """A Sphinx extension: sections of the miniature that look like it, "Details" that fold, and what the search finds."""
 
 import html
+import re
 
 from docutils import nodes
 
@@ -28,14 +29,15 @@ def fold_details(doctree: nodes.document) -> None:
 
 
 def searched(name: str, doctree: nodes.document) -> nodes.document:
-    """Return what the search finds of a page: without its code, and without the tables of a language's results.
+    """Return what the search finds of a page: all but its code; of a language or the run of a stage its titles alone.
 
-    300 pages with the same models would hide the pages on them.
+    Hundreds of pages with the same words would hide the pages that are about them.
     """
-    kept = doctree.deepcopy()
-    for part in list(kept.findall(lambda node: isinstance(node, nodes.section | nodes.raw))):
-        code = isinstance(part, nodes.section) and part[0].astext() == "About this page"
-        if code or (isinstance(part, nodes.raw) and name.startswith("language-")):
+    kept, alike = doctree.deepcopy(), re.match(r"language-|[67]\d_", name)
+    for part in [section for top in kept.findall(nodes.section) for section in top.children]:
+        if not isinstance(part, nodes.title | nodes.section) and alike:
+            part.parent.remove(part)
+        elif isinstance(part, nodes.section) and part[0].astext() == "About this page":
             part.parent.remove(part)
     return kept
 
