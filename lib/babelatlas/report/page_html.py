@@ -29,15 +29,14 @@ def fold_details(doctree: nodes.document) -> None:
 
 
 def searched(name: str, doctree: nodes.document) -> nodes.document:
-    """Return what the search finds of a page: all but its code; of a language or the run of a stage its titles alone.
+    """Return what the search finds of a page: all but its code; of a language or the run of a stage its title alone.
 
     Hundreds of pages with the same words would hide the pages that are about them.
     """
     kept, alike = doctree.deepcopy(), re.match(r"language-|[67]\d_", name)
-    for part in [section for top in kept.findall(nodes.section) for section in top.children]:
-        if not isinstance(part, nodes.title | nodes.section) and alike:
-            part.parent.remove(part)
-        elif isinstance(part, nodes.section) and part[0].astext() == "About this page":
+    for part in [part for section in kept.findall(nodes.section) for part in section.children]:
+        code = isinstance(part, nodes.section) and part[0].astext() == "About this page"
+        if code or (alike and not isinstance(part, nodes.title)):
             part.parent.remove(part)
     return kept
 
