@@ -94,3 +94,11 @@ def test_details_fold_below_their_heading():
     _, findings, details = page.findall(nodes.section)
     assert [type(part).__name__ for part in details.children] == ["title", "raw", "paragraph", "raw"]
     assert not list(findings.findall(nodes.raw))
+
+
+def test_the_search_finds_all_of_a_chapter_but_its_code_and_of_a_language_the_title():
+    text = "Swahili\n=======\n\nmodel\n\nBest\n----\n\nmore\n\nAbout this page\n---------------\n\ncode\n"
+    page = publish_doctree(text, settings_overrides={"doctitle_xform": False})
+    assert page_html.searched("language-sw", page).astext().split() == ["Swahili"]
+    assert page_html.searched("20_photographs", page).astext().split() == ["Swahili", "model", "Best", "more"]
+    assert page.astext().split()[-1] == "code"  # the page itself is as it was
