@@ -24,8 +24,8 @@ def test_a_new_chapter_is_in_the_contents_in_the_order_of_numbers_and_in_the_pla
     text = (study / "_toc.yml").read_text(encoding="utf-8")
     for name in ("my_question", "36_other"):
         assert command_line.main(["new", "chapter", name]) == 0
-    for name, above in (("36_other", "35_error_overlap"), ("50_my_question", "42_disambiguation")):
-        text = text.replace(f"- file: {above}\n", f"- file: {above}\n      - file: {name}\n")
+    for name, above in (("36_other", "file: 25_ambiguous_words"), ("50_my_question", "glob: 43_model_*")):  # sections
+        text = text.replace(f"- {above}\n", f"- {above}\n      - file: {name}\n")
     assert (study / "_toc.yml").read_text(encoding="utf-8") == text
     plan = config.check_config(config.read("config/demo.yml"), study)
     books.check_contents("_toc.yml", plan.all_pages())
