@@ -92,7 +92,7 @@ test test-all: $(STAMP)
 archive: book
 	@run=$$($(BIN)/python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["run"])' "$$CONFIG") && \
 	{ git ls-files; find _build/html "results/$$run" -type f \( -path '_build/*' -o -name '*.parquet' -o -name '*.ipynb' -o -name '*.json' \) \
-		! -path '*/cache/*' ! -path '*/models/*' ! -path '*/embeddings/*'; } | LC_ALL=C sort | \
+		! -path 'results/*/cache/*' ! -path 'results/*/models/*' ! -path 'results/*/embeddings/*'; } | LC_ALL=C sort | \
 	tar --create --gzip --file _build/babelatlas.tar.gz --owner 0 --group 0 --files-from - && echo "The archive: $$PWD/_build/babelatlas.tar.gz"
 
 lint: $(STAMP)
