@@ -3,6 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,6 +23,16 @@ CLASS_LISTS = {  # files of data/
 }
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
+
+
+@cache
+def short_names(classes: str = "imagenet-1k") -> pd.Series:
+    """Return the first name of each class of a list (`class_list`): index wnid.
+
+    >>> short_names()["n02129604"]
+    'tiger'
+    """
+    return class_list(classes).set_index("wnid")["name"].str.split(",").str[0]
 
 
 def class_list(classes: str) -> pd.DataFrame:

@@ -256,7 +256,7 @@ def _run(lang: str) -> dict:
     if lang not in support.tested() or lang == "en":
         return {"tested": None}
     rows, wrong = support.tested()[lang], support.confusions(lang).head(EXAMPLES)
-    names = synsets.class_list("imagenet-1k").set_index("wnid")["name"].str.split(",").str[0]
+    names = synsets.short_names()
     marks = rows["right"].map({1.0: " ✓"}).fillna("")
     words = [word(label, lang) for label in rows["label"]] + marks
     table = pd.DataFrame({"photograph of": wrong["class"], "label": [word(one, lang) for one in wrong["label"]]})
@@ -265,6 +265,7 @@ def _run(lang: str) -> dict:
     caption = "<b>Photographs that are classified correctly in English, not here.</b> Their label, and the one chosen."
     return {
         "tested": {
+            "model": support.RUN_MODEL,
             "n": counted(len(rows), "class"),
             "right": rows["right"].mean(),
             "english": rows["in_english"].mean(),

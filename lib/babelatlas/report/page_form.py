@@ -127,9 +127,8 @@ def formed(notebook: dict, name: str, ending: str = "") -> dict:
             boxes += [text for text in texts if text.startswith(TAKEAWAY)]
             cell = cell | {"outputs": [], "metadata": cell["metadata"] | {"tags": ["remove-input"]}}
             for each, text in zip(shown, texts, strict=True):
-                if text.startswith(
-                    ("## ", "### ")
-                ):  # the contents of a page list the headings of its Markdown cells alone
+                # The contents of a page list the headings of its Markdown cells alone.
+                if text.startswith(("## ", "### ")):
                     cells += [cell] * bool(cell["outputs"]) + [_prose(text)]
                     cell = {name: value for name, value in cell.items() if name != "id"} | {"outputs": []}
                 elif text and not text.startswith((ANSWER, TAKEAWAY)):

@@ -365,10 +365,8 @@ def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
     names = languages.table().set_index("code").loc[lists["lang"]]
     aliases = (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"]).str.lower().str.replace("_", "-")
     about = facts(list(lists["model"]))
-    free, own = (
-        about["licence"].isin(real_models.COMMERCIAL),
-        languages.facts()["autonym"].reindex(names.index).fillna(""),
-    )
+    free = about["licence"].isin(real_models.COMMERCIAL)
+    own = languages.facts()["autonym"].reindex(names.index).fillna("")
     return {
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
         "models": about.assign(**about[FACTS[2:6]].apply(_plain), commercial=free).to_dict("records"),

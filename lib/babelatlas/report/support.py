@@ -22,8 +22,8 @@ HALF = 0.5  # of the result in English, from which a model is called usable
 def open_results() -> pd.DataFrame:
     """Return `results.all_results` of open real models, with the facts about them; do not change the table.
 
-    `english`: the model's own result in English on the same board; `best_english` the best open model's; `classes`: how
-    many Babel-ImageNet's images are of, 0 elsewhere.
+    `english`: the model's own result in English on the same board; `classes`: how many Babel-ImageNet's images are of,
+    0 elsewhere.
     """
     table = results.all_results()
     table = table.merge(results.facts(list(table["model"].unique())).rename(columns={"title": "name"}), on="model")
@@ -31,28 +31,25 @@ def open_results() -> pd.DataFrame:
     english = table[table["lang"] == "en"].set_index(["id", "model"])["value"]
     keys = pd.MultiIndex.from_frame(table[["id", "model"]])
     table = table.assign(english=english.reindex(keys).to_numpy())
-    table["best_english"] = table["id"].map(english.groupby("id").max())
     classes = table["lang"].map(results.classes_tested())
     return table.assign(classes=classes.where(table["id"].str.startswith("babel-imagenet"), 0).fillna(0).astype(int))
 
 
 def by_model() -> pd.DataFrame:
-    """Return the measured support of each open model, a row for each board of MAIN: counts of languages, and codes.
+    """Return the measured support of each open model, a row for each board of MAIN: counts of languages.
 
     Columns: model, benchmark, languages (other than English), above_baseline, above_half_of_english (of those above the
-    baseline, at least HALF of the model's own result in English), codes (of the latter, with spaces between them). On
-    Babel-ImageNet languages with at least FEW classes count.
+    baseline, at least HALF of the model's own result in English). On Babel-ImageNet languages with at least FEW classes
+    count.
     """
     table = open_results().query("id in @MAIN and lang != 'en' and (classes == 0 or classes >= @FEW)")
     above = table["above"] == 1
     half = above & (table["value"] >= HALF * table["english"])
     table = table.assign(benchmark=table["id"], above_baseline=above, above_half_of_english=half)
-    table["codes"] = table["lang"].where(half)
     counts = table.groupby(["benchmark", "model"], as_index=False, sort=False).agg(
         languages=("lang", "size"),
         above_baseline=("above_baseline", "sum"),
         above_half_of_english=("above_half_of_english", "sum"),
-        codes=("codes", lambda codes: " ".join(sorted(codes.dropna()))),
     )
     return counts.sort_values(["benchmark", "above_half_of_english", "model"], ascending=[False, False, True])
 
@@ -60,7 +57,7 @@ def by_model() -> pd.DataFrame:
 @cache
 def best_in_english() -> pd.Series:
     """Return the best open model's result in English on each board that has one: index id."""
-    return open_results().groupby("id")["best_english"].first()
+    return open_results().query("lang == 'en'").groupby("id")["value"].max()
 
 
 @cache
@@ -82,7 +79,7 @@ def verdicts() -> pd.DataFrame:
     models = table.groupby("lang")["model"].nunique()
     ranked = table.sort_values(["above", "value", "model"], ascending=[False, False, True], kind="stable")
     best = ranked.drop_duplicates("lang").set_index("lang").sort_index()
-    best = best.assign(share=best["value"] / best["best_english"], models=models)
+    best = best.assign(share=best["value"] / best["id"].map(best_in_english()), models=models)
     open_question = (best["origin"] == "own") | (best["classes"] < FEW) & (best["id"] != MAIN[0])
     best["verdict"] = np.select(
         [open_question, best["above"] == 0, best["share"] < HALF],
@@ -93,7 +90,7 @@ def verdicts() -> pd.DataFrame:
 
 
 def verdict(lang: str) -> str:
-    """Return in a sentence whether a real model is usable in a language with results; see `support.verdicts`.
+    """Return in a sentence whether a real model is usable in a language with results; see `verdicts`.
 
     >>> verdict("nv")
     'Not usable: of 12 models, none performs above guessing in Navajo.'
@@ -136,7 +133,7 @@ def confusions(lang: str) -> pd.DataFrame:
     """
     if lang not in tested():
         return pd.DataFrame(columns=["wnid", "class", "label", "taken_for", "its_label"])
-    rows, names = tested()[lang], synsets.class_list("imagenet-1k").set_index("wnid")["name"].str.split(",").str[0]
+    rows, names = tested()[lang], synsets.short_names()
     wrong, label = rows[(rows["right"] == 0) & (rows["in_english"] == 1)], rows.set_index("wnid")["label"]
     named = {"class": wrong["wnid"].map(names), "taken_for": wrong["predicted"].map(names)}
     return wrong.assign(**named, its_label=wrong["predicted"].map(label)).reset_index(drop=True)

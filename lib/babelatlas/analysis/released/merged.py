@@ -79,10 +79,10 @@ def merge(
     `paths`: Parquet or CSV files in the schemas `zeroshot`, `retrieval` or `scores`, or logs (`harness_logs`);
     `origin`: who computed them; `results`: the folder of the run; `model`: a name that scores may have although the
     study does not know it, and that of the model of logs; `check`: write nothing, need no run, and add a line for each
-    result with its rank (`ranks`). Rows that the run has already, with the same values, are left
-    out. A file is checked before any of it is written. Raises InputError for what is no such table, a model, data set
-    or language that the study does not know, values out of range, classes, images or queries other than the run's, and
-    a result that the run has with another value.
+    result with its rank (`ranks`). Rows that the run has already, with the same values, are left out. A file is checked
+    before any of it is written. Raises InputError for what is no such table, a model, data set or language that the
+    study does not know, values out of range, classes, images or queries other than the run's, and a result that the run
+    has with another value.
     """
     run, lines = tables.locate(results), []
     if not check and not run.is_dir():
@@ -133,9 +133,9 @@ def ranks(table: pd.DataFrame, kind: str, run: Path) -> list[str]:
     for row in theirs.itertuples():
         same = (known["lang"] == row.lang) & (known["metric"] == row.metric) & (known["way"] == row.way)
         rivals = known[same & (known["model"] != row.model)].groupby("model")["value"].max()
-        place = (
-            f"rank {1 + (rivals > row.value).sum()} of {len(rivals) + 1} models" if len(rivals) else "no other result"
-        )
+        place = "no other result"
+        if len(rivals):
+            place = f"rank {1 + (rivals > row.value).sum()} of {len(rivals) + 1} models"
         what = f"{row.metric} {row.way}".strip()
         lines.append(f"  {languages.name(row.lang)} ({row.lang}), {what}: {row.value:.4g}, {place}")
     return lines
