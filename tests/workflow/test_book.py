@@ -119,7 +119,7 @@ def test_the_search_finds_a_language_by_either_name_and_chapters_before_300_page
         return [link.get_attribute("href") for link in links]
 
     assert "language-hi.html" in found("Hindi")[0]
-    assert any("own-model.html" in address for address in found("own model")[:6])
+    assert "own-model.html" in found("own model")[0]
     if (book / "language-sw.html").is_file():  # of the demo
         assert "language-sw.html" in found("Kiswahili")[0]
         assert sum("language-" in address for address in found("SigLIP 2")) == 0
