@@ -1,4 +1,4 @@
-"""The measures of the house: rooms, imports, lengths and repetitions, each computed from the files.
+"""The measures of the house: rooms, imports and repetitions, each computed from the files.
 
 `python tests/test_architecture.py` prints every measure with its bound.
 """
@@ -162,12 +162,6 @@ def rooms(root: Path) -> dict[str, list[str]]:
     return {room: sorted(found[room]) for room in sorted(found)}
 
 
-def longest(files: list[Path]) -> tuple[int, list[str]]:
-    """The number of lines of the longest file (0 where there is none), and all by length."""
-    lengths = sorted(((len(file.read_text(encoding="utf-8").splitlines()), file.name) for file in files), reverse=True)
-    return (lengths[0][0] if lengths else 0), [f"{name}: {length}" for length, name in lengths]
-
-
 def repeated(root: Path) -> list[str]:
     """The pairs of places that share `BLOCK` or more equal lines one after another, trivial lines left out."""
     files = [file for folder in ("lib", "tests", "benchmarks") for file in sorted((root / folder).rglob("*.py"))]
@@ -241,95 +235,24 @@ def unreached(root: Path) -> list[str]:
     return [name for name, _ in waiting]
 
 
-def lines(files) -> int:
-    """The number of lines of some files together."""
-    return sum(len(file.read_text(encoding="utf-8", errors="replace").splitlines()) for file in files)
-
-
-def cells(notebook: Path) -> list[str]:
-    """The code cells of a notebook, without magics."""
-    sources = [
-        "".join(cell["source"])
-        for cell in json.loads(notebook.read_text("utf-8"))["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    return [
-        "\n".join(line for line in each.splitlines() if not line.lstrip().startswith(("%", "!"))) for each in sources
-    ]
-
-
-def alone(root: Path, readers: dict[str, Reader]) -> list[str]:
-    """The modules that one place imports, or none: other modules, notebooks, papercheck, rules, settings of the book.
-
-    Figures, loaders and layouts (one for each kind of figure, checkpoint and file) and the command line are not meant.
-    """
-    users = defaultdict(set)
-    for name, reader in readers.items():
-        for target in reader.imports:
-            users[target].add(name)
-    texts = {file: cells(file) for file in (root / "notebooks").rglob("*.ipynb")}
-    texts |= {file: [file.read_text("utf-8")] for file in (root / "lib" / "papercheck").rglob("*.py")}
-    for file, sources in texts.items():
-        reader = Reader(str(file), False, set(readers))
-        for source in sources:
-            reader.visit(ast.parse(source))
-        for target in reader.imports:
-            users[target].add(str(file))
-    others = [root / "Snakefile", root / "_config.yml", root / "pyproject.toml", *(root / "rules").glob("*.smk")]
-    for file in others:
-        text = file.read_text("utf-8") if file.is_file() else ""
-        for name in readers:
-            short = name.rpartition(".")[2]
-            if name in text or re.search(rf"from {re.escape(name.rpartition('.')[0])} import [^\n]*\b{short}\b", text):
-                users[name].add(str(file))
-    meant = [name for name, file in modules(root).items() if file.name != "__init__.py" and file.stem != "__main__"]
-    meant = [name for name in meant if not re.search(r"\.(figures|loaders|layouts)\.|\.command_line$", name)]
-    return [f"{name}: {', '.join(sorted(users[name])) or 'nobody'}" for name in meant if len(users[name]) < 2]
-
-
 def measures(root: Path) -> list[Measure]:
     """Every measure of the project in `root` that its files tell."""
     readers = read(root)
     graph = {name: reader.imports for name, reader in readers.items()}
-    files, contents = modules(root), rooms(root)
+    contents = rooms(root)
     tops = [room for room in contents if "/" not in room]
     unlike = sorted(set(tops) ^ set(ROOMS))
-    fullest = sorted(contents, key=lambda room: -len(contents[room]))
-    module, by_length = longest(list(files.values()))
     round_, up = circles(graph), upward(graph)
     private = [use for reader in readers.values() for use in reader.private]
-    twins, unused, single = repeated(root), unreached(root), alone(root, readers)
-    machinery = [file for name, file in files.items() if name.startswith("babelatlas.workflow")]
-    machinery += [root / "Snakefile", *(root / "rules").glob("*.smk")]
-    tested = [file for file in (root / "tests").rglob("*") if file.is_file() and "__pycache__" not in file.parts]
-    wrong = root / "tests" / "wrong_inputs.toml"
-    cases = len(re.findall(r"^\[\[", wrong.read_text("utf-8"), re.M)) if wrong.is_file() else 0
+    twins, unused = repeated(root), unreached(root)
     chapters, stages = (sorted((root / "notebooks" / kind).glob("*.ipynb")) for kind in ("chapters", "stages"))
     numbers = [file.name.partition("_")[0] for file in [*chapters, *stages]]
     twice = sorted({number for number in numbers if numbers.count(number) > 1})
-    code = sum(bool(line.strip()) for file in chapters for cell in cells(file) for line in cell.splitlines())
-    documents = [root / "README.md", root / "CONTRIBUTING.md", *(root / "book").glob("*.md")]
-    words_ = sum(len(file.read_text("utf-8").split()) for file in documents if file.is_file())
     return [
         most("file circles", len(round_), 0, round_),
         most("upward imports", len(up), 0, up),
         Measure("rooms", len(tops), len(ROOMS), len(ROOMS), unlike),
-        most(
-            "modules of the fullest room", max(map(len, contents.values()), default=0), 14,
-            [f"{room}: {len(contents[room])}" for room in fullest],
-        ),
-        most("lines of the longest module", module, 400, by_length),
-        most("lines of the library", lines(files.values()), 19_945),
-        most("lines of papercheck", lines((root / "lib" / "papercheck").rglob("*.py")), 3_500),
-        most("lines of rules, Snakefile and the room workflow", lines(filter(Path.is_file, machinery)), 1_908),
-        most("lines of the tests", lines(tested), 20_000),
-        most("wrong inputs", cases, 60),
-        most("chapters", len(chapters), 32),
-        most("stages", len(stages), 16),
         most("numbers of notebooks that are used twice", len(twice), 0, twice),
-        most("lines of code in chapters", code, 7_350),
-        most("words of the documents", words_, 8_330),
-        most("modules with one importer or none", len(single), 12, single),
         most("uses of another module's private names", len(private), 0, private),
         most("repeated blocks", len(twins), REPEATED, twins),
         most("functions and classes that only tests use", len(unused), 0, unused),
@@ -371,10 +294,6 @@ def test_a_dry_run_of_the_demo_is_quick(tmp_path):
     assert measure.holds(), str(measure)
 
 
-def test_no_measure_is_of_nothing():
-    assert all(MEASURES[name].value for name in MEASURES if name.startswith(("lines", "words", "chapters", "stages")))
-
-
 def write(root: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         path = root / name
@@ -383,7 +302,6 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 
 SIX = "".join(f"value{number} = {number}\n" for number in range(6))
-CODE = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1\n" * 7_351}]})
 
 
 def base(**texts: str) -> dict[str, str]:
@@ -411,25 +329,7 @@ BAD = {
         "babelatlas.base.a imports babelatlas.report.hall",
     ),
     "rooms": ({"lib/babelatlas/cellar/a.py": ""}, "cellar"),
-    "modules of the fullest room": (
-        {f"lib/babelatlas/models/loaders/m{number}.py": "" for number in range(15)},
-        "models/loaders: 15",
-    ),
-    "lines of the longest module": (base(a="x = 1\n" * 401), "a.py: 401"),
-    "lines of the library": (base(**{f"a{n}": "#\n" * 400 for n in range(50)}), ""),
-    "lines of papercheck": ({"lib/papercheck/a.py": "#\n" * 3_501}, ""),
-    "lines of rules, Snakefile and the room workflow": ({"rules/a.smk": "#\n" * 2_001}, ""),
-    "lines of the tests": ({"tests/data.csv": "1\n" * 20_701}, ""),
-    "wrong inputs": ({"tests/wrong_inputs.toml": "[[config]]\n" * 151}, ""),
-    "chapters": (notebooks("chapters", *range(33)), ""),
-    "stages": (notebooks("stages", *range(18)), ""),
     "numbers of notebooks that are used twice": (notebooks("stages", "10_x", "10_y"), "10"),
-    "lines of code in chapters": ({"notebooks/chapters/1_x.ipynb": CODE}, ""),
-    "words of the documents": ({"book/a.md": "word " * 8_451}, ""),
-    "modules with one importer or none": (
-        base(**{f"m{n}": "import babelatlas.base.hall\n" for n in range(16)}),
-        "babelatlas.base.m0: nobody",
-    ),
     "uses of another module's private names": (
         base(a="from babelatlas.base import hall\nx = hall._x\n"),
         "babelatlas.base.a:2 uses hall._x",
