@@ -4,7 +4,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -123,10 +123,10 @@ def read(path: str | os.PathLike) -> dict:
     return found
 
 
-def check_config(values: dict, project: str | os.PathLike) -> Plan:
+def check_config(values: dict, project: str | os.PathLike, without: Iterable[str] = ()) -> Plan:
     """Return the plan of a config in which every key is read by something and every name is known, else InputError.
 
-    `project` is the folder with notebooks/.
+    `project` is the folder with notebooks/; `without`: pages of steps that failed, which the plan leaves out.
     """
     if isinstance(own := values.get("custom_languages", {}), dict):
         languages.add(own)  # other keys name them
@@ -137,7 +137,7 @@ def check_config(values: dict, project: str | os.PathLike) -> Plan:
         notebooks.check_parameters(notebooks.find(Path(project, "notebooks"), notebook), given)
     _check_datasets(config)
     _check_models(config)
-    plan = Plan(config, project)
+    plan = Plan(config, project, without)
     plan.check_parameters()
     for reason in plan.unable.values():
         print(f"{reason} This run leaves it out.", file=sys.stderr)

@@ -26,6 +26,7 @@ from babelatlas.workflow.notebooks import check_parameters
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+STOPPED = "stopped"  # the last line in the log of a step that its user has stopped
 HELD = []  # the lock of this process's GPU, which ends with the process
 
 
@@ -223,6 +224,7 @@ def main(arguments: list[str] | None = None) -> int:
         return fail(f"{name}: {error}", log)
     except KeyboardInterrupt:
         print(f"  stopped  {name}", flush=True)
+        print(STOPPED, file=log or sys.stderr)
         return 130
     finally:
         if log:
