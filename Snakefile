@@ -95,7 +95,7 @@ rule book:
         study.at("logs/book.txt"),
     params:
         failed=failures.without(),
-        go_on=failures.command(workflow.configfiles[0]) if failures.without() else "",
+        go_on=failures.command(workflow.configfiles[0]) if failures.without() else "make book",
     resources:
         gpu=0,
     shell:
