@@ -115,7 +115,8 @@ def test_the_first_pages_warn_and_a_page_lists_each_failed_step_with_its_reason_
     text = pages[2].read_text(encoding="utf-8")
     assert text.startswith("# 2 steps of this run failed\n")
     assert "make book CONFIG=my.yml" in text
-    assert "| `68_retrieval_a_b` | No &#124; file. | `results/x/logs/68_retrieval_a_b.txt` |" in text
+    assert "results/x/logs" in text
+    assert "- `68_retrieval_a_b`: No &#124; file.\n- `12_x`: Broken.\n" in text
 
 
 def test_without_a_home_page_a_sentence_takes_its_place(tmp_path):

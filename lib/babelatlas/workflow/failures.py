@@ -90,7 +90,8 @@ def _reason(lines: list[str]) -> str:
 def command(config: str | os.PathLike) -> str:
     """Return the command that goes on with a run: it repeats what failed, and what needs it."""
     profile = os.environ.get("PROFILE", "")
-    words = ["make", "book", f"CONFIG={config}"]
+    path = os.path.relpath(config)
+    words = ["make", "book", f"CONFIG={config if path.startswith('..') else path}"]
     words += [f"PROFILE={profile}"] if profile else []
     return shlex.join(words)
 
@@ -105,14 +106,12 @@ def page(failures: Sequence[Failure], go_on: str, logs: str) -> str:
         "",
         "After the cause is removed, this command repeats what failed and what needs it, and nothing else:",
         "",
-        f"```\n{go_on}\n```",
+        f"```text\n{go_on}\n```",
         "",
-        "| Step | Reason | Log |",
-        "| --- | --- | --- |",
+        f"The log of each is in `{logs}`, below its name.",
+        "",
     ]
-    for failure in failures:
-        log = f"{logs}/{failure.page}.txt"
-        lines.append(f"| {literal(failure.page)} | {escape(failure.reason)} | {literal(log)} |")
+    lines += [f"- {literal(failure.page)}: {escape(failure.reason)}" for failure in failures]
     return "\n".join(lines) + "\n"
 
 
