@@ -1,4 +1,4 @@
-"""What becomes of a run in which steps failed: which they are, why, and a book from all that there is.
+"""Failed steps of a run: which they are, why they failed, and a book from all that there is.
 
 Snakemake goes on with what does not need a failed step and then stops, before it has rendered anything. The rest of the
 study can still be read: `without` names the pages of failed steps to the next plan, which leaves out these and all that
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from babelatlas.report.formatting import counted, escape, literal
 from babelatlas.workflow import config as configs
 from babelatlas.workflow.plan import TITLE_PAGE, run_name
-from babelatlas.workflow.run_notebook import STOPPED
+from babelatlas.workflow.notebooks import STOPPED
 
 # The variable by which Snakemake's main process, and its jobs, know which pages a run goes on without.
 WITHOUT = "BABELATLAS_WITHOUT"

@@ -21,12 +21,11 @@ from typing import TextIO
 import nbformat
 
 from babelatlas.base.errors import InputError, remedy
-from babelatlas.workflow.notebooks import check_parameters
+from babelatlas.workflow.notebooks import STOPPED, check_parameters
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-STOPPED = "stopped"  # the last line in the log of a step that its user has stopped
 HELD = []  # the lock of this process's GPU, which ends with the process
 
 
