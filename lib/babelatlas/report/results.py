@@ -85,10 +85,10 @@ DIGITS = 5  # of a fraction in the explorer: a tenth of what a page shows, in pe
 def released_results() -> pd.DataFrame:
     """Return the released results that pages show: one run of a model, the main measure of each data set, zero-shot.
 
-    The columns of `released`, BOARD, and `above` (`above_baseline`, of `widened_excess`). Rows stand by board, in the
+    The columns of `released` (intervals `widened`), BOARD, and `above` (`above_baseline`). Rows stand by board, in the
     order of the explorer. Do not change the table: every caller gets the same one.
     """
-    table = released.one_run(released.read())
+    table = widened(released.one_run(released.read()))
     # A later revision of a data set is the same queries where every result is a whole number of as many.
     revised = table["variant"].str.startswith("data set")
     shown = table["variant"].isin(ZERO_SHOT) | revised & (table["n"] > 0)
@@ -116,7 +116,7 @@ def released_results() -> pd.DataFrame:
         task=table["dataset"].map({name: task for name, (task, _) in DATASETS.items()}),
         measure=table["metric"].replace(MEASURES),
         baseline_name=table.groupby("id")["baseline_name"].transform("max"),  # of all but the baseline itself
-        above=above_baseline(table.assign(excess_low=widened_excess(table))),
+        above=above_baseline(table),
         origin="released",
     )
 
@@ -130,17 +130,21 @@ def above_baseline(table: pd.DataFrame) -> pd.Series:
     return (excess > 0).astype(float).where(excess.notna())
 
 
-def widened_excess(table: pd.DataFrame) -> pd.Series:
-    """Return `excess_low` of released results, where images of a class were counted widened for their being alike.
+def widened(table: pd.DataFrame) -> pd.DataFrame:
+    """Return released results with the book's one rule for images of a class: wider intervals on Babel-ImageNet.
 
-    This is the book's one rule for Babel-ImageNet: the exact interval of as many cases as its images count for, by the
-    intraclass correlation of `image_clusters`.
+    ci_low, ci_high and excess_low become those of the exact interval of as many cases as its images count for, by the
+    intraclass correlation of `image_clusters`. Other data sets keep theirs.
     """
-    counted = table["dataset"].eq("babel-imagenet") & (table["n"] > 0)
-    rows = table[counted]
+    table = table.copy()
+    clustered = table["dataset"].eq("babel-imagenet") & (table["n"] > 0)
+    rows = table[clustered]
     cases = image_clusters.independent_images(rows)
-    low, _ = bootstrap.exact_interval(rows["value"] * cases, cases)
-    return table["excess_low"].mask(counted, (low - rows["baseline"]).reindex(table.index))
+    low, high = bootstrap.exact_interval(rows["value"] * cases, cases)
+    table.loc[clustered, "ci_low"] = low
+    table.loc[clustered, "ci_high"] = high
+    table.loc[clustered, "excess_low"] = low - rows["baseline"]
+    return table
 
 
 def _identity(*words: str) -> str:
