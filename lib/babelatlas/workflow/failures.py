@@ -211,7 +211,7 @@ def _steps(folder: Path) -> list[str]:
 
 def _tell(failures: Sequence[Failure], go_on: str) -> None:
     """Print what failed, why, and how to go on."""
-    lines = [f"{counted(len(failures), 'step')} of this run failed; the book is made without what needs them:"]
+    lines = [f"{counted(len(failures), 'step')} of this run failed; the book is made from the others:"]
     lines += [f"  {failure.page}: {failure.reason}" for failure in failures]
-    lines += [f"`{go_on}` goes on: it repeats these steps and what needs them.", f"The book: {Path(BOOK).resolve()}"]
+    lines += [f"`{go_on}` goes on: it repeats what failed and what needs it.", f"The book: {Path(BOOK).resolve()}"]
     print("\n".join(lines), file=sys.stderr)
