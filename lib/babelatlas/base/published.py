@@ -112,6 +112,32 @@ def by_language(source: str = "geigle2024") -> pd.DataFrame:
     return table[["model", "lang", "group", "classes", "variant", "value", "n"]]
 
 
+def by_group(source: str = "geigle2024") -> pd.DataFrame:
+    """Return the published mean accuracy of models in groups of languages, with all classes and with 100 of them.
+
+    Of the models that have both (Geigle et al. 2024, Tables 2 and 3). Columns: model, group (English is one of its
+    own), table ("2": all classes, "3": at most 100), value (top-1 accuracy, a fraction), ci_low and ci_high (NaN: the
+    paper has none), n (languages).
+    """
+    table = read(source).query("metric == 'accuracy@1' and table in ['2', '3']")
+    table = table.assign(group=table["group"].where(table["lang"] != "en", "English"))
+    table["n"] = table["n"].where(table["group"] != "English", 1)
+    both = table.loc[table["table"] == "3", "model"]
+    columns = ["model", "group", "table", "value", "ci_low", "ci_high", "n"]
+    return table.loc[table["model"].isin(both), columns].reset_index(drop=True)
+
+
+def gaps_between_groups(source: str = "geigle2024", of: str = "high", less: str = "low") -> pd.DataFrame:
+    """Return how much more accurate models are in one group of languages than in another, as fractions.
+
+    One row a model, columns "all classes" and "100 classes". Languages of the very low group have fewer than 100
+    classes, so that only the other groups can be compared with equally many.
+    """
+    cells = by_group(source).pivot(index=["group", "model"], columns="table", values="value")
+    cells = cells.rename(columns={"2": "all classes", "3": "100 classes"}).rename_axis(columns=None)
+    return cells.loc[of] - cells.loc[less]
+
+
 def retrieval(source: str = "geigle2024") -> pd.DataFrame:
     """Return retrieval recall and zero-shot accuracy, one row per data set, model and language that has both.
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from babelatlas.report.formatting import counted, escape, literal
 from babelatlas.workflow import config as configs
-from babelatlas.workflow.plan import TITLE_PAGE, run_name
 from babelatlas.workflow.notebooks import STOPPED
+from babelatlas.workflow.plan import TITLE_PAGE, run_name
 
 # The variable by which Snakemake's main process, and its jobs, know which pages a run goes on without.
 WITHOUT = "BABELATLAS_WITHOUT"
