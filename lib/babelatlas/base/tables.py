@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from babelatlas.base import checksums, own_tables
+from babelatlas.base import checksums, folders, own_tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
@@ -102,10 +102,15 @@ def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def fingerprint(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
+    """Return the SHA-256 of a file, or of the names and sizes of the files below a folder, but hidden ones.
+
+    Raises InputError where there is no such file or folder, or none in it, since its sum would never change.
+    """
     path = locate(path)
     if path.is_dir():
-        files = [file for file in path.rglob("*") if file.is_file()]
+        files = folders.files_below(path)
+        if not files:
+            raise InputError(f"The folder {path} holds no file: put there what it should hold, or give another path.")
         listing = sorted((str(file.relative_to(path)), file.stat().st_size) for file in files)
         return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
     if not path.is_file():
