@@ -21,6 +21,7 @@ from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps
 from babelatlas.datasets.imagenet import image_files
+from babelatlas.lexicon import cleaning
 
 CHOICES = ("first", "all")
 SPLIT, LANGUAGES = "test_2016_flickr", ("en", "de", "fr", "cs")  # of Multi30K
@@ -169,9 +170,10 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
     if not str(annotations):
         raise InputError(f"The captions of the data set {dataset.name!r} are not given: give their table.")
     path, file = datasets.images_path(images, dataset), tables.locate(annotations)
-    table = _own_captions(file) if file.suffix.lower() == ".csv" else tables.read(file, "captions")
+    table = _own_captions(file) if file.suffix.lower() in own_tables.SUFFIXES else tables.read(file, "captions")
     own_tables.check_texts(table, ["caption"], file, filled=True)
     table = table.assign(lang=own_tables.languages_of(table, "lang", file))
+    table = cleaning.tidy_column(table, "caption", file) if tables.from_user(file) else table
     home = path if path.is_dir() else path.parent
     if path.is_dir():
         pictures = [one.relative_to(home).as_posix() for one in image_files(home)]

@@ -22,6 +22,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, below
 from babelatlas.datasets import imagenet, stamps, stored_vectors
 from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.lexicon import cleaning, labels
 from babelatlas.lexicon.prompts import NAMES
 
 # Held while filters of warnings are changed, since all threads of a process share them.
@@ -217,19 +218,21 @@ def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> 
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     """Return a label set, schema `labels`, of a table, or of the folder of Tux Paint's stamps; see `stamps.names`.
 
-    A CSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether its
-    language has it for two classes.
+    A CSV or TSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether
+    its language has it for two classes, in capitals or not. A user's labels are tidied (`cleaning.tidy`).
     """
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.is_dir():
         return stamps.names(file)
-    if file.suffix.lower() != ".csv":
-        return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
+    if file.suffix.lower() not in own_tables.SUFFIXES:
+        table = tables.read(file, "labels")
+        return cleaning.tidy_column(table, "label", file) if tables.from_user(file) else table
     table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)
     codes = own_tables.languages_of(table, "lang", file)
     table = table.assign(lang=codes, source="own", licence="the user's own")
+    table = cleaning.tidy_column(table, "label", file)
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
-    table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
+    table["ambiguous"] = labels.shared_labels(table)
     return tables.check(table, "labels", file)
 
 
