@@ -20,6 +20,7 @@ from babelatlas.base.paths import DATA, below
 from babelatlas.base.pictures import KINDS, SUFFIXES
 from babelatlas.base.pictures import open_image as open_image
 from babelatlas.datasets import imagenet, stamps, stored_vectors
+from babelatlas.lexicon import cleaning, labels
 from babelatlas.lexicon.prompts import NAMES
 
 # Environment variable with the path of a JSON file of custom data sets, name -> description (see `custom`).
@@ -206,9 +207,8 @@ def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> 
     rows, named = [], {}
     for part in sorted(part for part in parts if part.is_dir()):
         if (first := named.setdefault(nfc(part.name), part)) != part:
-            raise InputError(
-                f"The folders {first} and {part} of {name!r} have one name in two Unicode forms: merge them."
-            )
+            what = f"The folders {first} and {part} of {name!r}"
+            raise InputError(f"{what} have one name in two forms of Unicode: put their images into one.")
         inside = [file for file in folders.entries(part) if file.name != "Thumbs.db"]
         files = [file for file in inside if file.suffix.lower() in SUFFIXES]
         if len(files) < len(inside) and get_dataset(name).custom:
@@ -224,29 +224,31 @@ def _tell_unnamed(table: pd.DataFrame, wanted: set[str], dataset: Dataset) -> No
     """Print which classes of a user's pictures are not among the `wanted`, those with a label: they are left out."""
     unnamed = sorted(set(table["wnid"]) - wanted)
     if dataset.custom and unnamed:
-        some = ", ".join(unnamed[:10]) + ", …" * (len(unnamed) > 10)
-        what = (
-            f"{len(unnamed)} class(es) with pictures have no label in the languages evaluated and are left out: {some}"
-        )
-        print(f"Of the data set {dataset.name!r}, {what}.")
+        some = ", ".join([*unnamed[:10], *["…"][: len(unnamed[10:])]])
+        what = f"{len(unnamed)} of {table['wnid'].nunique()} classes with pictures have no label in any language here"
+        print(f"Of the data set {dataset.name!r}, {what}, and are left out: {some}.")
 
 
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     """Return a label set, schema `labels`, of a table, or of the folder of Tux Paint's stamps; see `stamps.names`.
 
-    A CSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether its
-    language has it for two classes.
+    A CSV or TSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether
+    its language has it for two classes, in capitals or not. A user's labels are tidied (`cleaning.tidy`); classes are
+    called in Unicode's form NFC, as `class_folders` calls them.
     """
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.is_dir():
         return stamps.names(file)
-    if file.suffix.lower() != ".csv":
-        return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
+    if file.suffix.lower() not in own_tables.SUFFIXES:
+        table = tables.read(file, "labels")
+        table = table.assign(wnid=table["wnid"].map(nfc))
+        return cleaning.tidy_column(table, "label", file) if tables.from_user(file) else table
     table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)
     codes = own_tables.languages_of(table, "lang", file)
-    table = table.assign(lang=codes, source="own", licence="the user's own")
+    table = table.assign(lang=codes, wnid=table["wnid"].map(nfc), source="own", licence="the user's own")
+    table = cleaning.tidy_column(table, "label", file)
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
-    table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
+    table["ambiguous"] = labels.shared_labels(table)
     return tables.check(table, "labels", file)
 
 
