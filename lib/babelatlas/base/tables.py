@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from babelatlas.base import checksums, own_tables
+from babelatlas.base import checksums, folders, own_tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
@@ -35,6 +35,12 @@ TYPES = {
     "flag": (pa.bool_(), False),
     "texts": (pa.list_(pa.string()), False),
     "numbers": (pa.list_(pa.float64()), False),
+}
+# What a cell of a CSV file holds for a value of a type, in words, and the pattern of it. A number is finite.
+CELLS = {
+    pa.int64(): ("a whole number", r"[+-]?\d+(\.0+)?"),
+    pa.float64(): ("a number, such as 0.25", r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"),
+    pa.bool_(): ("true or false", "true|false|1|0"),
 }
 # How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
@@ -102,10 +108,15 @@ def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def fingerprint(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
+    """Return the SHA-256 of a file, or of the names and sizes of the files below a folder, but hidden ones.
+
+    Raises InputError where there is no such file or folder, or none in it, since its sum would never change.
+    """
     path = locate(path)
     if path.is_dir():
-        files = [file for file in path.rglob("*") if file.is_file()]
+        files = folders.files_below(path)
+        if not files:
+            raise InputError(f"The folder {path} holds no file: put there what it should hold, or give another path.")
         listing = sorted((str(file.relative_to(path)), file.stat().st_size) for file in files)
         return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
     if not path.is_file():
@@ -210,17 +221,18 @@ def arrays(path: str | os.PathLike, fix: str, endings: tuple[str, ...] = ("",)) 
 
 
 def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
-    """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
+    """Read a Parquet, CSV or TSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
     Raises InputError where it does not fit, and for a table of a run that another program wrote over.
     """
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
-    if path.suffix.lower() not in (".csv", ".parquet"):
+    written = path.suffix.lower() in own_tables.SUFFIXES
+    if not written and path.suffix.lower() != ".parquet":
         raise InputError(f"The table {path} is neither .csv nor .parquet: save it as one of these.")
     try:
-        stored = _from_csv(path, name) if path.suffix.lower() == ".csv" else _from_parquet(path)
+        stored = _from_csv(path, name) if written else _from_parquet(path)
         if set(stored.column_names) != set(ARROW[name].names):
             check(stored.to_pandas(), name, path)
         table = stored.select(ARROW[name].names).cast(ARROW[name]).to_pandas()
@@ -228,7 +240,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
-        fix = "delete it and run again" if path.is_relative_to(root() / "results") else "put a whole copy in its place"
+        fix = "correct it" if written else "put a whole copy in its place"
+        fix = "delete it and run again" if path.is_relative_to(root() / "results") else fix
         raise InputError(f"The file {path} cannot be read as table {name!r} ({reason}): {fix}.") from error
     return check(table, name, path)
 
@@ -240,14 +253,36 @@ def _from_parquet(path: Path) -> pa.Table:
     return pq.read_table(path, page_checksum_verification=True)
 
 
+def from_user(path: Path) -> bool:
+    """Return whether a table is a user's: one that `write` wrote has its provenance."""
+    return path.suffix.lower() in own_tables.SUFFIXES or not made_from(path)
+
+
 def _from_csv(path: Path, name: str) -> pa.Table:
     """Return a CSV file, which only users write: texts, in which an empty cell of another type is a missing value."""
-    table, columns = own_tables.read(path, f"the table {name!r}"), SCHEMAS[name][0]
-    texts = [column for column in table if columns.get(column) == pa.string()]
-    own_tables.check_texts(table, texts, path)
-    for column in [one for one in table if columns.get(one) in (pa.int64(), pa.float64())]:
-        table[column] = pd.to_numeric(table[column].replace("", None))
-    return pa.Table.from_pandas(table)
+    table, schema = own_tables.read(path, f"the table {name!r}"), ARROW[name]
+    fields = [schema.field(column) for column in table if column in schema.names]
+    own_tables.check_texts(table, [field.name for field in fields if field.type == pa.string()], path)
+    for field in (field for field in fields if field.type != pa.string()):
+        table[field.name] = _values(table, field, path)
+    return pa.Table.from_pandas(table, preserve_index=False)
+
+
+def _values(table: pd.DataFrame, field: pa.Field, path: Path) -> pd.Series:
+    """Return the cells of a column that holds no texts, as values of its type where they are numbers.
+
+    An empty cell is a missing value. Raises InputError, with the line, for a cell that is no value of the type.
+    """
+    wanted, fits = CELLS.get(field.type, ("", None))
+    cells = table[field.name].str.strip()
+    if not wanted:
+        return cells
+    right = cells.str.fullmatch(fits, case=False) | ((cells == "") & field.nullable)
+    if not right.all():
+        row = int((~right).to_numpy().argmax())
+        where = f"In {path}, {own_tables.place(table, row)} has {cells[row]!r} as its {field.name}"
+        raise InputError(f"{where}: write {wanted}{', or leave the cell empty' if field.nullable else ''}.")
+    return cells.str.lower() if field.type == pa.bool_() else pd.to_numeric(cells.replace("", None))
 
 
 def categories(table: pd.DataFrame) -> pd.DataFrame:

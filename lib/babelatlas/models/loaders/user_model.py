@@ -26,6 +26,7 @@ from PIL import Image
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.pictures import plain
 from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import Encoder, find_device, pictures, short_of_memory
 from babelatlas.models.tokens import Tokenizer, Tokens
@@ -67,7 +68,7 @@ class WholeEncoder(Encoder):
     def transform(self, image: Image.Image) -> np.ndarray:
         """Return an array without axes that holds a picture, so that pictures of any sizes can be stacked."""
         held = np.empty((), dtype=object)
-        held[()] = image.convert("RGB")
+        held[()] = plain(image)
         return held
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:
