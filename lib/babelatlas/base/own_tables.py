@@ -124,8 +124,11 @@ def _tabbed(text: str, path: Path) -> list[Row]:
     return quoted if {len(cells) for _, cells in quoted} == expected else plain
 
 
-def place(table: pd.DataFrame, position: int) -> str:
-    """Return where a row of a table stands: "line 7" of the file that `read` read it from, or "row 6" of others."""
+def place(table: pd.DataFrame | pd.Series, position: int) -> str:
+    """Return where a row of a table, or of a column of it, stands.
+
+    "line 7" of the file that `read` read it from, "row 6" of other tables.
+    """
     lines = table.attrs.get("lines", [])
     return f"line {lines[position]}" if len(lines) == len(table) else f"row {position + 1}"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
@@ -27,6 +27,10 @@ FOLDER, CLAIMS = DATA / "published", DATA / "claims"
 NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
 # Units that are printed as hundredths of a fraction.
 HUNDREDTHS = ("%", "points")
+# Tasks whose values are numbers of things, and metrics that may be below 0: what else has no unit in brackets and is no
+# CIDEr is a fraction.
+COUNTED = ("captions", "corpus", "labels")
+SIGNED = "correlation|difference|gain|minus"
 # The paper does not say so: `openai_en_classes` in its released code; CLIP_benchmark has the same list.
 ENGLISH_NAMES = (
     "English class names in results of Babel-ImageNet and CLIP_benchmark: CLIP's curated list (by released code)."
@@ -73,7 +77,28 @@ def _read(path: Path) -> pd.DataFrame:
         table["value"] = table["value"].astype(float)
         table.loc[table["cell"] != "", "value"] = values
         table = table.drop(columns="cell")
-    return tables.check(table, "published")
+    return _check_values(tables.check(table, "published"), path)
+
+
+def _check_values(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return published numbers; InputError for a language that there is not, and a value that is no fraction."""
+    for lang in filter(None, table["lang"].unique()):
+        try:
+            known = languages.canonical(lang)
+        except InputError as error:
+            raise InputError(f"In {path.name}: {error}") from error
+        if known != lang:
+            raise InputError(f"In {path.name}, {languages.name(lang)} is called {lang!r}: write {known!r}.")
+
+    as_printed = table["task"].isin(COUNTED) | table["metric"].str.contains(r"CIDEr|\(.+\)$")
+    least = -table["metric"].str.contains(SIGNED).astype(float)
+    wrong = ~as_printed & table["value"].notna() & ~table["value"].between(least, 1)
+    if wrong.any():
+        row = table[wrong].iloc[0]
+        who = ", ".join(row[name] for name in ("dataset", "model", "lang", "group") if row[name])
+        what = f"{row['value']:g} as the {row['metric']} of {who}"
+        raise InputError(f"In {path.name} is {what}: write a fraction, as 0.125 for 12.5 %.")
+    return table
 
 
 def models() -> pd.DataFrame:

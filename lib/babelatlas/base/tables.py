@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -36,12 +37,9 @@ TYPES = {
     "texts": (pa.list_(pa.string()), False),
     "numbers": (pa.list_(pa.float64()), False),
 }
-# What a cell of a CSV file holds for a value of a type, in words, and the pattern of it. A number is finite.
-CELLS = {
-    pa.int64(): ("a whole number", r"[+-]?\d+(\.0+)?"),
-    pa.float64(): ("a number, such as 0.25", r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"),
-    pa.bool_(): ("true or false", "true|false|1|0"),
-}
+# A number in a CSV file, which is finite, and an integer.
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 # How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
 QUERY = ["model", "dataset", "captions", "choice", *PROTOCOL, "lang", "direction"]
@@ -269,20 +267,36 @@ def _from_csv(path: Path, name: str) -> pa.Table:
 
 
 def _values(table: pd.DataFrame, field: pa.Field, path: Path) -> pd.Series:
-    """Return the cells of a column that holds no texts, as values of its type where they are numbers.
+    """Return the cells of a column that holds no texts, as values of its type; InputError for one that is none."""
+    cells = table[field.name]
+    if field.type in (pa.int64(), pa.float64()):
+        return numbers(cells, path, field.nullable, whole=field.type == pa.int64())
+    if field.type == pa.bool_():
+        cells = cells.str.strip().str.lower()
+        _check_cells(cells, cells.isin(["true", "false", "1", "0"]), "true or false", path)
+    return cells
 
-    An empty cell is a missing value. Raises InputError, with the line, for a cell that is no value of the type.
+
+def numbers(texts: pd.Series, path: Path, gaps: bool, whole: bool = False) -> pd.Series:
+    """Return a column of a user's table as numbers; cells that are empty, "NA" or "NaN" are missing, if `gaps` says so.
+
+    `whole`: they are integers. Raises InputError, with the line in the file at `path`, for a cell that is no number;
+    what is infinite is none.
     """
-    wanted, fits = CELLS.get(field.type, ("", None))
-    cells = table[field.name].str.strip()
-    if not wanted:
-        return cells
-    right = cells.str.fullmatch(fits, case=False) | ((cells == "") & field.nullable)
+    cells = texts.str.strip()
+    missing = cells.str.lower().isin(["", "na", "nan"])
+    wanted = "a whole number" if whole else "a number with a decimal point"
+    wanted += ", or leave the cell empty" if gaps else ""
+    _check_cells(texts, cells.str.fullmatch(WHOLE if whole else NUMBER) | (missing & gaps), wanted, path)
+    return pd.to_numeric(cells.mask(missing, None))
+
+
+def _check_cells(cells: pd.Series, right: pd.Series, wanted: str, path: Path) -> None:
+    """Raise InputError where a cell is not `right`, with its line and what is `wanted`, in words."""
     if not right.all():
         row = int((~right).to_numpy().argmax())
-        where = f"In {path}, {own_tables.place(table, row)} has {cells[row]!r} as its {field.name}"
-        raise InputError(f"{where}: write {wanted}{', or leave the cell empty' if field.nullable else ''}.")
-    return cells.str.lower() if field.type == pa.bool_() else pd.to_numeric(cells.replace("", None))
+        where = f"In {path.name}, {own_tables.place(cells, row)} has {cells.iloc[row]!r} as its {cells.name}"
+        raise InputError(f"{where}: write {wanted}.")
 
 
 def categories(table: pd.DataFrame) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from babelatlas.base import download, folders, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, rows
 from babelatlas.base.pictures import plain
+from babelatlas.lexicon import labels
 
 PACKAGE = "tuxpaint-stamps-default"
 SIGNS = "symbols"
@@ -107,7 +108,7 @@ def names(home: Path) -> pd.DataFrame:
     own = own.assign(wnid=own["stamp"].map(wnids), label=own["text"].str.rstrip(".。．।։ "))
     own = own[own["label"] != ""].drop_duplicates(["lang", "wnid"])[["lang", "wnid", "label"]]
     own["alternatives"], own["confirmed_by"] = ([[] for _ in range(len(own))] for _ in range(2))
-    own = own.assign(source="tuxpaint", licence="GPL-2", ambiguous=own.duplicated(["lang", "label"], keep=False))
+    own = own.assign(source="tuxpaint", licence="GPL-2", ambiguous=labels.shared_labels(own))
     return tables.check(own.sort_values(["lang", "wnid"], ignore_index=True), "labels")
 
 

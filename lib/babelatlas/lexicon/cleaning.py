@@ -20,20 +20,16 @@ from babelatlas.base.paths import DATA
 
 JOINERS = {"\u200c", "\u200d"}  # zero-width non-joiner and joiner
 MONGOLIAN_MARK = "\u180e"  # the vowel separator
-# Scripts whose spelling needs the joiners: Persian plurals, Malayalam final consonants.
+# Scripts whose spelling needs the joiners: Persian plurals, Sinhala conjuncts.
 JOINED = {"Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Mong", "Orya", "Sinh", "Syrc", "Taml", "Telu"}
-# Language -> what older texts write with a joiner, and the letter that Unicode has for it: in Burmese the sign that ends
-# a syllable; in Sorani the vowel e, which looked like an h that does not join; in Malayalam the final consonants
-# (chillus, Unicode 5.1).
+# Malayalam's final consonants (chillus), which texts before Unicode 5.1 wrote as consonant, virama and joiner.
+CHILLUS = dict(zip("ണനരലളക", "ൺൻർൽൾൿ", strict=True))
+# Language -> what older texts write with a joiner, and the letter that Unicode has for it: in Burmese the sign that
+# ends a syllable; in Sorani the vowel e, which looked like an h that does not join.
 OLDER = {
     "my": {"\u1039\u200c": "\u103a"},
     "ckb": {"\u0647\u200c": "\u06d5"},
-    "ml": {
-        f"{consonant}\u0d4d\u200d": chillu
-        for consonant, chillu in zip(
-            "\u0d23\u0d28\u0d30\u0d32\u0d33\u0d15", "\u0d7a\u0d7b\u0d7c\u0d7d\u0d7e\u0d7f", strict=True
-        )
-    },
+    "ml": {f"{consonant}\u0d4d\u200d": chillu for consonant, chillu in CHILLUS.items()},
 }
 HEBREW_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
 ARABIC_MARKS = re.compile("[\u064b-\u0652\u0670\u0640]")  # short vowels, doubling, and the stroke that fills a line

@@ -102,9 +102,13 @@ class _Loader(yaml.SafeLoader):
     """YAML in which a key that occurs twice is an error and not the last of both."""
 
     def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise InputError(f"The config has the key {twice!r} twice (line {node.start_mark.line + 1}): keep one.")
+        lines: dict[str, int] = {}
+        for key_node, _ in node.value:
+            key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
+            if repr(key) in lines:
+                where = f"lines {lines[repr(key)]} and {line}"
+                raise InputError(f"The config has the key {key!r} twice ({where}): keep one.")
+            lines[repr(key)] = line
         return super().construct_mapping(node, deep)
 
 
