@@ -74,7 +74,7 @@ def execute(
     written over only if a run made it: InputError otherwise.
     """
     source, output = Path(source), Path(output)
-    check_parameters(source, parameters)
+    parameters = check_parameters(source, parameters)
     if output.exists():
         made = False
         with suppress(ValueError, LookupError, TypeError):  # no notebook
