@@ -89,7 +89,7 @@ def _languages(codes: str, given: dict) -> str:
 
 def _run(folder: str, given: dict) -> str:
     if not _is_run(tables.locate(folder)):
-        known = [f"results/{path.name}" for path in (root() / "results").glob("*") if _is_run(path)]
+        known = [f"results/{listing.parent.name}" for listing in (root() / "results").glob(f"*/{LISTING}")]
         raise InputError(f"There is no run in {folder}: {near(folder, known)}")
     return folder
 
