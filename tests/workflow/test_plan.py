@@ -184,6 +184,17 @@ def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
     assert len(plan.adaptations) == 5 * 3 + 5 * 3
 
 
+def test_corrected_labels_reach_the_photographs_whose_classes_are_a_part_of_the_list(config):
+    plan = configs.check_config(config | {"verified_labels": {"imagenet-1k": "verified.csv"}}, ROOT)
+    assert "imagenet-photos-100" in plan.config.stored_vectors
+    whole, part, drawings = (told(plan, "labels", name) for name in ("imagenet-1k", "imagenet-100", "pictograms"))
+    assert (whole["verified"], whole.get("verified_of", "")) == ("verified.csv", "")
+    assert (part["verified"], part["verified_of"]) == ("verified.csv", "imagenet-1k")
+    assert (drawings["verified"], drawings.get("verified_of", "")) == ("", "")
+    stage = next(stage for stage in STAGES if stage.name == "labels")
+    assert plan.inputs(stage, "imagenet-100", "")["own"] == ["verified.csv"]  # that they change reruns it
+
+
 def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tmp_path):
     birds = {"task": "zero-shot", "images": "photos", "classes": str(tmp_path / "birds.csv")}
     walks = {"task": "retrieval", "images": "walks", "annotations": "walks.csv"}
