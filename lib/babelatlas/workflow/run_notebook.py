@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from typing import TextIO
 
 import nbformat
 
+from babelatlas.base import extras
 from babelatlas.base.errors import InputError, remedy
 from babelatlas.workflow.notebooks import check_parameters
 
@@ -107,6 +109,9 @@ def execute(
         part.replace(failed)
         if error.ename == "KeyboardInterrupt":
             raise KeyboardInterrupt from error
+        missing = re.fullmatch(r"No module named '([\w.]+)'", error.evalue)
+        if how_to_install := extras.how_to_install(missing[1]) if missing else "":
+            raise InputError(how_to_install) from error
         reason = " ".join(error.evalue.split()).rstrip(".")
         if error.ename == "InputError" or remedy(reason):
             raise InputError(f"{reason}: {remedy(reason)}" if remedy(reason) else error.evalue) from error
