@@ -14,10 +14,10 @@ from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
 from babelatlas.models import translators
 from babelatlas.workflow import notebooks
-from conftest import ROOT
+from conftest import ROOT, tracked
 
 NOTEBOOKS = ROOT / "notebooks"
-ALL = sorted(NOTEBOOKS.glob("*/*.ipynb"))
+ALL = tracked("notebooks/*/*.ipynb")
 EXAMPLE = ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"  # what `babelatlas new chapter` copies
 CELL = """
 n_resamples: int = 2000  # ge=1
