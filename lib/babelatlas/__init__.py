@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 
 def load(name: str, run="", names: bool = False):
-    """Return a table, a DataFrame: one that ships or, with `run`, that run's; `names` adds names of languages, models."""
+    """Return a table as a DataFrame: one that ships or, with `run`, that run's; `names` adds names for readers."""
     from babelatlas.report import catalogue
 
     return catalogue.load(name, run, names)
