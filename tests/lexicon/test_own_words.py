@@ -86,6 +86,19 @@ def test_corrections_replace_confirm_remove_and_add_labels():
     assert rows.loc[("en", TENCH), "confirmed_by"] == ["verified"]
 
 
+def test_a_label_set_of_a_part_of_the_classes_takes_the_corrections_that_are_of_it():
+    # Judged in the whole list, in which tench had another word; goldfish had the one that it has here.
+    judged = [("de", TENCH, "Schlei", "Karpfen"), ("de", GOLDFISH, "", "Goldfisch"), ("en", GOLDFISH, "", "fish")]
+    judged += [("de", "n02084071", "Hund", ""), ("fr", GOLDFISH, "", "dorade")]
+    given = own_words.of_part(corrections(*judged, columns=("lang", "wnid", "label", "was")), label_set())
+    assert given.to_numpy().tolist() == [["de", TENCH, "Schlei"], ["de", GOLDFISH, ""]]
+    labels = own_words.apply_corrections(label_set(), given).set_index(["lang", "wnid"])["label"]
+    assert labels.to_dict() == {("de", TENCH): "Schlei", ("en", TENCH): "tench", ("en", GOLDFISH): "goldfish"}
+
+    unjudged = corrections(("de", GOLDFISH, ""), ("fr", TENCH, ""))  # without the labels that were judged
+    assert own_words.of_part(unjudged, label_set()).to_numpy().tolist() == [["de", GOLDFISH, ""]]
+
+
 def test_corrections_leave_the_label_set_that_they_are_given_as_it_was():
     table = label_set()
 

@@ -17,6 +17,7 @@ from babelatlas.base import tables
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps, stored_vectors
 from babelatlas.evaluation import retrieval, zeroshot
+from babelatlas.lexicon import labels as label_sets
 from babelatlas.models import registry
 from babelatlas.stats import bootstrap
 
@@ -59,6 +60,15 @@ def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
         if len(table):
             return table
     return tables.read(stored_vectors.FOLDER / f"{name}.parquet", TABLES[name])
+
+
+def labels(results: str | os.PathLike, dataset: str) -> pd.DataFrame:
+    """Return the labels of the classes of a data set: of the run in `results` where it has evaluated the pictures.
+
+    Otherwise, and where the run has no such label set, those of ImageNet that ship. Schema `labels`.
+    """
+    made = tables.locate(results) / f"labels/{datasets.get_dataset(dataset).labels}.parquet"
+    return tables.read(made, "labels") if own(results) and made.is_file() else label_sets.shipped()
 
 
 def _made(folder: Path, name: str) -> pd.DataFrame:

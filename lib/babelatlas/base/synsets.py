@@ -21,6 +21,8 @@ CLASS_LISTS = {  # files of data/
     "pictogram-senses": "pictogram_senses.csv",
     "stamps": "stamp_senses.csv",
 }
+# A list that is a part of another one -> that list: who judged labels of the whole judged those of the part.
+PARTS = {"imagenet-100": "imagenet-1k"}
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 

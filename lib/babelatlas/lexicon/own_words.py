@@ -45,6 +45,22 @@ def read_corrections(path: str | os.PathLike, classes: str = "imagenet-1k") -> p
     return rows.assign(was=table["was"].str.strip()) if "was" in table else rows
 
 
+def of_part(corrections: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return those corrections of a class list that `labels`, a label set of a part of its classes, can take.
+
+    Where fewer classes share a word a class may have another label: a verified label replaces whichever there is, and
+    one that was judged wrong is removed only where the class has it. Columns lang, wnid and label.
+    """
+    now = labels.set_index(["lang", "wnid"])["label"].to_dict()
+    fits = []
+    for row in corrections.to_dict("records"):
+        label = now.get((row["lang"], row["wnid"]), "")
+        judged_wrong = label if row.get("was", "") == "" else row["was"]
+        fits.append(bool(row["label"]) or (label != "" and label == judged_wrong))
+    here = corrections["wnid"].isin(labels["wnid"]) & pd.Series(fits, corrections.index, dtype=bool)
+    return corrections.loc[here, ["lang", "wnid", "label"]].reset_index(drop=True)
+
+
 def apply_corrections(labels: pd.DataFrame, corrections: pd.DataFrame) -> pd.DataFrame:
     """Return a label set with corrections applied, schema `labels`; `corrections` as of `read_corrections`.
 
