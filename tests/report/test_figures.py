@@ -322,7 +322,11 @@ def test_points_answer_to_the_pointer_where_they_are_drawn():
 
 @pytest.mark.parametrize(
     ("places", "labels"),
-    [([0, 0.5, 1], ["0%", "50%", "100%"]), ([0, 0.005, 0.01], ["0.0%", "0.5%", "1.0%"]), ([0, 0.025], ["0.0%", "2.5%"])],
+    [
+        ([0, 0.5, 1], ["0%", "50%", "100%"]),
+        ([0, 0.005, 0.01], ["0.0%", "0.5%", "1.0%"]),
+        ([0, 0.025], ["0.0%", "2.5%"]),
+    ],
 )
 def test_ticks_in_percent_have_the_decimals_that_their_values_need(places, labels):
     axis = matplotlib.pyplot.figure().gca()

@@ -16,8 +16,8 @@ import pandas as pd
 
 from babelatlas.base import download, folders, own_tables, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.base.languages import canonical
 from babelatlas.base.folders import nfc
+from babelatlas.base.languages import canonical
 from babelatlas.base.paths import below
 from babelatlas.base.pictures import KINDS, SUFFIXES
 from babelatlas.datasets import registry as datasets
