@@ -209,14 +209,14 @@ def _counted(table: pd.DataFrame, file: Path) -> pd.DataFrame:
 
 
 def check_numbers(table: pd.DataFrame, where: str) -> None:
-    """Raise InputError, which starts with `where`, for an image without a caption number 0 in a language that has it."""
+    """Raise InputError, which starts with `where`, for an image whose captions in a language have no number 0."""
     key = ["captions", "lang", "image"]
     lowest = table.groupby(key, sort=False)["number"].min()
     lost = lowest.index[lowest != 0]
     if len(lost):
         group, lang, image = lost[0]
         what = f"{len(lost):,} image(s) have captions and none with number 0, the first {image} in {lang} ({group})"
-        raise InputError(f"{where}, {what}: number the captions of each image in each language 0, 1 …")
+        raise InputError(f"{where}, {what}: number an image's captions in each language from 0.")
 
 
 def _check_repeated(table: pd.DataFrame, file: Path) -> None:
@@ -236,10 +236,14 @@ def _in_folder(home: Path, captioned: Iterable[str], dataset: datasets.Dataset) 
     """
     files = folders.files_below(home)
     found = {nfc(file.relative_to(home).as_posix()): str(file) for file in files}
+    if len(found) < len(files):
+        lost = sorted({*map(str, files)} - {*found.values()})[0]
+        raise InputError(f"The name of {lost} is that of another file in another form of Unicode: rename or delete it.")
     others = sorted({*captioned} - {*found})
-    found |= {
-        name: place for name, place in zip(others, below(home, others, home), strict=True) if Path(place).is_file()
-    }
+    for name, place in zip(others, below(home, others, home), strict=True):
+        if Path(place).is_file():
+            found[name] = place
+
     unread = [name for name in found if Path(name).suffix.lower() not in SUFFIXES]
     if strange := next((name for name in unread if name in captioned), None):
         what = f"The captions of {dataset.name!r} name {strange}, which is none of {KINDS}"
