@@ -100,9 +100,11 @@ def test_an_unknown_language_is_told_with_its_line(tmp_path):
 def test_texts_in_a_script_that_is_not_the_language_s_are_refused_and_others_doubted(capsys):
     with pytest.raises(InputError, match=r"In l\.csv, the texts of 'kr' .* Hangul, and kr is Kanuri .*: Korean is ko"):
         own_tables.check_scripts(["de", "kr", "kr"], ["Kater", "고양이 강아지", "USB"], "x/l.csv")
-    own_tables.check_scripts(["ko", "se", "ru"], ["kkot", "bussá", "кошка"], "x/l.csv")
+    own_tables.check_scripts(["ko", "se", "ru", "si"], ["kkot", "bussá", "кошка", "USB"], "x/l.csv")
     assert capsys.readouterr().err.splitlines() == [
         "In l.csv, the texts of 'ko' are in the script Latin, and ko is Korean (Hangul): check the code, "
         "if they are not romanised.",
         "In l.csv, 'se' is Northern Sami; Swedish is 'sv'.",
+        "In l.csv, the texts of 'si' are in the script Latin, and si is Sinhala (Sinhala): check the code, "
+        "if they are not romanised.",
     ]

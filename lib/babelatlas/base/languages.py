@@ -51,6 +51,8 @@ so-Arab tg-Latn tk-Arab tk-Cyrl tly-Cyrl tt-Latn ug-Latn vai-Latn wo-Arab za-Han
 # Texts hold names, units and loanwords in other scripts: of the study's labels none, of the captions of XTD and
 # xFlickrCO at most 0.5 %, of Babel-ImageNet's prompts 11 % (Sindhi), of its labels 17 % (Bhojpuri).
 FOREIGN = 0.5
+# Fewer Latin letters than these may be a loanword or an abbreviation, in any language.
+FEW = 20
 # Scripts that letters of all languages have: common, inherited, unknown.
 SHARED_SCRIPTS = {"Zyyy", "Zinh", "Zzzz"}
 # Wikimedia's own language codes -> the study's, where ISO 639 or `canonical` says otherwise or nothing. Spellings and
@@ -372,16 +374,18 @@ def doubt(lang: str, texts: Iterable[str]) -> tuple[str, str]:
     """Return what is wrong with texts that are said to be in a language, and what may be, each a sentence or "".
 
     Wrong: they are in a script in which it is not written. It is in doubt for Latin letters only, which romanised texts
-    have, unless the code is that of a country with a language in Latin letters. In doubt, too, is the code of a country
-    whose own language is written alike and has more speakers: se, Northern Sami, for Swedish.
+    have, unless the code is that of a country with a language in Latin letters, and these are not `FEW`. In doubt, too,
+    is the code of a country whose own language is written alike and has more speakers: se, Northern Sami, for Swedish.
     """
+    texts = list(texts)
     code, script, country = canonical(lang), foreign_script(lang, texts), of_country(lang)
     if not script:
         return "", f"{code!r} is {name(code)}; {name(country)} is {country!r}." if _easily_meant(code, country) else ""
     scripts = ", ".join(sorted(map(_script_name, native_scripts(code))))
     what = f"the texts of {code!r} are in the script {_script_name(script)}, and {code} is {name(code)} ({scripts})"
     meant = country if country and script in native_scripts(country) else _most_spoken(script)
-    if not meant:
+    n_letters = sum(letter.isalpha() for letter in "".join(texts))
+    if not meant or (script == "Latn" and n_letters < FEW):
         return "", f"{what}: check the code, if they are not romanised."
     other = f"describe another way to write {name(code)} under custom_languages, as {code}-{script}"
     return f"{what}: {name(meant)} is {meant}; {other}.", ""
