@@ -103,12 +103,14 @@ def percentile_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
 
-    Both ends are NaN where no resample is defined.
+    Both ends are NaN where no resample is defined, and for one cluster, of which all resamples are alike.
 
     `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer), for the percentiles of
     `expanded_level`; None for those of `level` itself.
     """
-    if n_clusters is not None:
+    if n_clusters is not None and n_clusters < 2:
+        resampled = np.full_like(np.asarray(resampled, float), np.nan)
+    elif n_clusters is not None:
         level = expanded_level(level, n_clusters)
     resampled, ends = np.asarray(resampled), [(1 - level) / 2, (1 + level) / 2]
     bounds = np.asarray(np.quantile(resampled, ends, axis=0))
