@@ -56,8 +56,27 @@ def test_a_language_that_occurs_twice_stops_a_paired_difference():
     table = pd.DataFrame({"model": ["a", "b"], "lang": "de", "value": [0.1, 0.2]})
     with pytest.raises(InputError, match="occur twice"):
         tests.paired_difference(pd.concat([table, table]))
-    with pytest.raises(InputError, match="two at least; got 1"):
-        tests.paired_difference(table)
+
+
+def test_a_pair_with_one_language_in_common_has_no_interval_and_stops_no_other_pair():
+    # It raised before, and so one group of one language stopped the comparison in all others.
+    table = pd.DataFrame({"model": list("abab"), "lang": ["de", "de", "si", "si"], "value": [0.1, 0.2, 0.4, 0.3]})
+    table = pd.concat([table, table.tail(1).assign(model="c")], ignore_index=True)
+    found = tests.paired_difference(table, kin={"de": "x", "si": "y"}).set_index(["first", "second"])
+    assert found["n"].to_dict() == {("a", "b"): 2, ("a", "c"): 1, ("b", "c"): 1}
+    assert found["value"].tolist() == pytest.approx([0.0, 0.1, 0.0])
+    assert found["ci_low"].notna().tolist() == found["p"].notna().tolist() == [True, False, False]
+    assert found["p_holm"].notna().tolist() == [True, False, False]
+
+    nothing = pd.DataFrame({"model": ["a", "c"], "lang": ["de", "si"], "value": [0.1, 0.2]})
+    nothing = tests.paired_difference(nothing)
+    assert (nothing["n"].item(), nothing["value"].isna().item()) == (0, True)
+
+
+def test_a_pair_of_a_model_that_the_table_lacks_is_refused():
+    table = pd.DataFrame({"model": ["alpha", "beta"], "lang": "de", "value": [0.1, 0.2]})
+    with pytest.raises(InputError, match=r"of 'betta', which 'model' lacks: did you mean beta\?"):
+        tests.paired_difference(table, pairs=[("alpha", "betta")])
 
 
 def test_languages_above_counts_by_hand_and_falls_with_the_threshold():

@@ -29,6 +29,7 @@ TABLES = {name: name for name in ("zeroshot", "retrieval", "subsets", "protocols
 TABLES |= {"words": "zeroshot", "held_out": "zeroshot", "scores": "scores"}
 # The data set that tells a run of the pictures themselves from one on vectors of some of them.
 WHOLE, WHOLE_LABELS = "imagenet-photos", "imagenet-1k"
+LEAST_LANGUAGES, LEAST_CLASSES = 10, 100
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
 SHIPPED_TOWER, HELD_OUT = "bridge-lite2", "bridge-lite2-folds"
 TEXTS, MADE, TOKENS = (stored_vectors.FOLDER / f"{name}.csv" for name in ("stamp_texts", "made", "label_tokens"))
@@ -45,8 +46,17 @@ def equal_classes(n_classes: int, model: str, dataset: str = WHOLE, results: str
 
 
 def own(results: str | os.PathLike) -> bool:
-    """Return whether a run has evaluated the pictures itself."""
-    return any(tables.of_run(results, f"zeroshot/*_{WHOLE}.parquet"))
+    """Return whether a run has evaluated the pictures itself, in enough languages and classes for the pages on them.
+
+    A model of it has English, and `LEAST_LANGUAGES` others with `LEAST_CLASSES` classes: a run of one language, or of
+    some classes, has no page of its own on photographs.
+    """
+    for file in tables.of_run(results, f"zeroshot/*_{WHOLE}.parquet"):
+        classes = pd.read_parquet(file, columns=["lang", "wnid"]).groupby("lang")["wnid"].nunique()
+        enough = classes.index[classes >= LEAST_CLASSES]
+        if "en" in enough and len(enough) > LEAST_LANGUAGES:
+            return True
+    return False
 
 
 def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
@@ -100,6 +110,8 @@ def predictions(folder: Path) -> pd.DataFrame:
                 best = zeroshot.similarity(images[here], vectors).argmax(axis=1)
                 rows = pd.DataFrame({"lang": lang, "wnid": wnids[here], "predicted": np.array(of_classes)[best]})
                 parts.append(rows[rows["wnid"] != rows["predicted"]].assign(model=file.parent.name, dataset=file.stem))
+    if not parts:
+        return tables.empty("predictions")
     by = tables.SCHEMAS["predictions"][1]
     counts = pd.concat(parts).groupby(by, as_index=False, sort=False).size().rename(columns={"size": "n_images"})
     return tables.check(counts, "predictions")

@@ -216,7 +216,7 @@ def changes(
     result: by, base, other (means), value (other minus base), ci_low, ci_high (bootstrap over languages), p (paired
     sign-flip test), p_holm (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's tau-b of
     the languages by both, with its interval over languages), n (languages). One language alone has no interval, test
-    and tau. `kin`: as in `tests.paired_difference`.
+    and tau, and two have no tau. `kin`: as in `tests.paired_difference`.
     """
     by = list(by)
     rows = []
@@ -226,7 +226,7 @@ def changes(
         wider = tests.by_family(gap, part["lang"].map(kin), n_resamples, seed) if kin else []
         if len(part) > 1:
             _, low, high, p = tests.paired_mean(gap, part["lang"], n_resamples, seed=seed)
-            if np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
+            if len(part) > 2 and np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
                 order = correlation.correlate(part, "base", "other", "lang", ["kendall"], n_resamples, seed=seed)
                 tau, tau_low, tau_high = order.loc[0, ["value", "ci_low", "ci_high"]]
         means = part["base"].mean(), part["other"].mean()

@@ -68,7 +68,8 @@ def compare(
     Returns for each combination of `by` and each of `pairs` that both have: by, first, second, value (accuracy of first
     minus second), ci_low, ci_high (bootstrap over statements), only_first, only_second (pairs that it alone answers
     correctly), n, p (McNemar's exact test, as if pairs were independent), p_statements (sign flips of whole
-    statements), and both Holm-adjusted over all rows (p_holm, p_statements_holm).
+    statements), and both Holm-adjusted over all rows (p_holm, p_statements_holm). One statement alone has no interval
+    and no p_statements (NaN).
     """
     from statsmodels.stats.contingency_tables import mcnemar
 
@@ -81,11 +82,12 @@ def compare(
                 continue
             statements = both.index.get_level_values("statement")  # of all languages: their pairs are the same
             gap = (both[first] - both[second]).to_numpy()
-            mean = bootstrap.mean_interval(gap, statements, n_resamples, seed=seed).iloc[0]
+            interval, flips = tests.paired_mean(gap, statements, n_resamples, seed)[:3], np.nan
+            if len(set(statements)) > 1:
+                flips = tests.paired_permutation_test(gap, n_permutations, seed, statements)
             alone = [int((gap > 0).sum()), int((gap < 0).sum())]
             p = float(mcnemar([[0, alone[0]], [alone[1], 0]], exact=True).pvalue)
-            flips = tests.paired_permutation_test(gap, n_permutations, seed, statements)
-            rows.append([*key, first, second, *mean[["value", "ci_low", "ci_high"]], *alone, len(gap), p, flips])
+            rows.append([*key, first, second, *interval, *alone, len(gap), p, flips])
     columns = [*by, "first", "second", "value", "ci_low", "ci_high", "only_first", "only_second", "n"]
     table = pd.DataFrame(rows, columns=[*columns, "p", "p_statements"])
     return table.assign(p_holm=tests.holm(table["p"]), p_statements_holm=tests.holm(table["p_statements"]))

@@ -18,11 +18,27 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 
 EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
 # A mean share below this, or above 1 minus this, has the interval of `share_interval`.
 SKEWED = 0.2
+
+
+def check_columns(table: pd.DataFrame, **names: str | Sequence[str]) -> None:
+    """Raise InputError for a column that `table` lacks; `names`: the argument that names it -> one column, or several.
+
+    A default that does not fit is the likeliest fault, as `cluster="lang"` where languages stand for their families.
+
+    >>> check_columns(pd.DataFrame({"kin": ["a"], "value": [1.0]}), value="value", cluster="lang")
+    Traceback (most recent call last):
+    babelatlas.base.errors.InputError: The table has no column 'lang' (cluster='lang'): expected one of kin, value.
+    """
+    for argument, columns in names.items():
+        for column in [columns] if isinstance(columns, str) else columns:
+            if column not in table:
+                hint = near(column, table.columns)
+                raise InputError(f"The table has no column {column!r} ({argument}={columns!r}): {hint}")
 
 
 def check_numbers(table: pd.DataFrame, names: Sequence[str], keys: Sequence[str] = ()) -> None:
@@ -87,16 +103,20 @@ def percentile_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the interval over the first axis (resamples), leaving out undefined (NaN) resamples: lower, upper end.
 
+    Both ends are NaN where no resample is defined, and for one cluster, of which all resamples are alike.
+
     `n_clusters`: how many clusters the bootstrap drew from (of two kinds drawn, the fewer), for the percentiles of
     `expanded_level`; None for those of `level` itself.
     """
-    if n_clusters is not None:
+    if n_clusters is not None and n_clusters < 2:
+        resampled = np.full_like(np.asarray(resampled, float), np.nan)
+    elif n_clusters is not None:
         level = expanded_level(level, n_clusters)
     resampled, ends = np.asarray(resampled), [(1 - level) / 2, (1 + level) / 2]
     bounds = np.asarray(np.quantile(resampled, ends, axis=0))
-    undefined = np.isnan(bounds[0])
-    if undefined.any():  # only for these: nanquantile goes through the columns one by one
-        bounds[:, undefined] = np.nanquantile(resampled[:, undefined], ends, axis=0)
+    in_part = np.isnan(bounds[0]) & ~np.isnan(resampled).all(axis=0)
+    if in_part.any():  # only for these: nanquantile goes through the columns one by one
+        bounds[:, in_part] = np.nanquantile(resampled[:, in_part], ends, axis=0)
     return bounds[0], bounds[1]
 
 
@@ -180,6 +200,7 @@ def group_means(
     0.3
     """
     by = list(by)
+    check_columns(scores, by=by, value=value, cluster=cluster)
     check_numbers(scores, [value], [*by, cluster])
     rows = []
     for key, part in scores.groupby(by, sort=False):
@@ -207,7 +228,10 @@ def accuracy_interval(
     binomial one, with the classes as its items. One class alone has no interval (NaN).
     """
     by = list(by)
+    check_columns(counts, by=by, item=item, correct=correct, total=total)
     check_numbers(counts, [correct, total], [*by, item])
+    if (counts[total] <= 0).any():
+        raise InputError(f"An accuracy needs a case in each row, and {total!r} is 0 somewhere: leave those rows out.")
     if counts.duplicated([*by, item]).any():
         raise InputError(f"An accuracy needs one row for each {', '.join([*by, item])}, but some occur twice.")
     order = np.argsort(pd.factorize(counts[item], sort=True)[0], kind="stable")
@@ -247,6 +271,9 @@ def sum_of_means(
     (0.3, 0.3, 0.3)
     """
     samples = [np.asarray(sample, float) for sample in samples]
+    if not all(len(sample) for sample in samples):
+        sizes = ", ".join(str(len(sample)) for sample in samples)
+        raise InputError(f"A sum of means needs a value in each sample, got {sizes} values: leave out what is empty.")
     value = float(sum(factor * sample.mean() for sample, factor in zip(samples, factors, strict=True)))
     drawn, spreads, free = np.full(n_resamples, value), [], []
     for number, (sample, factor) in enumerate(zip(samples, factors, strict=True)):

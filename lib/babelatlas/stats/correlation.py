@@ -81,6 +81,7 @@ def expandable(method: str, n_clusters: int, n_columns: int = 1) -> float | None
 
 def _draws(table: pd.DataFrame, clusters: Sequence[str], n_resamples: int, seed: int) -> list[tuple]:
     """Return, for each column of clusters, how often each cluster is drawn, and the cluster of each row."""
+    bootstrap.check_columns(table, clusters=clusters)
     draws = []
     for number, name in enumerate(clusters):
         names, index = np.unique(table[name].astype(str), return_inverse=True)
@@ -109,7 +110,13 @@ def crossed_weights(
 def crossed_mean(
     table: pd.DataFrame, value: str, clusters: Sequence[str] = ("lang", "model"), n_resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Return the mean of a column and its 95 % interval with all `clusters` resampled: a mean in general."""
+    """Return the mean of a column and its 95 % interval with all `clusters` resampled: a mean in general.
+
+    The interval is NaN where a column of clusters has one alone, so that one group does not stop the others.
+    """
+    bootstrap.check_columns(table, value=value, clusters=clusters)
+    if any(table[name].nunique() < 2 for name in clusters):
+        return float(table[value].mean()), np.nan, np.nan
     drawn, least = crossed_weights(table, clusters, n_resamples, seed)
     drawn = drawn[drawn.any(axis=1)]
     ends = bootstrap.percentile_interval(drawn @ table[value] / drawn.sum(axis=1), n_clusters=least)
@@ -171,13 +178,18 @@ def _partial(columns: Sequence[np.ndarray], drawn: np.ndarray, method: str, part
 
 def _resampled(table, names, clusters, method, within, n_resamples, seed) -> tuple[float, np.ndarray, int]:
     """Return the correlation of all rows, that of each resample, and the least number of clusters."""
+    bootstrap.check_columns(table, columns=names, within=within, clusters=clusters)
     columns = table[names].to_numpy(float).T
     what = f"A correlation of {names[0]} and {names[1]}"
     if method not in METHODS or (len(within) > 1 and method != "pearson"):
         known = ", ".join(METHODS)
         raise InputError(f"{what} by {method!r}: expected one of {known}; within two columns pearson alone.")
-    if not len(table) or not np.isfinite(columns).all() or (np.ptp(columns, axis=1) == 0).any():
-        raise InputError(f"{what} needs rows without gaps, and columns that vary.")
+    if len(table) < 3:
+        raise InputError(f"{what} needs three rows at least, got {len(table)}: leave it out.")
+    if lacking := [name for name, column in zip(names, columns, strict=True) if not np.isfinite(column).all()]:
+        raise InputError(f"{what} needs rows without gaps, and {lacking[0]!r} has some: leave those rows out.")
+    if constant := [name for name, column in zip(names, columns, strict=True) if np.ptp(column) == 0]:
+        raise InputError(f"{what} needs columns that vary, and {constant[0]!r} is the same in all rows: leave it out.")
     draws = _draws(table, clusters, n_resamples, seed)
     parts = [pd.get_dummies(table[name].astype(str), dtype=float).to_numpy() for name in within]
     values, step = [_partial(columns, np.ones((1, len(table))), method, parts)], max(1, AT_ONCE // len(table))

@@ -121,6 +121,18 @@ def _random(table: pd.DataFrame, random: dict[str, tuple[str, str]]) -> dict[str
     return matrices
 
 
+def _check_enough(table: pd.DataFrame, y: str, n_fixed: int, groups: Sequence[str]) -> None:
+    """Raise InputError where a table has too few rows for a fit, or levels for a random effect."""
+    alone = [group for group in groups if table[group].nunique() < 2]
+    lacking = f"two different values of {alone[0]!r}, which has a random effect" if alone else ""
+    if len(table) <= n_fixed + 1:
+        lacking = f"more than {n_fixed + 1} rows for {n_fixed} fixed effects, got {len(table)}"
+    elif table[y].nunique() < 2:
+        lacking = f"values of {y!r} that vary"
+    if lacking:
+        raise InputError(f"The mixed model of {y} needs {lacking}: leave an effect out, or add rows.")
+
+
 def fit(
     table: pd.DataFrame, y: str, fixed: Sequence[str], random: dict[str, tuple[str, str]], reml: bool = True
 ) -> Fit:
@@ -128,13 +140,16 @@ def fit(
 
     `fixed`: columns, of numbers or of text (`design`). `random`: name -> (group, covariate), a random intercept for
     each level of the column `group` where the covariate is "", else a random slope of that column, centred beforehand.
-    Raises what `design` raises, and InputError where the estimation does not converge.
+    Raises what `design` raises, and InputError for too few rows or levels, a column `y` that does not vary, and an
+    estimation that does not converge.
     """
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
     from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
 
     table = table.reset_index(drop=True)
+    bootstrap.check_columns(table, y=y, fixed=fixed, random=[group for group, _ in random.values()])
     matrix, terms = design(table, fixed)
+    _check_enough(table, y, matrix.shape[1], [group for group, _ in random.values()])
     effects = _random(table, random)
     names = [[f"{name}[{level}]" for level in levels] for name, (levels, _) in effects.items()]
     parts = VCSpec(list(effects), [[part] for part in names], [{0: part} for _, part in effects.values()])

@@ -24,8 +24,15 @@ def regression_band(
 ) -> pd.DataFrame:
     """Return the least-squares line of y on x over the range of x, with its bootstrap band: x, y, ci_low, ci_high.
 
-    At `POINTS` values of x, evenly spread; a single cluster raises InputError.
+    At `POINTS` values of x, evenly spread. Raises InputError for fewer than three rows, gaps, one x alone, or a single
+    cluster.
     """
+    bootstrap.check_columns(table, x=x, y=y, cluster=cluster)
+    if len(table) < 3:
+        raise InputError(f"A line of {y} on {x} needs three rows at least, got {len(table)}: leave it out.")
+    bootstrap.check_numbers(table, [x, y], [cluster])
+    if table[x].nunique() < 2:
+        raise InputError(f"A line of {y} on {x} needs two different values of {x}: leave it out.")
     first, second = table[x].to_numpy(float), table[y].to_numpy(float)
     at = np.linspace(first.min(), first.max(), POINTS)
     fit = scipy_stats.linregress(first, second)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 from babelatlas.stats import bootstrap
 
 
@@ -59,7 +59,12 @@ def paired_permutation_test(
 
 
 def sign_patterns(n: int, n_permutations: int, seed: int) -> np.ndarray:
-    """Return signs of `n` differences, (patterns, n), those as they are first: all but their opposites, or random."""
+    """Return signs of `n` differences, (patterns, n), those as they are first: all but their opposites, or random.
+
+    Raises InputError without any differences.
+    """
+    if not n:
+        raise InputError("A test of signs needs one difference at least, got none: leave it out.")
     if n < 31 and 2**n <= n_permutations:
         return 1.0 - 2 * (np.arange(2**n // 2)[:, None] >> np.arange(n) & 1)
     # The first pattern is counted itself, so that p is never 0.
@@ -101,7 +106,14 @@ def step_down(differences: np.ndarray, n_permutations: int = 10_000, seed: int =
 
 
 def paired_mean(gap: np.ndarray, units=None, n_resamples: int = 2000, seed: int = 0) -> list[float]:
-    """Return the mean of paired differences, its bootstrap interval over `units`, and `paired_permutation_test`'s p."""
+    """Return the mean of paired differences, its bootstrap interval over `units`, and `paired_permutation_test`'s p.
+
+    All but the mean are NaN where there is one unit alone, and the mean, too, without any.
+    """
+    gap = np.asarray(gap, float)
+    units = np.arange(len(gap)) if units is None else np.asarray(units)
+    if len(set(units)) < 2:
+        return [float(gap.mean()) if len(gap) else np.nan, np.nan, np.nan, np.nan]
     mean = bootstrap.mean_interval(gap, units, n_resamples, seed=seed).iloc[0]
     clusters = units if mean["n_clusters"] < mean["n"] else None
     return [*mean[["value", "ci_low", "ci_high"]], paired_permutation_test(gap, seed=seed, clusters=clusters)]
@@ -128,19 +140,24 @@ def paired_difference(
 
     Returns one row for each combination of `by` and pair: by, first, second, value (mean of first minus second, a
     fraction), ci_low, ci_high (bootstrap over units), p (sign-flip permutation test, two-sided), p_holm (Holm's
-    correction over all rows), n (units). `pairs`: all unless given. With `kin`, the family of each unit, the columns
+    correction over all rows), n (units). `pairs`: all unless given. A pair that shares one unit alone has no interval
+    and no p (NaN), and one that shares none no value either. With `kin`, the family of each unit, the columns
     `FAMILY` and p_family_holm say the same with whole families resampled.
     """
     by = list(by)
+    bootstrap.check_columns(table, of=of, unit=unit, value=value, by=by)
     bootstrap.check_numbers(table, [value], [*by, of, unit])
     if table.duplicated([*by, of, unit]).any():
         raise InputError(f"A paired difference needs one row for each {', '.join([*by, of, unit])}; some occur twice.")
     names = sorted(table[of].unique())
     pairs = list(combinations(names, 2)) if pairs is None else list(pairs)
+    if strange := [name for pair in pairs for name in pair if name not in names]:
+        raise InputError(f"A paired difference is of {strange[0]!r}, which {of!r} lacks: {near(strange[0], names)}")
     rows = []
     for key, part in table.groupby(by, sort=False) if by else [((), table)]:
         wide = part.pivot_table(index=unit, columns=of, values=value).sort_index()
         for first, second in pairs:
+            wide = wide.reindex(columns=wide.columns.union([first, second]))  # one may be in other groups alone
             gap = (wide[first] - wide[second]).dropna()
             tested = paired_mean(gap, gap.index, n_resamples, seed)
             wider = by_family(gap, gap.index.map(kin), n_resamples, seed) if kin else []
@@ -174,6 +191,7 @@ def languages_above(
     >>> languages_above(scores, [0.5]).value.tolist()
     [1]
     """
+    bootstrap.check_columns(scores, by=by, columns=["value", "n", *(["lang"] if kin else [])])
     bootstrap.check_numbers(scores, ["value", "n"], [by])
     rows = []
     for name, part in scores.groupby(by, sort=False):
@@ -184,10 +202,17 @@ def languages_above(
             low, high = bootstrap.percentile_interval((drawn >= threshold).sum(axis=1), level)
             rows.append([name, threshold, int((value >= threshold).sum()), float(low), float(high)])
             if kin:
-                share = bootstrap.mean_interval(value >= threshold, part["lang"].map(kin), n_resamples, level, seed)
-                rows[-1] += (len(part) * share[["ci_low", "ci_high"]]).iloc[0].tolist()
+                rows[-1] += _over_families(value >= threshold, part["lang"].map(kin), n_resamples, level, seed)
     columns = [by, "threshold", "value", "ci_low", "ci_high", *(FAMILY[:2] if kin else [])]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _over_families(reached: np.ndarray, families: pd.Series, *options) -> list[float]:
+    """Return the interval of a number of languages with their families resampled, NaN where these are one alone."""
+    if families.nunique() < 2:
+        return [np.nan, np.nan]
+    share = bootstrap.mean_interval(reached, families, *options)
+    return (len(reached) * share[["ci_low", "ci_high"]]).iloc[0].tolist()
 
 
 def ranges(scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_low", "ci_high")) -> pd.Series:

@@ -100,7 +100,8 @@ def all_pairs(
             part = agreement(tasks[one], tasks[other], family, **options)
             parts.append(pd.DataFrame(names, part.index).join(part))
     columns = ["harness", "first", "second", "models", "languages"]
-    return pd.concat(parts, ignore_index=True), pd.DataFrame(left, columns=columns)
+    none = pd.DataFrame(columns=[*columns[:3], "within", *COLUMNS])
+    return pd.concat(parts, ignore_index=True) if parts else none, pd.DataFrame(left, columns=columns)
 
 
 def moves(
