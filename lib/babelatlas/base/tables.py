@@ -246,8 +246,23 @@ def _from_csv(path: Path, name: str) -> pa.Table:
     texts = [column for column in table if columns.get(column) == pa.string()]
     own_tables.check_texts(table, texts, path)
     for column in [one for one in table if columns.get(one) in (pa.int64(), pa.float64())]:
-        table[column] = pd.to_numeric(table[column].replace("", None))
+        table[column] = numbers(table[column], path, ARROW[name].field(column).nullable)
     return pa.Table.from_pandas(table)
+
+
+def numbers(texts: pd.Series, path: Path, gaps: bool) -> pd.Series:
+    """Return a column of a user's table as numbers; cells that are empty, "NA" or "NaN" are missing, if `gaps` says so.
+
+    Raises InputError, with the row in the file at `path`, for a cell that is no number.
+    """
+    read = pd.to_numeric(texts.replace("", None), errors="coerce")
+    missing = texts.str.strip().str.lower().isin(["", "na", "nan"])
+    wrong = read.isna() & ~(missing if gaps else False)
+    if wrong.any():
+        row = wrong.idxmax()
+        what = f"In {path.name}, row {row + 2} has {texts[row]!r} as its {texts.name}"
+        raise InputError(f"{what}: write a number with a decimal point{', or leave the cell empty' if gaps else ''}.")
+    return read
 
 
 def categories(table: pd.DataFrame) -> pd.DataFrame:
